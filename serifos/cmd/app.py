@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What our commands have in common: options, logging, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import functools
+import sys
+from typing import Any
+
+from cliff import app
+from cliff import command
+from cliff import commandmanager
+from oslo_config import cfg
+import pbr.version
+
+from serifos import conf
+from serifos import errors
+
+
+class App(app.App):
+    """One of our programs; its verbs are entry points in a namespace."""
+
+    def __init__(self, name: str, description: str) -> None:
+        super().__init__(
+            description=description, deferred_help=True,
+            version=pbr.version.VersionInfo('serifos').version_string(),
+            command_manager=commandmanager.CommandManager(
+                name.replace('-', '.'), convert_underscores=True))
+        self.NAME = name
+
+    def build_option_parser(self, *args: Any,
+                            **kwargs: Any) -> argparse.ArgumentParser:
+        parser = super().build_option_parser(*args, **kwargs)
+        parser.add_argument(
+            '--config-file', action='append', metavar='FILE',
+            help='serifos.conf to use (default: where OpenStack looks, '
+                 '/etc/serifos/serifos.conf among others)')
+        return parser
+
+    @functools.cached_property
+    def conf(self) -> cfg.ConfigOpts:
+        return conf.load(self.options.config_file)
+
+
+class Fails(command.Command):
+    """A verb whose errors are one sentence and an exit code.
+
+    Mix it in before a cliff base class.
+    """
+
+    app: App
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        try:
+            return super().run(parsed_args) or 0
+        except errors.SerifosError as exc:
+            if self.app.options.debug:
+                raise
+            print(f'{self.app.NAME}: {exc}', file=sys.stderr)
+            return exc.exit_code
+        except BrokenPipeError:
+            sys.stderr.close()
+            return 1
+
+
+def main(name: str, description: str, argv: Sequence[str] | None) -> int:
+    """Runs a program; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return App(name, description).run(arguments or ['--help'])
+    except SystemExit as exc:  # argparse has said what is wrong
+        return exc.code if isinstance(exc.code, int) else 2

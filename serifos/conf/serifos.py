@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[serifos]: where the files are; the same here and in cinder.conf."""
+
+from oslo_config import cfg
+
+GROUP = cfg.OptGroup('serifos', title='Where serifos keeps its files')
+
+OPTS = [
+    cfg.StrOpt(
+        'state_dir', default='/var/lib/serifos',
+        help='Directory of cluster.json, of the plans and of the journal. '
+             "It belongs to the group serifos, of which cinder's user is a "
+             'member.'),
+    cfg.StrOpt(
+        'models_dir', default='/var/lib/serifos/models',
+        help='Directory of the latency models. A pool finds its model, '
+             'NAME.json, by the capability serifos_model of its backend.'),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    conf.register_group(GROUP)
+    conf.register_opts(OPTS, group=GROUP)

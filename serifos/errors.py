@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went wrong, in one sentence, and the exit code it deserves.
+
+Every error that a user can cause or mend is a :class:`SerifosError` whose
+text says what is wrong and how to mend it. Commands print the text and
+leave with :attr:`SerifosError.exit_code`; anything else is a bug and keeps
+its traceback.
+"""
+
+
+class SerifosError(Exception):
+    """The root of the family; its text is one sentence for the user."""
+
+    exit_code = 1
+
+
+class InputError(SerifosError):
+    """An argument, a file or a figure cannot be used as it is."""
+
+    exit_code = 2
+
+
+class FormatError(InputError):
+    """A file is not of the format, or the version, that we read."""
+
+
+class DeviceError(SerifosError):
+    """The device is not there, in use, or not the one that was named."""
+
+    exit_code = 3
+
+
+class ToolError(SerifosError):
+    """A program or package that we need is missing, too old or failed."""
+
+    exit_code = 4
+
+
+class Interrupted(SerifosError):
+    """The user stopped the work; the text says how to go on."""
+
+    exit_code = 130

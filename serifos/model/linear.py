@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does a linear model predict for a Load?
+
+Standard library only: cinder-scheduler loads this module. A form is a
+table of coefficients over the fields of a Load, one row for each count of
+active workloads and one for every other count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from serifos import errors
+from serifos import workload as wl
+
+INTERCEPT = 'intercept_us'
+
+TERMS = {
+    'consolidation': (INTERCEPT, 'sum_write_pct', 'sum_block_kib'),
+    'outstanding': (INTERCEPT, 'sum_q_r', 'sum_q_w', 'sum_q_s_r',
+                    'sum_q_s_w'),
+}
+"""The terms that a kind may use, in the order in which they are shown."""
+
+REST = '5+'
+"""The row of the consolidation table for every count without its own."""
+
+Coefficients = Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """A row of coefficients for each count, and one for all the others."""
+
+    by_count: Mapping[int, Coefficients]
+    rest: Coefficients
+
+    def row(self, count: int) -> Coefficients:
+        return self.by_count.get(count, self.rest)
+
+    def predict(self, load: wl.Load) -> float:
+        """The prediction for a Load, never negative; 0 for a count of 0."""
+        if load.count == 0:
+            return 0.0
+        return max(0.0, sum(
+            value if term == INTERCEPT else value * getattr(load, term)
+            for term, value in self.row(int(load.count)).items()))
+
+
+def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
+    """The form that a model file's ``parameters`` describe.
+
+    :raises FormatError: where a term is unknown or the 5+ row is missing
+    """
+    if kind == 'outstanding':
+        return Linear({}, _coefficients(kind, parameters))
+    if REST not in parameters:
+        raise errors.FormatError(
+            f'A consolidation model needs a "{REST}" row in its parameters; '
+            'fit it again with serifos-model fit.')
+    return Linear(
+        {int(label): _coefficients(kind, row)
+         for label, row in parameters.items() if label != REST},
+        _coefficients(kind, parameters[REST]))
+
+
+def _coefficients(kind: str, row: Mapping[str, float]) -> Coefficients:
+    unknown = sorted(set(row) - set(TERMS[kind]))
+    if unknown:
+        raise errors.FormatError(
+            f'A model of kind {kind} has no term {unknown[0]}; it may use '
+            f'{", ".join(TERMS[kind])}.')
+    return {term: float(row[term]) for term in TERMS[kind] if row.get(term)}

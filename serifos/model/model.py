@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device's latency model: ``models/STEM.json`` in memory.
+
+Standard library only: cinder-scheduler loads this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import functools
+from typing import Any
+
+from serifos import errors
+from serifos.model import linear
+from serifos import workload as wl
+
+MODEL_SCHEMA = 'serifos-model/1'
+
+KINDS = tuple(linear.TERMS)
+
+_P90_OF_MAE = 1.645 / 0.7979
+"""Half of a normal 90 % interval, in mean absolute errors."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What a device's latency will be under a Load.
+
+    :param range: the training range, name → (least, greatest), of
+        write_pct, block_kib, iodepth, random_pct and count
+    :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
+        5 % and 95 % quantile of (measured - predicted) / predicted
+    :param parameters: the coefficients as the file writes them
+    """
+
+    name: str
+    kind: str
+    parameters: Mapping[str, Any]
+    range: Mapping[str, tuple[float, float]]
+    quality: Mapping[str, Any]
+    predicts: str = 'latency_us'
+    device: Mapping[str, Any] | None = None
+    dataset: Mapping[str, Any] | None = None
+
+    @functools.cached_property
+    def form(self) -> linear.Linear:
+        return linear.from_parameters(self.kind, self.parameters)
+
+    def load(self, workloads: Iterable[wl.Workload | None],
+             floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
+        """What the workloads add up to, those outside the range counted."""
+        return sum((wl.Load.of(w, bool(w and self.outside(w)), floor)
+                    for w in workloads), wl.Load())
+
+    def predict(self, load: wl.Load) -> float:
+        """µs (or the unit of ``predicts``); 0 for a count of 0."""
+        return self.form.predict(load)
+
+    def outside(self, workload: wl.Workload) -> tuple[str, ...]:
+        """The inputs of a workload that lie outside the training range."""
+        q = workload.outstanding
+        inputs = {'write_pct': workload.write_pct,
+                  'block_kib': workload.block_kib, 'iodepth': q,
+                  'random_pct': workload.random_pct}
+        return tuple(name for name, value in inputs.items()
+                     if not self._covers(name, value))
+
+    def _covers(self, name: str, value: float) -> bool:
+        least, greatest = self.range.get(name, (value, value))
+        return least <= value <= greatest
+
+    def extrapolates(self, load: wl.Load) -> bool:
+        """Whether a Load lies outside of what the model was trained on."""
+        return load.count > 0 and bool(
+            load.outside or not self._covers('count', load.count))
+
+    @functools.cached_property
+    def relative_interval(self) -> tuple[float, float]:
+        """The 90 % interval as fractions of the prediction, (low, high).
+
+        Where a file states its mean relative error alone, errors are taken
+        as normal: ± 2.06 MRE. Where it states neither, nothing is known of
+        its error and the interval is the prediction itself.
+        """
+        if 'interval' in self.quality:
+            low, high = self.quality['interval']
+            return max(-1.0, low), high
+        half = self.quality.get('mre', 0.0) * _P90_OF_MAE
+        return max(-1.0, -half), half
+
+    def interval(self, load: wl.Load) -> tuple[float, float]:
+        """The 90 % prediction interval, in the unit of ``predicts``."""
+        middle = self.predict(load)
+        low, high = self.relative_interval
+        return middle * (1 + low), middle * (1 + high)
+
+    def plan(self, load: wl.Load) -> float:
+        """What planning uses: the interval's upper end when extrapolating."""
+        if self.extrapolates(load):
+            return self.interval(load)[1]
+        return self.predict(load)
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Model:
+        """A validated ``serifos-model/1`` document as a Model.
+
+        :raises FormatError: where the kind or a term is unknown
+        """
+        if doc['kind'] not in KINDS:
+            raise errors.FormatError(
+                f'The model is of kind {doc["kind"]}; this serifos knows '
+                f'{", ".join(KINDS)}.')
+        model = cls(
+            name=doc['name'], kind=doc['kind'],
+            parameters=doc['parameters'],
+            range={name: tuple(ends) for name, ends in doc['range'].items()},
+            quality=doc.get('quality') or {},
+            predicts=doc.get('predicts', 'latency_us'),
+            device=doc.get('device'), dataset=doc.get('dataset'))
+        model.form  # refuses unknown terms while the file is at hand
+        return model
+
+    def to_json(self) -> dict[str, Any]:
+        return {'schema': MODEL_SCHEMA, 'kind': self.kind, 'name': self.name,
+                'predicts': self.predicts, 'device': self.device,
+                'dataset': self.dataset, 'range': dict(self.range),
+                'quality': dict(self.quality),
+                'parameters': dict(self.parameters)}

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our files: read whole and validated, replaced atomically.
+
+A reader refuses what is not of its schema, naming the version it knows;
+NaN and infinity are no figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
+import hashlib
+from importlib import resources
+import json
+import os
+import pathlib
+import tempfile
+from typing import Any
+from typing import NoReturn
+
+import fastjsonschema
+
+from serifos import cluster as cl
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.model import model as mm
+
+_MODE = 0o640
+_MEND = 'mend the file, or make it again'
+
+
+def read_model(path: str | os.PathLike[str]) -> mm.Model:
+    """:raises InputError: where the file is missing or not a model"""
+    doc = _read(path, 'model', mm.MODEL_SCHEMA)
+    try:
+        return mm.Model.from_json(doc)
+    except errors.FormatError as exc:
+        raise errors.FormatError(f'{path}: {exc}') from None
+
+
+def write_model(path: str | os.PathLike[str], model: mm.Model) -> None:
+    write_json(path, model.to_json())
+
+
+def read_models(directory: str | os.PathLike[str],
+                stems: set[str]) -> dict[str, mm.Model]:
+    """The models with these stems.
+
+    :raises InputError: where one is missing; the sentence says which
+    """
+    return {stem: read_model(pathlib.Path(directory, f'{stem}.json'))
+            for stem in sorted(stems)}
+
+
+def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:
+    """:raises InputError: where the file is missing or not a cluster"""
+    return cl.Cluster.from_json(_read(path, 'cluster', cl.CLUSTER_SCHEMA))
+
+
+def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
+    write_json(path, cluster.to_json())
+
+
+def write_plan(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
+    """A plan, validated on its way out: other programs read it."""
+    _validate(path, 'plan', doc)
+    write_json(path, doc)
+
+
+def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
+    """:raises InputError: where a line is cut short, broken or not ours"""
+    headers, samples = [], []
+    lines = _read_text(path, 'dataset').split('\n')
+    for number, line in enumerate(lines, 1):
+        where = f'{path}, line {number}'
+        if number == len(lines) and line:
+            raise errors.FormatError(
+                f'{where} is cut short (a write was interrupted); run the '
+                'same build again to resume it, or delete that line.')
+        if not line.strip():
+            continue
+        doc = _parse(where, line)
+        if not headers or 'schema' in doc:
+            _schema(where, doc, ds.DATASET_SCHEMA)
+            _validate(where, 'dataset', doc)
+            headers.append(ds.Header.from_json(doc))
+        else:
+            _validate(where, 'run', doc)
+            samples.append(ds.Sample.from_json(doc))
+    if not headers:
+        raise errors.FormatError(
+            f'{path} is empty; it should begin with a header of schema '
+            f'{ds.DATASET_SCHEMA}.')
+    try:
+        return ds.Dataset.of(headers, samples)
+    except errors.InputError as exc:
+        raise errors.InputError(f'{path}: {exc}') from None
+
+
+def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
+    """A new dataset of a header alone; the journal of a build begins."""
+    doc = header.to_json()
+    _validate(path, 'dataset', doc)
+    _replace(path, json.dumps(doc, allow_nan=False) + '\n')
+
+
+def append_sample(path: str | os.PathLike[str], sample: ds.Sample) -> None:
+    """One finished run, on disk before this returns."""
+    doc = sample.to_json()
+    _validate(path, 'run', doc)
+    line = json.dumps(doc, allow_nan=False) + '\n'
+    with open(path, 'a', encoding='utf-8') as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def drop_cut_line(path: str | os.PathLike[str]) -> bool:
+    """Cuts off a last line that an interrupted write left; True if it did."""
+    with open(path, 'r+b') as file:
+        content = file.read()
+        whole = content.rfind(b'\n') + 1
+        if whole == len(content):
+            return False
+        file.truncate(whole)
+        os.fsync(file.fileno())
+        return True
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, 'rb') as file:
+        return hashlib.file_digest(file, 'sha256').hexdigest()
+
+
+def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
+    """Replaces a file by a document, atomically, mode 0640."""
+    _replace(path, json.dumps(doc, indent=1, allow_nan=False) + '\n')
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replaces a file by a text, atomically, mode 0640."""
+    _replace(path, text)
+
+
+def _replace(path: str | os.PathLike[str], text: str) -> None:
+    path = pathlib.Path(path)
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f'.{path.name}.')
+    except OSError as exc:
+        raise errors.InputError(
+            f'{path} cannot be written: {exc.strerror}.') from None
+    try:
+        with open(handle, 'w', encoding='utf-8') as file:
+            file.write(text)
+            os.fchmod(file.fileno(), _MODE)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except OSError as exc:
+        os.unlink(name)
+        raise errors.InputError(
+            f'{path} cannot be written: {exc.strerror}.') from None
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _read(path: str | os.PathLike[str], what: str, schema: str) -> Any:
+    doc = _parse(path, _read_text(path, what))
+    _schema(path, doc, schema)
+    _validate(path, what, doc)
+    return doc
+
+
+def _read_text(path: str | os.PathLike[str], what: str) -> str:
+    try:
+        return pathlib.Path(path).read_text(encoding='utf-8')
+    except FileNotFoundError:
+        raise errors.InputError(f'There is no {what} {path}.') from None
+    except UnicodeDecodeError:
+        raise errors.FormatError(
+            f'{path} is not UTF-8 text, so it is no {what}.') from None
+    except OSError as exc:
+        raise errors.InputError(
+            f'The {what} {path} cannot be read: {exc.strerror}.') from None
+
+
+def _parse(where: object, text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_figure)
+    except json.JSONDecodeError as exc:
+        raise errors.FormatError(
+            f'{where} is not JSON ({exc.msg}, column {exc.colno}); '
+            f'{_MEND}.') from None
+    except ValueError as exc:
+        raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None
+
+
+def _no_figure(name: str) -> NoReturn:
+    raise ValueError(f'{name} is no figure')
+
+
+def _schema(where: object, doc: Any, known: str) -> None:
+    if not isinstance(doc, dict) or 'schema' not in doc:
+        raise errors.FormatError(
+            f'{where} does not say its schema; this serifos reads {known}.')
+    if doc['schema'] != known:
+        raise errors.FormatError(
+            f'{where} is of schema {doc["schema"]}; this serifos reads '
+            f'{known}.')
+
+
+def _validate(where: object, what: str, doc: Any) -> None:
+    try:
+        _validator(what)(doc)
+    except fastjsonschema.JsonSchemaValueException as exc:
+        raise errors.FormatError(
+            f'{where}: {exc.message.removeprefix("data.")}; '
+            f'{_MEND}.') from None
+
+
+@functools.cache
+def _validator(what: str) -> Callable[[Any], Any]:
+    text = (resources.files('serifos.schemas') / f'{what}.json').read_text()
+    return fastjsonschema.compile(
+        json.loads(text), use_default=False, use_formats=False)
