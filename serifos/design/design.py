@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which runs shall be made, and how long will they take?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import functools
+
+from serifos import errors
+from serifos import workload as wl
+
+Run = tuple[wl.Workload, ...]
+"""Workloads that run together, in no particular order."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """The vectors from which workloads are drawn.
+
+    :param counts: numbers of workloads run together
+    """
+
+    write_pcts: tuple[float, ...]
+    block_kibs: tuple[float, ...]
+    counts: tuple[int, ...]
+    iodepths: tuple[float, ...] = (wl.DEFAULT_IODEPTH,)
+    random_pcts: tuple[float, ...] = (wl.DEFAULT_RANDOM_PCT,)
+
+    def __post_init__(self) -> None:
+        for what, values, least, greatest in (
+                ('write_pct', self.write_pcts, 0, 100),
+                ('block_kib', self.block_kibs, 0.5, 65536),
+                ('count', self.counts, 1, 64),
+                ('iodepth', self.iodepths, 1, 4096),
+                ('random_pct', self.random_pcts, 0, 100)):
+            if not values:
+                raise errors.InputError(
+                    f'The design is empty: it needs at least one {what}.')
+            for value in values:
+                if not least <= value <= greatest:
+                    raise errors.InputError(
+                        f'A {what} of {value:g} cannot be run; give values '
+                        f'from {least:g} to {greatest:g}.')
+
+    @property
+    def patterns(self) -> tuple[wl.Workload, ...]:
+        """Every workload of the space, once."""
+        return tuple(
+            wl.Workload(w, s, q, x)
+            for w in sorted(set(self.write_pcts))
+            for s in sorted(set(self.block_kibs))
+            for q in sorted(set(self.iodepths))
+            for x in sorted(set(self.random_pcts)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """Runs, rounds and their times; the runs are made when first asked for.
+
+    :param numbers: count of workloads → number of runs
+    :param choose: makes the runs
+    :param seconds: count of workloads → seconds of one run
+    :param valid_round: the round that counts, from 1 to ``rounds``
+    """
+
+    numbers: Mapping[int, int]
+    choose: Callable[[], Iterable[Run]]
+    seconds: Callable[[int], float]
+    rounds: int = 1
+    valid_round: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rounds <= 1000:
+            raise errors.InputError(
+                f'{self.rounds} rounds cannot be run; give 1 to 1000.')
+        if not 1 <= self.valid_round <= self.rounds:
+            raise errors.InputError(
+                f'Round {self.valid_round} cannot be the one that counts: '
+                f'there are rounds 1 to {self.rounds}.')
+
+    @functools.cached_property
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(self.choose())
+
+    @property
+    def total(self) -> int:
+        """Runs of one round."""
+        return sum(self.numbers.values())
+
+    def hours(self, count: int | None = None) -> float:
+        """Hours of measuring in all rounds, of one count or of all."""
+        counts = self.numbers if count is None else (count,)
+        return self.rounds * sum(
+            self.numbers[n] * self.seconds(n) for n in counts) / 3600

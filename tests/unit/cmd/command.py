@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command in this process, as a shell would see it."""
+
+import contextlib
+import io
+
+from serifos.cmd import balancer
+from serifos.cmd import model as model_cmd
+from serifos.cmd import sim
+
+
+def _run(main, arguments):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def model(*arguments):
+    """(exit code, stdout, stderr) of serifos-model."""
+    return _run(model_cmd.main, arguments)
+
+
+def balance(*arguments):
+    """(exit code, stdout, stderr) of serifos-balancer."""
+    return _run(balancer.main, arguments)
+
+
+def simulate(*arguments):
+    """(exit code, stdout, stderr) of serifos-sim."""
+    return _run(sim.main, arguments)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import json
+
+import ddt
+import testtools
+
+from tests.unit.cmd import command
+
+
+@ddt.ddt
+class DesignTest(testtools.TestCase):
+
+    def test_full_prints_the_papers_sets_and_hours(self):
+        code, out, _ = command.model('design', '--full', '-f', 'json')
+        self.assertEqual(0, code)
+        rows = json.loads(out)
+        self.assertEqual([12, 78, 364, 1365, 4368, 6187],
+                         [row['sets'] for row in rows])
+        # 188,310 s a round, five rounds.
+        self.assertEqual(261.54, rows[-1]['hours'])
+
+    def test_the_default_is_the_short_one(self):
+        code, out, _ = command.model('design', '-f', 'json')
+        total = json.loads(out)[-1]
+        self.assertEqual((0, 80, 1, 0.33), (
+            code, total['sets'], total['rounds'], total['hours']))
+
+    def test_other_vectors(self):
+        _, out, _ = command.model(
+            'design', '--full', '--write-pcts', '0,100', '--block-kibs', '4',
+            '--counts', '1,2', '--rounds', '2', '--runtime', '6',
+            '-f', 'json')
+        rows = json.loads(out)
+        self.assertEqual([2, 3, 5], [row['sets'] for row in rows])
+        self.assertEqual(round(5 * 2 * 6 / 3600, 2), rows[-1]['hours'])
+
+    @ddt.data(
+        (['--runs', '3'], 'too few'),
+        (['--full', '--runs', '80'], 'contradict'),
+        (['--write-pcts', ','], 'design is empty'),
+        (['--write-pcts', 'nan'], 'write_pct of nan'),
+        (['--full', '--counts', '30'], 'narrow them'),
+        (['--runtime', '0'], 'runtime of 0'),
+        (['--runtime', 'inf'], 'runtime of inf'),
+        (['--rounds', '0'], '0 rounds'),
+        (['--rounds', '2', '--valid-round', '3'], 'Round 3'),
+        (['--counts', 'many'], 'no list of numbers'))
+    @ddt.unpack
+    def test_absurd_options_get_one_sentence(self, options, words):
+        code, out, err = command.model('design', *options)
+        self.assertEqual(2, code)
+        self.assertIn(words, err)
+        self.assertNotIn('Traceback', err)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import collections
+import itertools
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies as st
+import testtools
+
+from serifos.design import combinations
+from serifos.design import design
+from serifos import errors
+from tests.unit.papers import golden
+
+
+@ddt.ddt
+class CombinationsTest(testtools.TestCase):
+
+    @ddt.data(1, 2, 3, 4, 5)
+    def test_counts_are_the_papers(self, count):
+        expected = golden.SERIFOS['combination_counts'][str(count)]
+        self.assertEqual(
+            expected, combinations.number(combinations.TRAINING, count))
+
+    def test_sets_are_as_many_as_the_arithmetic_says(self):
+        made = collections.Counter(
+            len(run) for run in combinations.sets(combinations.TRAINING))
+        self.assertEqual(golden.SERIFOS['combination_counts']['total'],
+                         made.total())
+        self.assertEqual(
+            [12, 78, 364, 1365, 4368], [made[n] for n in range(1, 6)])
+
+    def test_study_has_the_papers_660_patterns(self):
+        runs = list(combinations.sets(combinations.STUDY))
+        self.assertEqual(
+            golden.SERIFOS['device_model_vectors']['patterns'], len(runs))
+        self.assertEqual(660, len(set(runs)))
+
+    @given(st.sets(st.integers(0, 100), min_size=1, max_size=3),
+           st.integers(1, 3))
+    def test_every_order_of_the_product_is_there_once(self, pcts, count):
+        space = design.Space(tuple(pcts), (4, 8), (count,))
+        runs = list(combinations.sets(space))
+        product = {tuple(sorted(run, key=lambda w: w.pattern)) for run in
+                   itertools.product(space.patterns, repeat=count)}
+        self.assertEqual(product, set(runs))
+        self.assertEqual(len(product), len(runs))
+        self.assertEqual(combinations.number(space, count), len(runs))
+
+    @ddt.data(
+        ({'write_pcts': ()}, 'at least one write_pct'),
+        ({'write_pcts': (101,)}, 'write_pct of 101'),
+        ({'write_pcts': (float('nan'),)}, 'write_pct of nan'),
+        ({'block_kibs': (0,)}, 'block_kib of 0'),
+        ({'iodepths': (0,)}, 'iodepth of 0'),
+        ({'counts': (65,)}, 'count of 65'))
+    @ddt.unpack
+    def test_an_absurd_space_is_refused(self, change, words):
+        space = {'write_pcts': (50,), 'block_kibs': (4,), 'counts': (1,)}
+        exc = self.assertRaises(
+            errors.InputError, lambda: design.Space(**(space | change)))
+        self.assertIn(words, str(exc))
