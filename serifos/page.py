@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How do results become one HTML page that needs nothing beside itself?
+
+Figures are inline SVG, the style sheet is embedded, text is escaped. The
+extra ``report`` brings matplotlib and Jinja2, which are imported only when
+a page is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import importlib
+import io
+import re
+from typing import Any
+
+from serifos import errors
+
+_STYLE = """
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24;
+       background: #fff; font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+p { max-width: 46rem; white-space: pre-line; }
+.lead { color: #4a525c; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0;
+        font: 14px/1.35 system-ui, sans-serif;
+        font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: #4a525c; padding: .3rem 0; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #dde1e6;
+         text-align: left; }
+th { border-bottom: 2px solid #8c95a0; vertical-align: bottom; }
+td.number { text-align: right; }
+svg { max-width: 100%; height: auto; margin: .5rem 0; display: block; }
+@media print { body { margin: 0; max-width: none; }
+               section, table, svg { break-inside: avoid; } }
+"""
+
+_TEMPLATE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>{{ style }}</style>
+</head>
+<body>
+<h1>{{ title }}</h1>
+{% if lead %}<p class="lead">{{ lead }}</p>
+{% endif %}
+{%- for section in sections %}<section>
+<h2>{{ section.heading }}</h2>
+{% if section.text %}<p>{{ section.text }}</p>
+{% endif %}
+{%- for figure in section.figures %}{{ figure | own_ids | safe }}
+{% endfor %}
+{%- for table in section.tables %}<div class="wide"><table>
+{% if table.caption %}<caption>{{ table.caption }}</caption>
+{% endif -%}
+<thead><tr>{% for name in table.header %}<th>{{ name }}</th>{% endfor -%}
+</tr></thead>
+<tbody>
+{% for row in table.rows %}<tr>{% for cell in row -%}
+<td{% if cell is number %} class="number"{% endif %}>{{ cell | shown }}</td>
+{%- endfor %}</tr>
+{% endfor %}</tbody>
+</table></div>
+{% endfor %}</section>
+{% endfor %}</body>
+</html>
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows under a header; numbers are set right and shortened."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    caption: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A heading, plain text, figures (from :func:`svg`), then tables."""
+
+    heading: str
+    text: str = ''
+    figures: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+
+
+def figure(width_in: float = 9.0, height_in: float = 3.6) -> Any:
+    """A new ``matplotlib.figure.Figure``, laid out within its bounds.
+
+    :raises ToolError: where matplotlib is not installed
+    """
+    return _needed('matplotlib.figure').Figure(
+        figsize=(width_in, height_in), layout='constrained')
+
+
+def svg(drawing: Any) -> str:
+    """A matplotlib Figure as an ``<svg>`` element; the same for the same.
+
+    :raises ToolError: where matplotlib is not installed
+    """
+    text = io.StringIO()
+    with _needed('matplotlib').rc_context(
+            {'svg.hashsalt': 'serifos', 'svg.fonttype': 'none',
+             'font.family': 'sans-serif'}):
+        drawing.savefig(text, format='svg', metadata={
+            'Date': None, 'Creator': None, 'Format': None, 'Type': None})
+    return text.getvalue()[text.getvalue().index('<svg'):].strip()
+
+
+def render(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """The whole page.
+
+    :raises ToolError: where Jinja2 is not installed
+    """
+    jinja2 = _needed('jinja2')
+    numbers = iter(range(1, 1 + sum(len(s.figures) for s in sections)))
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters['shown'] = shown
+    environment.filters['own_ids'] = (
+        lambda text: _own_ids(text, f'figure{next(numbers)}-'))
+    return environment.from_string(_TEMPLATE).render(
+        title=title, lead=lead, sections=sections,
+        style=environment.filters['safe'](_STYLE))
+
+
+def shown(value: object) -> str:
+    """A cell as text: 12,390; 5.95; 0.082; an en dash for None."""
+    if value is None:
+        return '–'
+    if isinstance(value, float):
+        return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'{value:,}'
+    return str(value)
+
+
+def _own_ids(text: str, prefix: str) -> str:
+    # Figures share one page, so each keeps its ids apart from the others'.
+    return re.sub(r'(\bid="|url\(#|href="#)', rf'\g<1>{prefix}', text)
+
+
+def _needed(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise errors.ToolError(
+            f'A report needs {module.partition(".")[0]}; install it with '
+            'pip install serifos[report].') from None
