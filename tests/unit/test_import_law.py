@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does every module import only what its layer may?
+
+The law is the data below; the walk reads each module's syntax tree, so an
+import inside a function counts like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import pathlib
+import subprocess
+import sys
+
+import ddt
+import testtools
+
+PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
+
+LAYERS = (
+    {'workload', 'cluster', 'errors'},
+    {'design', 'model', 'plan', 'page'},
+    {'bench', 'telemetry', 'volumes', 'store', 'journal'},
+    {'balancer', 'scheduler', 'sim', 'report'},
+    {'cmd'},
+)
+"""The rooms of serifos. Imports point down only."""
+
+SIDEWAYS = {0: {'workload', 'cluster', 'errors'}, 2: {'store'}}
+"""Layer → its rooms that the others of that layer may import."""
+
+CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}
+"""Configuration: who reads it, and the rooms that it imports itself."""
+
+DATA = {'schemas'}
+"""Rooms without code; nobody imports them and they import nothing."""
+
+ONLY_IN = {
+    'cinder': ('serifos.scheduler',),
+    'cinderclient': ('serifos.volumes',),
+    'subprocess': ('serifos.bench',),
+    'statsmodels': ('serifos.model.ols',),
+}
+"""Package → the only modules or rooms that may import it."""
+
+EDGES = {'os', 'pathlib', 'shutil', 'tempfile', 'socket', 'time', 'random',
+         'urllib', 'http', 'requests', 'keystoneauth1', 'oslo_config'}
+EDGES_FROM = 2
+"""What reaches out of the process, and the first layer that may."""
+
+
+def within(module: str, room: str) -> bool:
+    return module == room or module.startswith(f'{room}.')
+
+
+def layer_of(room: str) -> int | None:
+    return next((n for n, rooms in enumerate(LAYERS) if room in rooms), None)
+
+
+def imports(module: str, is_package: bool, source: str) -> Iterator[str]:
+    """The full dotted names that a module imports, wherever it does."""
+    parts = module.split('.')
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = node.level - is_package
+            above = parts[:len(parts) - up] if node.level else []
+            stem = '.'.join([*above, *filter(None, [node.module])])
+            yield from (f'{stem}.{alias.name}' for alias in node.names)
+        elif (isinstance(node, ast.Call) and node.args
+              and isinstance(node.args[0], ast.Constant)
+              and ast.unparse(node.func).endswith(
+                  ('import_module', '__import__'))):
+            yield str(node.args[0].value)
+
+
+def offence(module: str, imported: str) -> str | None:
+    """Why a module may not import this, or None where it may."""
+    for package, homes in ONLY_IN.items():
+        if (within(imported, package)
+                and not any(within(module, home) for home in homes)):
+            return f'{package} is imported in {" and ".join(homes)} only'
+    room = module.split('.')[1]
+    layer = layer_of(room)
+    if not within(imported, 'serifos'):
+        if (layer is not None and layer < EDGES_FROM
+                and imported.split('.')[0] in EDGES):
+            return f'layer {layer} is pure and leaves that to layer 2'
+        return None
+    target = (imported.split('.') + [''])[1]
+    if target == room:
+        return None
+    if target == CONF:
+        return None if layer in CONF_READERS else (
+            'conf is read by layers 3 and 4 only; take it as an argument')
+    if room == CONF:
+        return None if target in CONF_READS else (
+            f'conf imports {" and ".join(CONF_READS)} only')
+    below = layer_of(target)
+    if below is None or layer is None:
+        return f'{target or imported} is in no layer'
+    if below < layer or target in SIDEWAYS.get(layer, ()):
+        return None
+    return ('imports point down only' if below > layer else
+            f'rooms of layer {layer} do not import one another')
+
+
+def offences(module: str, is_package: bool, source: str) -> list[str]:
+    return [f'{module} imports {imported}: {why}'
+            for imported in imports(module, is_package, source)
+            if (why := offence(module, imported))]
+
+
+def modules() -> Iterator[tuple[str, bool, str]]:
+    for path in sorted(PACKAGE.rglob('*.py')):
+        parts = path.relative_to(PACKAGE.parent).with_suffix('').parts
+        is_package = parts[-1] == '__init__'
+        yield ('.'.join(parts[:-1] if is_package else parts), is_package,
+               path.read_text(encoding='utf-8'))
+
+
+class ImportLawTest(testtools.TestCase):
+
+    def test_every_module_keeps_the_law(self):
+        broken = [text for module, is_package, source in modules()
+                  if module != 'serifos'
+                  for text in offences(module, is_package, source)]
+        self.assertEqual([], broken, '\n' + '\n'.join(broken))
+
+    def test_every_module_is_in_a_layer(self):
+        known = set().union(*LAYERS, {CONF}, DATA)
+        strangers = [module for module, _, _ in modules()
+                     if module != 'serifos'
+                     and module.split('.')[1] not in known]
+        self.assertEqual([], strangers, 'say in LAYERS where they belong')
+
+    def test_predicting_needs_the_standard_library_alone(self):
+        heavy = ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn')
+        loaded = subprocess.run(
+            [sys.executable, '-c',
+             'import sys, serifos.model.model, serifos.store;'
+             f'print([m for m in {heavy} if m in sys.modules])'],
+            check=True, capture_output=True, text=True).stdout.strip()
+        self.assertEqual('[]', loaded)
+
+
+@ddt.ddt
+class ImportLawTeethTest(testtools.TestCase):
+    """The law bites on what breaks it, and on nothing else."""
+
+    @ddt.data(
+        ('serifos.workload', 'from serifos import store', 'down only'),
+        ('serifos.plan.bfd', 'from serifos.model import linear',
+         'layer 1 do not import one another'),
+        ('serifos.design.optimal', 'import serifos.plan.plan',
+         'layer 1 do not import one another'),
+        ('serifos.plan.bfd', 'from ..model import linear',
+         'layer 1 do not import one another'),
+        ('serifos.model.ols', 'from serifos import page',
+         'layer 1 do not import one another'),
+        ('serifos.model.model', 'def f():\n    from serifos import store',
+         'down only'),
+        ('serifos.bench.fio', 'from serifos import volumes',
+         'layer 2 do not import one another'),
+        ('serifos.store', 'from serifos import journal',
+         'layer 2 do not import one another'),
+        ('serifos.store', 'from serifos import conf', 'conf is read by'),
+        ('serifos.bench.lvm', 'import serifos.conf.balancer',
+         'conf is read by'),
+        ('serifos.conf', 'from serifos import store', 'errors only'),
+        ('serifos.sim.cloud', 'from serifos import balancer',
+         'layer 3 do not import one another'),
+        ('serifos.report', 'from serifos.sim import report',
+         'layer 3 do not import one another'),
+        ('serifos.sim.cloud', 'from serifos.cmd import app', 'down only'),
+        ('serifos.plan.bfd', 'import random', 'layer 1 is pure'),
+        ('serifos.model.tree', 'from os import path', 'layer 1 is pure'),
+        ('serifos.cmd.app', 'import subprocess', 'serifos.bench only'),
+        ('serifos.cmd.app', 'import importlib\n'
+         'importlib.import_module("subprocess")', 'serifos.bench only'),
+        ('serifos.balancer', 'from cinder import volume',
+         'serifos.scheduler only'),
+        ('serifos.scheduler.weigher', 'from cinderclient import client',
+         'serifos.volumes only'),
+        ('serifos.model.linear', 'import statsmodels.api',
+         'serifos.model.ols only'),
+        ('serifos.cmd.app', 'from serifos import utils', 'in no layer'))
+    @ddt.unpack
+    def test_offence(self, module, source, why):
+        found = offences(module, False, source)
+        self.assertEqual(1, len(found), found)
+        self.assertIn(why, found[0])
+
+    @ddt.data(
+        ('serifos.cluster', 'from serifos import workload'),
+        ('serifos.store', 'from serifos.model import model'),
+        ('serifos.bench.campaign', 'from serifos import store'),
+        ('serifos.bench.fio', 'import subprocess'),
+        ('serifos.model.ols', 'from statsmodels.stats import anova'),
+        ('serifos.model.ols', 'from serifos.model import linear'),
+        ('serifos.model.ols', 'from . import linear'),
+        ('serifos.sim.report', 'from serifos import page'),
+        ('serifos.conf', 'from serifos import errors'),
+        ('serifos.scheduler.weigher', 'from cinder import scheduler'),
+        ('serifos.cmd.model', 'from serifos import balancer, conf'))
+    @ddt.unpack
+    def test_no_offence(self, module, source):
+        self.assertEqual([], offences(module, False, source))
