@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which model describes a dataset, and how well?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import errors
+from serifos.model import consolidation
+from serifos.model import dataset as ds
+from serifos.model import linear
+from serifos.model import model as mm
+from serifos.model import outstanding
+from serifos.model import quality
+from serifos import workload as wl
+
+Floats = npt.NDArray[np.float64]
+Fitter = Callable[[Sequence[wl.Load], Floats], Mapping[str, Any]]
+
+FITTERS: Mapping[str, Fitter] = {
+    'consolidation': consolidation.fit,
+    'outstanding': outstanding.fit,
+}
+
+LEAST_RUNS = 6
+"""Runs below which nothing can be said of a device."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """What a fit reads of a dataset, n runs of it."""
+
+    loads: tuple[wl.Load, ...]
+    y: Floats
+    keys: tuple[Any, ...]
+
+    @property
+    def counts(self) -> list[int]:
+        return [int(load.count) for load in self.loads]
+
+
+def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
+    """The runs that have the figure which shall be predicted.
+
+    :raises InputError: where the name is no figure
+    """
+    if predicts not in ds.FIGURES:
+        raise errors.InputError(
+            f'{predicts} is no figure of a run; choose one of '
+            f'{", ".join(ds.FIGURES)}.')
+    having = [s for s in samples if s.figure(predicts)]
+    return Runs(
+        tuple(sum(map(wl.Load.of, s.workloads), wl.Load()) for s in having),
+        np.array([s.figure(predicts) for s in having], float),
+        tuple(s.key for s in having))
+
+
+def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
+        predicts: str = 'latency_us', seed: int = 0,
+        dataset_facts: Mapping[str, Any] | None = None) -> mm.Model:
+    """A model of the dataset's valid round.
+
+    :param kind: a kind, or auto: that of the least cross-validated error
+    :param dataset_facts: what the model file shall say of the dataset, its
+        ``sha256`` for one
+    :raises InputError: where there are too few runs
+    """
+    valid = dataset.valid()
+    data = runs(valid, predicts)
+    if len(set(data.keys)) < LEAST_RUNS:
+        raise errors.InputError(
+            f'The dataset has {len(set(data.keys))} different runs with a '
+            f'{predicts} in its valid round; a model needs at least '
+            f'{LEAST_RUNS}: measure more.')
+    kinds = tuple(FITTERS) if kind == 'auto' else (kind,)
+    held_out = {k: quality.held_out(data.keys, seed, _refit(k, data))
+                for k in kinds}
+    error = {k: quality.mre(data.y, held_out[k]) for k in kinds}
+    best = min(kinds, key=lambda k: error[k])
+    parameters = FITTERS[best](data.loads, data.y)
+    return mm.Model(
+        name=name, kind=best, predicts=predicts, parameters=parameters,
+        range=_range(valid),
+        quality={**_quality(best, parameters, data, held_out[best]),
+                 'mre_by_kind': error},
+        device=dict(dataset.header.device),
+        dataset={**(dataset_facts or {}), 'runs': len(data.y)})
+
+
+def _refit(kind: str, data: Runs
+           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
+    def predict(train: quality.Ints, test: quality.Ints) -> Floats:
+        parameters = FITTERS[kind]([data.loads[i] for i in train],
+                                   data.y[train])
+        return _predictions(kind, parameters, [data.loads[i] for i in test])
+    return predict
+
+
+def _predictions(kind: str, parameters: Mapping[str, Any],
+                 loads: Sequence[wl.Load]) -> Floats:
+    form = linear.from_parameters(kind, parameters)
+    return np.array([form.predict(load) for load in loads])
+
+
+def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
+             held_out: Floats) -> dict[str, Any]:
+    fitted = _predictions(kind, parameters, data.loads)
+    by_count = quality.mre_by(data.counts, data.y, held_out)
+    return {
+        'mre': quality.mre(data.y, held_out),
+        'mre_by_count': {str(n): value for n, value in by_count.items()},
+        'mre_of_fit': quality.mre(data.y, fitted),
+        'adj_r2': _adj_r2(kind, parameters, data),
+        'interval': quality.interval(data.y, held_out)}
+
+
+def _adj_r2(kind: str, parameters: Mapping[str, Any],
+            data: Runs) -> dict[str, float | None]:
+    # Each row of coefficients on the runs that it was fitted on.
+    if kind != 'consolidation':
+        parameters = {'all': parameters}
+    found = {}
+    for label, row in parameters.items():
+        of = [i for i, n in enumerate(data.counts)
+              if label in ('all', linear.REST) or int(label) == n]
+        form = linear.Linear({}, row)
+        found[label] = quality.adjusted_r2(
+            data.y[of], np.array([form.predict(data.loads[i]) for i in of]),
+            sum(bool(value) for term, value in row.items()
+                if term != linear.INTERCEPT))
+    return found
+
+
+def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:
+    workloads = [w for sample in samples for w in sample.workloads]
+    inputs = {
+        'write_pct': [w.write_pct for w in workloads],
+        'block_kib': [w.block_kib for w in workloads],
+        'iodepth': [w.iodepth for w in workloads],
+        'random_pct': [w.random_pct for w in workloads],
+        'count': [sample.count for sample in samples]}
+    return {name: (min(values), max(values))
+            for name, values in inputs.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """A model's error on a dataset, fractions."""
+
+    mre: float
+    mre_by_count: Mapping[int, float]
+    samples: int
+
+
+def check(model: mm.Model, dataset: ds.Dataset) -> Check:
+    """How wrong a model is on the valid round of any dataset.
+
+    :raises InputError: where no run has the figure that it predicts
+    """
+    data = runs(dataset.valid(), model.predicts)
+    if not len(data.y):
+        raise errors.InputError(
+            f'No run of the dataset has a {model.predicts}, which the model '
+            'predicts.')
+    predicted = np.array([model.predict(load) for load in data.loads])
+    return Check(quality.mre(data.y, predicted),
+                 quality.mre_by(data.counts, data.y, predicted), len(data.y))

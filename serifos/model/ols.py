@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which terms of a linear model matter, and what are they worth?
+
+The only importer of statsmodels, which takes a second and 120 MB to load:
+fitting needs it, predicting never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import statsmodels.api as sm
+from statsmodels.formula import api as smf
+
+Floats = npt.NDArray[np.float64]
+
+ALPHA = 0.05
+_NOTHING = 1e-9
+
+
+def eliminate(columns: Mapping[str, Floats], y: Floats,
+              alpha: float = ALPHA) -> dict[str, float]:
+    """Least squares after backward elimination.
+
+    Takes the term with the largest p-value off, one at a time and the
+    intercept like any other, while that p-value exceeds ``alpha``; the last
+    term stays. A term that only repeats others (all runs write 50 %, say)
+    goes first, and so does one that a perfect fit leaves at nothing.
+
+    :param columns: term → float[n]; the intercept is a column of ones
+    :returns: term → coefficient, of the terms that stayed
+    """
+    names = _independent(columns)
+    while True:
+        fit = sm.OLS(y, np.column_stack([columns[n] for n in names])).fit()
+        worth = {n: np.abs(b * columns[n]).max()
+                 for n, b in zip(names, fit.params)}
+        p = {n: 1.0 if worth[n] <= _NOTHING * np.abs(y).max() else p_value
+             for n, p_value in zip(names, np.nan_to_num(fit.pvalues))}
+        worst = max(names, key=lambda n: p[n])
+        if len(names) == 1 or p[worst] <= alpha:
+            return dict(zip(names, map(float, fit.params)))
+        names.remove(worst)
+
+
+def _independent(columns: Mapping[str, Floats]) -> list[str]:
+    kept: list[str] = []
+    for name in columns:
+        matrix = np.column_stack([columns[n] for n in [*kept, name]])
+        scale = np.abs(matrix).max(axis=0)
+        if scale[-1] and np.linalg.matrix_rank(matrix / scale) > len(kept):
+            kept.append(name)
+    return kept or list(columns)[:1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Anova:
+    """A fitted model's terms with their type-III p-values."""
+
+    coefficients: Mapping[str, float]
+    p_values: Mapping[str, float]
+    adj_r2: float
+
+
+def anova(y: Floats, factors: Mapping[str, Floats],
+          terms: Sequence[str]) -> Anova:
+    """Least squares with an intercept, and its type-III ANOVA.
+
+    Type III asks of each term what it adds to all the others, so the order
+    of the terms plays no role (it does in type I).
+
+    :param factors: one-letter name → float[n]
+    :param terms: such as 'W', 'W:X' (an interaction), 'W^2' (a square)
+    """
+    formula = 'y ~ ' + ' + '.join(map(_patsy, terms))
+    fit = smf.ols(formula, {'y': y, **factors}).fit()
+    p = sm.stats.anova_lm(fit, typ=3)['PR(>F)']
+    names = {'INTCP': 'Intercept', **{t: _patsy(t) for t in terms}}
+    return Anova({name: float(fit.params[ours])
+                  for name, ours in names.items()},
+                 {name: float(p[ours]) for name, ours in names.items()},
+                 float(fit.rsquared_adj))
+
+
+def _patsy(term: str) -> str:
+    factor, square, _ = term.partition('^2')
+    return f'I({factor} ** 2)' if square else factor

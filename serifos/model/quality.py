@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How wrong is a model, and how wrong will it be on runs it never saw?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+FOLDS = 10
+_LEAST_SHARE = 0.01
+
+
+def relative_errors(measured: Floats, predicted: Floats) -> Floats:
+    """|predicted - measured| / measured, float[n]; a fraction."""
+    return np.abs(predicted - measured) / measured
+
+
+def mre(measured: Floats, predicted: Floats) -> float:
+    """The mean relative error, a fraction."""
+    return float(np.mean(relative_errors(measured, predicted)))
+
+
+def mre_by(labels: Sequence[Hashable], measured: Floats,
+           predicted: Floats) -> dict[Hashable, float]:
+    """The mean relative error of each label's runs, labels in order."""
+    errors = relative_errors(measured, predicted)
+    label_of = np.array(labels)
+    return {label: float(errors[label_of == label].mean())
+            for label in sorted(set(labels))}
+
+
+def adjusted_r2(measured: Floats, predicted: Floats,
+                terms: int) -> float | None:
+    """1 - (1 - R²)(n - 1)/(n - 1 - terms), R² about the mean.
+
+    R and statsmodels use another formula where a model has no intercept;
+    this one stays comparable when the intercept is dropped.
+
+    :param terms: coefficients besides the intercept
+    :returns: None where there are too few runs, or all runs are alike
+    """
+    free = len(measured) - 1 - terms
+    spread = float(np.sum((measured - measured.mean()) ** 2))
+    if free <= 0 or spread == 0:
+        return None
+    left = float(np.sum((measured - predicted) ** 2))
+    return 1 - left / spread * (len(measured) - 1) / free
+
+
+def interval(measured: Floats, predicted: Floats,
+             coverage: float = 0.90) -> tuple[float, float]:
+    """Quantiles of (measured - predicted) / predicted on held-out runs.
+
+    The order statistics are those of split conformal prediction, so that
+    the next run lies between them with at least this probability; where
+    there are too few runs for that, the extremes.
+
+    :returns: (low, high), fractions of the prediction
+    """
+    floor = np.maximum(predicted, _LEAST_SHARE * measured)
+    errors = np.sort((measured - predicted) / floor)
+    n = len(errors)
+    rank = math.floor((n + 1) * (1 - coverage) / 2)
+    low, high = max(rank, 1) - 1, min(n + 1 - rank, n) - 1
+    return float(errors[low]), float(errors[high])
+
+
+def folds(keys: Sequence[Hashable], seed: int,
+          number: int = FOLDS) -> Iterator[tuple[Ints, Ints]]:
+    """(train, test) indices; runs of one key are never on both sides."""
+    distinct = sorted(set(keys))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    fold_of_key = {distinct[k]: i % number for i, k in enumerate(order)}
+    fold_of = np.array([fold_of_key[key] for key in keys])
+    for fold in range(min(number, len(distinct))):
+        yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+
+
+def held_out(keys: Sequence[Hashable], seed: int,
+             predict: Callable[[Ints, Ints], Floats]) -> Floats:
+    """Each run's prediction by a fit that did not see it, float[n].
+
+    :param predict: fits on the first indices, predicts the second
+    """
+    out = np.empty(len(keys))
+    for train, test in folds(keys, seed):
+        out[test] = predict(train, test)
+    return out
