@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by tools/test and tools/quickstart: the programs and the virtual
+# environment that they need. $root is the checkout.
+
+venv=$root/.venv
+
+die() {
+    echo "${0##*/}: $*" >&2
+    exit 4
+}
+
+# need PROGRAM=PACKAGE...: installs the Debian packages of missing programs.
+need() {
+    packages=
+    for pair in "$@"; do
+        PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%=*}" >/dev/null ||
+            packages="$packages ${pair#*=}"
+    done
+    [ -n "$packages" ] || return 0
+    install_packages $packages
+}
+
+install_packages() {
+    command -v apt-get >/dev/null ||
+        die "needs what Debian packages as: $*; install it and run again."
+    [ "$(id -u)" = 0 ] ||
+        die "run 'sudo apt-get install $*' first, then run this again."
+    echo "Installing $* ..."
+    apt-get -qq update || die 'apt-get update failed, see above.'
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y install \
+        --no-install-recommends "$@" >/dev/null ||
+        die "apt-get could not install $*, see above."
+}
+
+find_python() {
+    for python in python3 python3.14 python3.13 python3.12 python3.11; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+            2>/dev/null && return 0
+    done
+    die 'needs Python 3.11 or later as python3 or python3.N.'
+}
+
+# make_venv WHAT PIP_ARGUMENT...: an editable install in .venv; done again
+# only where what it was made from has changed.
+make_venv() {
+    stamp=$venv/.serifos-$1
+    shift
+    made_from=$(cat "$root"/*requirements.txt "$root/setup.cfg" | cksum)
+    [ "$(cat "$stamp" 2>/dev/null)" != "$made_from" ] || return 0
+    find_python
+    [ -x "$venv/bin/python" ] ||
+        "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        install_packages python3-venv
+    echo "Installing serifos in $venv ..."
+    [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
+    # pbr asks git for the version; a copy without git has to be told one.
+    git -C "$root" rev-parse HEAD >/dev/null 2>&1 ||
+        export PBR_VERSION="${PBR_VERSION:-0.0.1}"
+    (cd "$root" && "$venv/bin/pip" install -q --disable-pip-version-check \
+        "$@" -e '.[model,report]') || die 'pip failed, see above.'
+    echo "$made_from" > "$stamp"
+}
