@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from serifos import cluster as cl
+from serifos.plan import score
 from serifos import workload as wl
+
+LEAST_GAIN = 1e-9
+"""A fall smaller than this fraction is rounding, whatever min_gain says."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,3 +26,98 @@ class Limits:
     min_gain: float = 0.05
     max_moves: int | None = None
     active_floor: float = wl.ACTIVE_FLOOR
+
+    @property
+    def keeps(self) -> float:
+        """The fraction that a figure may keep to count as fallen.
+
+        A hair above 1 - min_gain, so that a fall of exactly min_gain
+        counts; always under 1, so that planning ends.
+        """
+        return 1 - max(self.min_gain, LEAST_GAIN) + 1e-12
+
+    def accepts(self, before: score.Score, after: score.Score) -> bool:
+        """Whether a move between these two scores is worth making.
+
+        The worst latency falls by min_gain, or it does not rise and the
+        variance falls by min_gain. Figures count to ten digits, which makes
+        (worst, variance) fall strictly, in that order, with every move.
+        """
+        worst, was = _figure(after.max_us), _figure(before.max_us)
+        if worst < was and worst <= was * self.keeps:
+            return True
+        spread = _figure(after.variance_us2)
+        spread_was = _figure(before.variance_us2)
+        return (worst <= was and spread < spread_was
+                and spread <= spread_was * self.keeps)
+
+    def shortfall(self, before: score.Score, after: score.Score) -> str:
+        """Why :meth:`accepts` says no, in words."""
+        if _figure(after.max_us) > _figure(before.max_us):
+            return (f'the worst latency would rise from {_ms(before.max_us)} '
+                    f'to {_ms(after.max_us)} ms')
+        gain = max(_fall(before.max_us, after.max_us),
+                   _fall(before.variance_us2, after.variance_us2))
+        if gain <= LEAST_GAIN:
+            return 'a move would gain nothing'
+        return (f'gain {100 * gain:.3g} % is below min_gain '
+                f'{100 * self.min_gain:.3g} %')
+
+
+def bar(zone: str | None, backend_name: str | None,
+        target: cl.Pool) -> str | None:
+    """Why a volume may not go to a pool, space aside, or None.
+
+    :param zone: of the pool where it lives
+    :param backend_name: what its volume type asks for, None for any
+    """
+    if target.state != 'up':
+        return f'{target.name} is {target.state}'
+    if target.zone != zone:
+        return f'{target.name} is in zone {target.zone}, not in {zone}'
+    if backend_name is not None and target.backend_name != backend_name:
+        return (f'{target.name} is of backend {target.backend_name}, the '
+                f'volume type asks for {backend_name}')
+    return None
+
+
+def stays(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
+          active_floor: float) -> str | None:
+    """Why a volume stays whatever it would gain; '' for an idle one.
+
+    :param pool: where it lives, None where the cluster has no such pool
+    :param modelled: whether that pool has a model
+    :returns: None where it may move
+    """
+    if (volume.workload is not None
+            and not volume.workload.is_active(active_floor)):
+        return ''
+    if volume.movable is not True:
+        return volume.movable or 'not movable'
+    if volume.workload is None:
+        return 'no telemetry'
+    if pool is None:
+        return f'the cluster has no pool {volume.pool}'
+    if not modelled:
+        return f'{pool.name} has no model'
+    if pool.state != 'up':
+        return f'{pool.name} is {pool.state}'
+    return None
+
+
+def no_room(target: cl.Pool, free_gib: float, size_gib: float) -> str:
+    """The refusal of a target that is too full."""
+    return (f'{target.name} has {free_gib:.6g} GiB free, {size_gib:.6g} '
+            'needed')
+
+
+def _figure(value: float) -> float:
+    return float(f'{value:.10g}')
+
+
+def _fall(before: float, after: float) -> float:
+    return (before - after) / before if before > 0 else 0.0
+
+
+def _ms(latency_us: float) -> str:
+    return f'{latency_us / 1000:.4g}'

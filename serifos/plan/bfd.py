@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which volumes should live elsewhere, over the whole cluster?
+
+Best fit decreasing, Algorithm 1 of [1]_: the volumes by decreasing block
+size, each to the host with the least predicted latency. Read literally the
+algorithm adds a volume to its own host a second time when it prices
+staying, and never settles; here a volume is lifted off first, so that
+staying costs what its pool sees now. A move must also be acceptable by
+:meth:`serifos.plan.limits.Limits.accepts`: the paper looks at the receiving
+host alone. Passes repeat until a whole one moves nothing.
+
+.. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
+   Consolidation and Load Balancing for SSD Based Cloud Storage Systems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from serifos import cluster as cl
+from serifos.plan import limits as lm
+from serifos.plan import pairs
+from serifos.plan import plan as pl
+from serifos.plan import state as st
+from serifos.plan import verdict
+
+_LEAST_CHUNK, _GREATEST_CHUNK = 16, 4096
+
+
+def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
+         limits: lm.Limits) -> pl.Plan:
+    """Best fit decreasing until a pass over all volumes moves nothing.
+
+    :param load: workload → float[features], additive
+    :param latency: (int[n] pools in the cluster's order, float[n, features])
+        → µs[n], NaN where a pool has no model
+    """
+    problem = st.Problem.of(cluster, load, latency, limits)
+    first = state = problem.start()
+    moves: list[pl.Move] = []
+    queue, full = problem.candidates, limits.max_moves
+    while len(moves) != full and (found := _next(state, queue)):
+        volume, after = found
+        moves.append(state.move(volume, after))
+        state = after
+        done = int(np.flatnonzero(queue == volume)[0]) + 1
+        queue = np.concatenate([queue[done:], queue[:done]])
+    left = queue if len(moves) == full else queue[_waits(state, queue)]
+    truncated = _next(state.carried_out(), left) is not None
+    return verdict.plan('bfd', first, state, moves, truncated)
+
+
+def _next(state: st.State,
+          queue: st.Ints) -> tuple[int, st.State] | None:
+    """The first volume whose best host takes it, and the state then.
+
+    The best host only, as in the paper: a volume whose best host is not
+    acceptable stays.
+    """
+    chunk, done = _LEAST_CHUNK, 0
+    while done < len(queue):
+        some = pairs.promising(state, queue[done:done + chunk])
+        for batch in pairs.batches(state, some):
+            target, _ = pairs.best(state, batch, pairs.allowed(state, batch))
+            moving = target >= 0
+            hopeful = pairs.screen(state, pairs.outcomes(
+                state, batch[moving], target[moving]))
+            order = {volume: i for i, volume in enumerate(batch)}
+            for volume, to in sorted(zip(hopeful.volume, hopeful.target),
+                                     key=lambda pair: order[pair[0]]):
+                after = state.moved(volume, to)
+                if state.problem.limits.accepts(state.score, after.score):
+                    return int(volume), after
+        done, chunk = done + chunk, min(2 * chunk, _GREATEST_CHUNK)
+    return None
+
+
+def _waits(state: st.State, volumes: st.Ints) -> st.Bools:
+    """Which volumes would fit somewhere once the plan's space is freed."""
+    freed = state.free > state.room
+    size, which = np.unique(
+        state.problem.size_gib[volumes], return_inverse=True)
+    waits = [np.any((state.room[freed] < gib) & (gib <= state.free[freed]))
+             for gib in size]
+    return np.array(waits, bool)[which]

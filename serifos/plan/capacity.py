@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where would Cinder put a new volume? The baseline of every comparison."""
+
+from __future__ import annotations
+
+from serifos import cluster as cl
+from serifos.plan import limits
+
+
+def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
+    """The pool that Cinder's available-capacity rule chooses.
+
+    Of the pools that are up, of the volume type's backend and have room,
+    the one with the most free space; the first of several (section 3.2 of
+    the paper, and Cinder's CapacityWeigher).
+
+    :returns: its name, or None where no pool fits
+    """
+    fitting = [pool for pool in cluster.pools
+               if pool.free_gib >= volume.size_gib and limits.bar(
+                   pool.zone, volume.required_backend_name, pool) is None]
+    best = max(fitting, key=lambda pool: pool.free_gib, default=None)
+    return best and best.name

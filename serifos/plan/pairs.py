@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What would each of many moves do to the whole cluster?
+
+A pair is a volume and a target pool. A move changes the latencies on two
+devices only, the volume's and the target's, so the cluster's worst latency
+and variance follow from sums over the others. What is found here is a
+proposal: the decision is taken on the whole vector of latencies
+(:meth:`serifos.plan.limits.Limits.accepts`), from which the sums here
+differ by rounding; ``_SLACK`` is wider than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+
+import numpy as np
+
+from serifos.plan import state as st
+from serifos.plan.state import Bools
+from serifos.plan.state import Floats
+from serifos.plan.state import Ints
+
+_SLACK = 2e-10
+
+_CELLS = 1 << 15
+"""Pairs priced at once: their Loads stay in the processor's cache."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pairs:
+    """Moves, and the cluster's worst latency and variance after each."""
+
+    volume: Ints
+    target: Ints
+    worst_us: Floats
+    variance_us2: Floats
+
+    def __getitem__(self, which: Ints | Bools) -> Pairs:
+        return Pairs(self.volume[which], self.target[which],
+                     self.worst_us[which], self.variance_us2[which])
+
+
+def elsewhere(state: st.State, volumes: Ints) -> Bools:
+    """bool[volumes, pools]: pools with a model on another device."""
+    problem = state.problem
+    at = problem.device[state.home[volumes]]
+    return problem.modelled & (problem.device != at[:, None])
+
+
+def allowed(state: st.State, volumes: Ints) -> Bools:
+    """bool[volumes, pools]: where the rules and the space let them go."""
+    problem = state.problem
+    return (elsewhere(state, volumes)
+            & problem.open[problem.group[volumes]]
+            & (problem.size_gib[volumes][:, None] <= state.room))
+
+
+def best(state: st.State, volumes: Ints,
+         among: Bools) -> tuple[Ints, Floats]:
+    """Where each volume would see the least latency.
+
+    Its home is priced at the home's present latency; a tie stays home, and
+    of several targets the first wins.
+
+    :param among: bool[volumes, pools], the targets to compare
+    :returns: the pool, -1 for home; and µs there
+    """
+    row, target = np.nonzero(among)
+    price = np.full(among.shape, np.inf)
+    price[row, target] = _arrivals(state, volumes[row], target)
+    here = np.arange(len(volumes))
+    choice = price.argmin(axis=1)
+    least = price[here, choice]
+    home_us = state.latency_us[state.home[volumes]]
+    return np.where(least < home_us, choice, -1), np.minimum(least, home_us)
+
+
+def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
+    """What each pair would make of the cluster: one row per pair."""
+    problem, figures = state.problem, state.figures
+    if not len(volumes):
+        return Pairs(volumes, targets, np.zeros(0), np.zeros(0))
+    movers, which = np.unique(volumes, return_inverse=True)
+    source = problem.device[state.home[movers]]
+    left = _device(state, source, -problem.loads[problem.kind[movers]])
+    there = problem.device[targets]
+    came = _device(state, there, problem.loads[problem.kind[volumes]])
+    source = source[which]
+    count = len(problem.members)
+    total = (figures.total.sum() - figures.total[source]
+             - figures.total[there] + left[0][which] + came[0])
+    squares = (figures.squares.sum() - figures.squares[source]
+               - figures.squares[there] + left[1][which] + came[1])
+    worst = np.maximum(_worst_of_others(figures, source, there),
+                       np.maximum(left[2][which], came[2]))
+    variance = np.maximum(0.0, squares / count - (total / count) ** 2)
+    return Pairs(volumes, targets, worst, variance)
+
+
+def screen(state: st.State, pairs: Pairs) -> Pairs:
+    """The pairs that may be acceptable; none that is acceptable is lost."""
+    keeps = state.problem.limits.keeps + _SLACK
+    was = state.score
+    return pairs[(pairs.worst_us <= was.max_us * keeps)
+                 | ((pairs.worst_us <= was.max_us * (1 + _SLACK))
+                    & (pairs.variance_us2 <= was.variance_us2 * keeps))]
+
+
+def acceptable(state: st.State, volumes: Ints) -> Pairs:
+    """All moves of these volumes that may be acceptable."""
+    found = [Pairs(volumes[:0], volumes[:0], np.zeros(0), np.zeros(0))]
+    for some, reach in _within_reach(state, volumes):
+        row, target = np.nonzero(allowed(state, some) & reach)
+        found.append(screen(state, outcomes(state, some[row], target)))
+    return Pairs(*(np.concatenate([getattr(p, field.name) for p in found])
+                   for field in dataclasses.fields(Pairs)))
+
+
+def promising(state: st.State, volumes: Ints) -> Ints:
+    """The volumes, in their order, that may have an acceptable move."""
+    found = [volumes[:0]]
+    for some, reach in _within_reach(state, volumes):
+        if 2 * reach.sum() < reach.size:  # else pricing all costs as much
+            row, target = np.nonzero(allowed(state, some) & reach)
+            some = some[np.isin(some, screen(
+                state, outcomes(state, some[row], target)).volume)]
+        found.append(some)
+    return np.concatenate(found)
+
+
+def batches(state: st.State, volumes: Ints) -> Iterator[Ints]:
+    """The volumes in batches whose pairs fit the memory we allow."""
+    step = max(1, _CELLS // max(1, len(state.problem.device)))
+    for begin in range(0, len(volumes), step):
+        yield volumes[begin:begin + step]
+
+
+def _within_reach(state: st.State,
+                  volumes: Ints) -> Iterator[tuple[Ints, Bools]]:
+    """Batches of volumes with bool[volumes, pools] of possible targets.
+
+    Volumes of a device off which no move can be accepted are left out.
+    """
+    problem = state.problem
+    if not len(volumes):
+        return
+    device, place = np.unique(
+        problem.device[state.home[volumes]], return_inverse=True)
+    reach = possible(state, device)
+    alive = reach.any(axis=1)[place]
+    volumes, place = volumes[alive], place[alive]
+    done = 0
+    for some in batches(state, volumes):
+        rows = place[done:done + len(some)]
+        done += len(some)
+        yield some, reach[rows][:, problem.device]
+
+
+def possible(state: st.State, sources: Ints) -> Bools:
+    """Between which devices can any move at all be accepted?
+
+    Whatever the move does to its two devices, the cluster's worst latency
+    stays at least the worst of the others, and its sum of squares at least
+    theirs about their own mean. Where both leave less than min_gain to be
+    had, no Load needs to be priced.
+
+    :param sources: int[n], devices
+    :returns: bool[n, devices]
+    """
+    problem, figures = state.problem, state.figures
+    keeps = problem.limits.keeps + _SLACK
+    sizes = np.diff(problem.begins)
+    targets = np.arange(len(sizes))
+    a = sources[:, None]
+    rest = len(problem.members) - sizes[a] - sizes
+    total = figures.total.sum() - figures.total[a] - figures.total
+    squares = figures.squares.sum() - figures.squares[a] - figures.squares
+    floor = squares - total * total / np.maximum(rest, 1)
+    others = _worst_of_others(figures, *np.broadcast_arrays(a, targets))
+    return (sizes > 0) & (targets != a) & (
+        (others <= state.score.max_us * keeps)
+        | (floor <= state.score.variance_us2 * len(problem.members) * keeps))
+
+
+def _worst_of_others(figures: st.Figures, a: Ints, b: Ints) -> Floats:
+    """The greatest latency on devices that are neither a nor b."""
+    worst = np.full(np.shape(a), -np.inf)
+    for device in figures.top[::-1]:
+        worst = np.where((a == device) | (b == device), worst,
+                         figures.worst[device])
+    return worst
+
+
+def _arrivals(state: st.State, volumes: Ints, targets: Ints) -> Floats:
+    """µs[n] that target pools see with a volume more."""
+    problem = state.problem
+    loads = state.loads[problem.device[targets]]
+    loads += problem.loads[problem.kind[volumes]]
+    return problem.latency(targets, loads)
+
+
+def _device(state: st.State, devices: Ints,
+            change: Floats) -> tuple[Floats, Floats, Floats]:
+    """Devices under a changed Load: as in Figures, but one row per device."""
+    problem = state.problem
+    begins, ends = problem.begins[devices], problem.begins[devices + 1]
+    sizes = ends - begins
+    loads = state.loads[devices] + change
+    if (sizes == 1).all():
+        latency = problem.latency(problem.members[begins], loads)
+        off = latency - state.figures.mean
+        return off, off * off, latency
+    row = np.repeat(np.arange(len(devices)), sizes)
+    first = np.cumsum(sizes) - sizes
+    pools = problem.members[
+        begins[row] + np.arange(len(row)) - first[row]]
+    latency = problem.latency(pools, loads[row])
+    off = latency - state.figures.mean
+    return (np.add.reduceat(off, first), np.add.reduceat(off * off, first),
+            np.maximum.reduceat(latency, first))

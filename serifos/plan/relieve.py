@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which few moves relieve the slowest pools the most?
+
+Each move is taken off the slowest pool that has an acceptable one
+(:meth:`serifos.plan.limits.Limits.accepts`): of that pool's, the one that
+leaves the least worst latency in the cluster and, of equals, the least
+variance over the pools.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from serifos import cluster as cl
+from serifos.plan import limits as lm
+from serifos.plan import pairs
+from serifos.plan import plan as pl
+from serifos.plan import state as st
+from serifos.plan import verdict
+
+MAX_MOVES = 4
+"""Moves of a plan where the limits name none."""
+
+
+def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
+         limits: lm.Limits) -> pl.Plan:
+    """At most ``limits.max_moves`` moves, each the one that relieves most.
+
+    :param load: workload → float[features], additive
+    :param latency: (int[n] pools in the cluster's order, float[n, features])
+        → µs[n], NaN where a pool has no model
+    """
+    if limits.max_moves is None:
+        limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
+    problem = st.Problem.of(cluster, load, latency, limits)
+    first = state = problem.start()
+    moves: list[pl.Move] = []
+    while len(moves) != limits.max_moves and (found := _next(state)):
+        volume, after = found
+        moves.append(state.move(volume, after))
+        state = after
+    truncated = _next(state.carried_out()) is not None
+    return verdict.plan('relieve', first, state, moves, truncated)
+
+
+def _next(state: st.State) -> tuple[int, st.State] | None:
+    """The best move off the slowest pool that has one; the state then."""
+    volumes = np.sort(state.problem.candidates)
+    home = state.home[volumes]
+    pools = np.unique(home)
+    for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
+        found = pairs.acceptable(state, volumes[home == pool])
+        for i in _ranked(state, found):
+            after = state.moved(found.volume[i], found.target[i])
+            if state.problem.limits.accepts(state.score, after.score):
+                return int(found.volume[i]), after
+    return None
+
+
+def _ranked(state: st.State, found: pairs.Pairs) -> st.Ints:
+    """Best first; equal to ten digits is equal."""
+    was = state.score
+    return np.lexsort((
+        found.target, found.volume,
+        np.round(found.variance_us2 / (was.variance_us2 or 1), 10),
+        np.round(found.worst_us / (was.max_us or 1), 10)))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good is a distribution of latencies over pools?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import cluster as cl
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Score:
+    """The figures that a plan is judged by, over the pools with a model.
+
+    :param max_us: the worst latency, µs
+    :param mean_us: µs
+    :param variance_us2: the population variance, µs²
+    """
+
+    max_us: float
+    mean_us: float
+    variance_us2: float
+
+    @classmethod
+    def of(cls, latency_us: Floats) -> Score:
+        """The score of µs[pools]; NaN is a pool without a figure."""
+        figures = latency_us[~np.isnan(latency_us)]
+        if not figures.size:
+            return cls(0.0, 0.0, 0.0)
+        return cls(*map(float, (
+            np.max(figures), np.mean(figures), np.var(figures))))
+
+
+def slo_misses(cluster: cl.Cluster,
+               latency_us: Mapping[str, float]) -> int:
+    """Volumes with a max_latency_us that their pool's latency exceeds.
+
+    :param latency_us: pool name → µs, of the pools that have a figure
+    """
+    return sum(
+        latency_us.get(volume.pool, 0.0) > volume.max_latency_us
+        for volume in cluster.volumes if volume.max_latency_us is not None)

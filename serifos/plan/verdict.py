@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does a finished plan say: figures, and why volumes stay?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from serifos.plan import limits as lm
+from serifos.plan import pairs
+from serifos.plan import plan as pl
+from serifos.plan import score
+from serifos.plan import state as st
+
+
+def plan(planner: str, first: st.State, last: st.State,
+         moves: Sequence[pl.Move], truncated: bool) -> pl.Plan:
+    """The plan of the moves that lead from one state to another."""
+    pools = first.problem.cluster.pools
+    shown = [(pool.name, float(was), float(then)) for pool, was, then
+             in zip(pools, first.latency_us, last.latency_us) if was == was]
+    before = {name: was for name, was, _ in shown}
+    after = {name: then for name, _, then in shown}
+    was, then = first.score, last.score
+    refused = sorted(_refused(last, {move.volume for move in moves},
+                              len(moves)), key=lambda r: r.volume)
+    return pl.Plan(
+        planner, tuple(moves), tuple(refused), truncated,
+        {name: pl.Change(*pair) for name, *pair in shown},
+        pl.Change(was.max_us, then.max_us),
+        pl.Change(was.mean_us, then.mean_us),
+        pl.Change(was.variance_us2, then.variance_us2),
+        pl.Change(score.slo_misses(first.cluster(), before),
+                  score.slo_misses(last.cluster(), after)))
+
+
+def _refused(state: st.State, moved: set[str],
+             moves: int) -> Iterator[pl.Refusal]:
+    problem = state.problem
+    for i, reason in problem.stay.items():
+        if reason:
+            yield pl.Refusal(problem.volumes[i].id, reason)
+    for batch in pairs.batches(state, problem.candidates):
+        target, _ = pairs.best(state, batch, pairs.elsewhere(state, batch))
+        wants = target >= 0
+        then = pairs.outcomes(state, batch[wants], target[wants])
+        for i, to, worst, variance in zip(
+                then.volume, then.target, then.worst_us, then.variance_us2):
+            if problem.volumes[i].id not in moved:
+                yield pl.Refusal(problem.volumes[i].id, _why(
+                    state, i, to, moves, score.Score(worst, 0, variance)))
+
+
+def _why(state: st.State, volume: int, target: int, moves: int,
+         then: score.Score) -> str:
+    """Why a volume does not go where it would see the least latency."""
+    problem = state.problem
+    limits, pools = problem.limits, problem.cluster.pools
+    if not limits.accepts(state.score, then):
+        return limits.shortfall(state.score, then)
+    size, pool = problem.size_gib[volume], pools[target]
+    reason = lm.bar(pools[state.home[volume]].zone,
+                    problem.volumes[volume].required_backend_name, pool)
+    if reason is not None:
+        return reason
+    if size > state.room[target]:
+        reason = lm.no_room(pool, state.room[target], size)
+        if size <= state.free[target]:
+            reason += ' until this plan has freed its space'
+        return reason
+    if moves == limits.max_moves:
+        return f'max_moves {moves} is reached'
+    return limits.shortfall(state.score, then)
