@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 import functools
+import logging
 import sys
 from typing import Any
 
@@ -39,6 +40,13 @@ class App(app.App):
                  '/etc/serifos/serifos.conf among others)')
         return parser
 
+    def configure_logging(self) -> None:
+        super().configure_logging()
+        # What libraries tell is of interest only to who asks for it.
+        if self.options.verbose_level < 2:
+            for name in ('matplotlib', 'PIL', 'stevedore'):
+                logging.getLogger(name).setLevel(logging.WARNING)
+
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:
         return conf.load(self.options.config_file)
@@ -51,10 +59,11 @@ class Fails(command.Command):
     """
 
     app: App
+    exit_code = 0
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
-            return super().run(parsed_args) or 0
+            return super().run(parsed_args) or self.exit_code
         except errors.SerifosError as exc:
             if self.app.options.debug:
                 raise

@@ -125,11 +125,11 @@ def _adj_r2(kind: str, parameters: Mapping[str, Any],
             data: Runs) -> dict[str, float | None]:
     # Each row of coefficients on the runs that it was fitted on.
     if kind != 'consolidation':
-        parameters = {'all': parameters}
+        parameters = {'any': parameters}
     found = {}
     for label, row in parameters.items():
         of = [i for i, n in enumerate(data.counts)
-              if label in ('all', linear.REST) or int(label) == n]
+              if label in ('any', linear.REST) or int(label) == n]
         form = linear.Linear({}, row)
         found[label] = quality.adjusted_r2(
             data.y[of], np.array([form.predict(data.loads[i]) for i in of]),

@@ -51,7 +51,7 @@ class Linear:
 def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
     """The form that a model file's ``parameters`` describe.
 
-    :raises FormatError: where a term is unknown or the 5+ row is missing
+    :raises FormatError: where a row or a term is none of the kind's
     """
     if kind == 'outstanding':
         return Linear({}, _coefficients(kind, parameters))
@@ -59,13 +59,20 @@ def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
         raise errors.FormatError(
             f'A consolidation model needs a "{REST}" row in its parameters; '
             'fit it again with serifos-model fit.')
-    return Linear(
-        {int(label): _coefficients(kind, row)
-         for label, row in parameters.items() if label != REST},
-        _coefficients(kind, parameters[REST]))
+    rows = {label: _coefficients(kind, row, label)
+            for label, row in parameters.items()}
+    return Linear({int(label): row for label, row in rows.items()
+                   if label != REST}, rows[REST])
 
 
-def _coefficients(kind: str, row: Mapping[str, float]) -> Coefficients:
+def _coefficients(kind: str, row: object,
+                  label: str = REST) -> Coefficients:
+    if not (label == REST or label.isdecimal()) or not isinstance(
+            row, Mapping) or any(isinstance(v, Mapping)
+                                 for v in row.values()):
+        raise errors.FormatError(
+            f'The row {label} of the parameters is no row of a {kind} '
+            'model; fit it again with serifos-model fit.')
     unknown = sorted(set(row) - set(TERMS[kind]))
     if unknown:
         raise errors.FormatError(

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model fit, check, show and report: models from datasets."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+import pathlib
+import sys
+from typing import Any
+
+from cliff import columns
+from cliff import command
+from cliff import show
+
+from serifos.cmd import app
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.model import linear
+from serifos.model import model as mm
+from serifos import store
+
+
+class Fit(app.Fails, show.ShowOne):
+    """Fit a model to a dataset and write it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('dataset', metavar='DATASET',
+                            help='NAME.jsonl, as build writes it')
+        parser.add_argument('--out', required=True, metavar='MODEL',
+                            help='the model file to write, STEM.json')
+        parser.add_argument(
+            '--kind', choices=('auto', *mm.KINDS), default='auto',
+            help='auto takes the kind of least cross-validated error')
+        parser.add_argument('--name', help='(default: the stem of MODEL)')
+        parser.add_argument(
+            '--predicts', choices=ds.FIGURES, default='latency_us',
+            metavar='FIGURE', help='what of a run shall be predicted: '
+            f'{", ".join(ds.FIGURES)} (default: latency_us)')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='seed of the cross-validation')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # statsmodels takes a second to import; predict never needs it.
+        from serifos.model import fit
+        out = pathlib.Path(parsed_args.out)
+        dataset = store.read_dataset(parsed_args.dataset)
+        model = fit.fit(
+            dataset, parsed_args.kind, parsed_args.name or out.stem,
+            parsed_args.predicts, parsed_args.seed,
+            {'sha256': store.digest(parsed_args.dataset)})
+        store.write_model(out, model)
+        return zip(*summary(model).items())
+
+
+class Check(app.Fails, show.ShowOne):
+    """Print a model's error on a dataset; exit 1 where it is too large."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument(
+            '--max-mre', type=float, metavar='FRACTION',
+            help='mean relative error above which to exit with 1 '
+                 '(0.12 is 12 %%)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.model import fit
+        most = parsed_args.max_mre
+        if most is not None and not 0 <= most < float('inf'):
+            raise errors.InputError(
+                f'A --max-mre of {most:g} cannot be used; give a fraction '
+                'such as 0.12.')
+        found = fit.check(store.read_model(parsed_args.model),
+                          store.read_dataset(parsed_args.dataset))
+        if most is not None and found.mre > most:
+            self.exit_code = 1
+            print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
+                  f'the {most:.1%} allowed.', file=sys.stderr)
+        return (('mre', 'mre_by_count', 'samples'),
+                (found.mre, {str(n): value for n, value
+                             in found.mre_by_count.items()}, found.samples))
+
+
+class Show(app.Fails, show.ShowOne):
+    """Print what a model says, its terms and its error."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        return zip(*summary(store.read_model(parsed_args.model)).items())
+
+
+class Report(app.Fails, command.Command):
+    """Draw a model against a dataset on one HTML page."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument('--out', metavar='PAGE',
+                            help='(default: the model file, as .html)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from serifos import report
+        model = store.read_model(parsed_args.model)
+        dataset = store.read_dataset(parsed_args.dataset)
+        out = pathlib.Path(
+            parsed_args.out
+            or pathlib.Path(parsed_args.model).with_suffix('.html'))
+        store.write_text(out, report.page_of(model, dataset))
+        print(out.resolve())
+
+
+class _Percent(columns.FormattableColumn[float | None]):
+    """A fraction: 12.0 % to a person, 0.12 to a program."""
+
+    def human_readable(self) -> str:
+        return 'unknown' if self._value is None else f'{self._value:.1%}'
+
+
+class _Percents(columns.FormattableColumn[Mapping[str, float]]):
+    """Fractions by label."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{label}: {_Percent(value).human_readable()}'
+                         for label, value in self._value.items())
+
+
+class _Facts(columns.FormattableColumn[Mapping[str, Any]]):
+    """Facts that are known, one after another."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {value}' for name, value
+                         in self._value.items() if value is not None)
+
+
+class _Ranges(columns.FormattableColumn[Mapping[str, Any]]):
+    """Least and greatest by name."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {least:g} to {greatest:g}' for name,
+                         (least, greatest) in self._value.items())
+
+
+class _Interval(columns.FormattableColumn[tuple[float, float]]):
+    """Two fractions of the prediction."""
+
+    def human_readable(self) -> str:
+        return ' to '.join(f'{end:+.1%}' for end in self._value)
+
+
+class _Row(columns.FormattableColumn[linear.Coefficients]):
+    """Coefficients, as the formula that they are."""
+
+    def human_readable(self) -> str:
+        return _formula(self._value)
+
+
+def summary(model: mm.Model) -> dict[str, Any]:
+    """What one asks of a model first, in order."""
+    quality = model.quality
+    rows = (model.parameters if model.kind == 'consolidation'
+            else {'any': model.parameters})
+    return {
+        'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
+        'device': _Facts(model.device or {}),
+        'runs': (model.dataset or {}).get('runs'),
+        'range': _Ranges(model.range),
+        'mre': _Percent(quality.get('mre')),
+        'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
+        'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
+        'adj_r2': _Facts({
+            label: value and round(value, 3) for label, value
+            in (quality.get('adj_r2') or {}).items()}),
+        'interval': _Interval(model.relative_interval),
+        **{f'count {label}': _Row(row) for label, row in rows.items()}}
+
+
+def _formula(row: linear.Coefficients) -> str:
+    """Such as '113.44 + 22.135 Σ block_kib'."""
+    terms = [f'{value:.5g} {_SYMBOLS[term]}'.strip()
+             for term, value in row.items() if value]
+    return ' + '.join(terms).replace('+ -', '- ') or '0'
+
+
+_SYMBOLS = {linear.INTERCEPT: '',
+            'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
+            'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
+            'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}

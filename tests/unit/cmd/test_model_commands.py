@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.design import optimal
+from serifos import store
+from tests.unit.cmd import command
+from tests.unit import samples
+
+
+def _truth(run):
+    load = samples.load(run)
+    return 90 + 6 * load.sum_iodepth + 2 * load.sum_q_s_r + 3 * load.sum_q_s_w
+
+
+class ModelCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.dataset = self.dir / 'd.jsonl'
+        dataset = samples.dataset(optimal.runs(40), _truth)
+        store.begin_dataset(self.dataset, dataset.header)
+        for sample in dataset.samples:
+            store.append_sample(self.dataset, sample)
+        self.model = self.dir / 'm.json'
+
+    def run_json(self, *arguments):
+        code, out, err = command.model(*arguments, '-f', 'json')
+        self.assertEqual('', err)
+        return code, json.loads(out)
+
+    def fitted(self, kind='auto'):
+        self.assertEqual(0, self.run_json(
+            'fit', self.dataset, '--kind', kind, '--out', self.model)[0])
+        return self.model
+
+    def refused(self, words, *arguments, code=2):
+        was = sorted(self.dir.iterdir())
+        found, out, err = command.model(*arguments)
+        self.assertEqual((code, ''), (found, out))
+        self.assertIn(words, err)
+        self.assertEqual(1, err.count('\n'))
+        self.assertEqual(was, sorted(self.dir.iterdir()))
+
+
+@ddt.ddt
+class FitTest(ModelCase):
+
+    def test_auto_writes_a_model_that_other_programs_can_read(self):
+        code, said = self.run_json('fit', self.dataset, '--out', self.model)
+        doc = json.loads(self.model.read_text())
+        self.assertEqual(0, code)
+        self.assertEqual('outstanding', said['kind'])
+        self.assertEqual(said['mre'], doc['quality']['mre'])
+        self.assertEqual(
+            ('serifos-model/1', 'm', 'latency_us', 40, 'S1'),
+            (doc['schema'], doc['name'], doc['predicts'],
+             doc['dataset']['runs'], doc['device']['serial']))
+        self.assertEqual(store.digest(self.dataset),
+                         doc['dataset']['sha256'])
+        self.assertEqual([1, 10], doc['range']['count'])
+
+    def test_the_paper_form_has_a_row_for_more_than_five(self):
+        parameters = json.loads(
+            self.fitted('consolidation').read_text())['parameters']
+        self.assertIn('5+', parameters)
+        self.assertEqual({'intercept_us', 'sum_write_pct', 'sum_block_kib'},
+                         set(parameters['5+']))
+
+    def test_no_dataset(self):
+        self.refused('There is no dataset', 'fit', self.dir / 'none.jsonl',
+                     '--out', self.model)
+
+    def test_too_few_runs(self):
+        lines = self.dataset.read_text().splitlines(True)
+        self.dataset.write_text(''.join(lines[:4]))
+        self.refused('needs at least 6', 'fit', self.dataset, '--out',
+                     self.model)
+
+    def test_a_figure_that_no_run_has(self):
+        self.refused('read_p99_us', 'fit', self.dataset, '--out', self.model,
+                     '--predicts', 'read_p99_us')
+
+    def test_nowhere_to_write(self):
+        self.refused('cannot be written', 'fit', self.dataset, '--out',
+                     self.dir / 'no' / 'm.json')
+
+
+@ddt.ddt
+class PredictTest(ModelCase):
+
+    def test_what_the_truth_says(self):
+        code, said = self.run_json('predict', self.fitted(), '-w', '50:64',
+                                   '-w', '0:4:32:100')
+        self.assertEqual(0, code)
+        expected = 90 + 6 * 40 + 4 * 64 * 5 + 2 * 4 * 32
+        self.assertAlmostEqual(expected, said['latency_us'], places=4)
+        low, high = said['interval_us']
+        self.assertTrue(low <= said['latency_us'] <= high)
+        self.assertEqual([], said['extrapolated'])
+
+    @ddt.data(
+        (['50:64:64'], ['iodepth']), (['50:1024'], ['block_kib']),
+        (['50:64:8:0'], ['random_pct']), (['50:64'] * 11, ['count']),
+        (['50:2:99'], ['block_kib', 'iodepth']))
+    @ddt.unpack
+    def test_it_says_what_lies_outside_of_the_training(self, ws, names):
+        options = [part for w in ws for part in ('-w', w)]
+        _, said = self.run_json('predict', self.fitted(), *options)
+        self.assertEqual(names, said['extrapolated'])
+
+    def test_an_idle_workload_is_none(self):
+        _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0.01')
+        self.assertEqual((0, []), (said['latency_us'], said['extrapolated']))
+
+    @ddt.data(('50', 'is no workload'), ('50:x', 'is no workload'),
+              ('50:4:8:100:1', 'is no workload'), ('101:4', 'write_pct'),
+              ('50:0', 'block_kib'), ('50:nan', 'block_kib'),
+              ('50:4:-1', 'iodepth'), ('50:4:8:200', 'random_pct'))
+    @ddt.unpack
+    def test_absurd_workloads(self, text, words):
+        self.refused(words, 'predict', self.fitted(), '-w', text)
+
+
+class CheckTest(ModelCase):
+
+    def test_the_error_by_count(self):
+        code, said = self.run_json('check', self.fitted(), self.dataset)
+        self.assertEqual((0, 40), (code, said['samples']))
+        self.assertLess(said['mre'], 1e-4)
+        self.assertEqual([str(n) for n in range(1, 11)],
+                         list(said['mre_by_count']))
+
+    def test_too_large_an_error_exits_with_1(self):
+        code, out, err = command.model(
+            'check', self.fitted('consolidation'), self.dataset,
+            '--max-mre', '0.01', '-f', 'json')
+        self.assertEqual(1, code)
+        self.assertGreater(json.loads(out)['mre'], 0.01)
+        self.assertIn('exceeds the 1.0% allowed', err)
+
+    def test_an_absurd_bound(self):
+        self.refused('--max-mre', 'check', self.fitted(), self.dataset,
+                     '--max-mre', 'nan')
+
+
+class ShowTest(ModelCase):
+
+    def test_terms_and_error_for_a_person(self):
+        code, out, _ = command.model('show', self.fitted())
+        self.assertEqual(0, code)
+        self.assertIn('2 Σ q·s·r + 3 Σ q·s·w', out)
+        self.assertIn('serial S1', out)
+
+    def test_a_model_of_the_future(self):
+        path = self.dir / 'f.json'
+        path.write_text('{"schema": "serifos-model/9"}')
+        self.refused('reads serifos-model/1', 'show', path)
+
+
+class ReportTest(ModelCase):
+
+    def test_the_page_holds_its_figures(self):
+        code, out, err = command.model('report', self.fitted(), self.dataset)
+        page = self.dir / 'm.html'
+        self.assertEqual((0, str(page), ''), (code, out.strip(), err))
+        text = page.read_text()
+        self.assertEqual(4, text.count('<svg'))
+        self.assertNotIn('http-equiv', text)
+        self.assertIn('outstanding', text)
+
+    def test_nothing_to_draw(self):
+        doc = json.loads(self.fitted().read_text())
+        self.model.write_text(json.dumps({**doc, 'predicts': 'read_p99_us'}))
+        self.refused('nothing to draw', 'report', self.model, self.dataset)

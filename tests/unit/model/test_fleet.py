@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import subprocess
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.model import fleet
+from serifos.model import model as mm
+from serifos import workload as wl
+from tests.unit.papers import golden
+from tests.unit.test_workload import workloads
+
+_NAMES = ('intercept_us', 'sum_write_pct', 'sum_block_kib')
+_RANGE = {'write_pct': (25, 75), 'block_kib': (4, 128), 'iodepth': (8, 8),
+          'count': (1, 5)}
+
+
+def table6(ssd):
+    return mm.Model(ssd, 'consolidation', {
+        label: dict(zip(_NAMES, row)) for label, row
+        in golden.SERIFOS['table6_consolidation'][ssd].items()},
+        _RANGE, {'mre': 0.1})
+
+
+_coefficients = st.lists(st.floats(0, 1e3), min_size=5, max_size=5)
+_outstanding = st.builds(
+    lambda values, count, interval: mm.Model(
+        'o', 'outstanding', dict(zip(
+            ('intercept_us', 'sum_q_r', 'sum_q_w', 'sum_q_s_r',
+             'sum_q_s_w'), values)),
+        {'write_pct': (0, 100), 'iodepth': (1, 32), 'count': (1, count)},
+        {'interval': interval}),
+    _coefficients, st.integers(1, 8),
+    st.tuples(st.floats(-2, 0), st.floats(0, 2)))
+_models = st.none() | st.sampled_from(
+    [table6('SSD1'), table6('SSD2')]) | _outstanding
+
+
+class FleetTest(testtools.TestCase):
+
+    @given(st.lists(st.tuples(_models, st.lists(workloads, max_size=8)),
+                    min_size=1, max_size=5))
+    def test_numpy_and_the_standard_library_agree(self, pools):
+        models = [model for model, _ in pools]
+        many = fleet.Fleet(models)
+        loads = np.array([many.loads(ws).sum(axis=0) for _, ws in pools])
+        predicted = many.latency(np.arange(len(pools)), loads)
+        for (model, ws), value in zip(pools, predicted):
+            if model is None:
+                self.assertTrue(np.isnan(value))
+                continue
+            expected = model.plan(model.load(ws))
+            self.assertLessEqual(abs(value - expected),
+                                 1e-9 * max(1, expected))
+
+    def test_planning_is_pessimistic_only_outside_of_the_range(self):
+        model = table6('SSD1')
+        inside = model.load([wl.Workload(50, 32)])
+        outside = model.load([wl.Workload(50, 256)])
+        crowded = model.load([wl.Workload(50, 32)] * 6)
+        self.assertEqual(model.predict(inside), model.plan(inside))
+        self.assertEqual(model.interval(outside)[1], model.plan(outside))
+        self.assertEqual(model.interval(crowded)[1], model.plan(crowded))
+        self.assertGreater(model.plan(outside), model.predict(outside))
+
+    def test_an_mre_alone_gives_a_normal_interval(self):
+        low, high = table6('SSD1').relative_interval
+        self.assertAlmostEqual(0.206, high, places=3)
+        self.assertAlmostEqual(-high, low)
+
+    def test_a_model_that_knows_no_error_claims_no_interval(self):
+        model = mm.Model('m', 'outstanding', {'sum_q_r': 1.0}, {}, {})
+        self.assertEqual((8.0, 8.0),
+                         model.interval(model.load([wl.Workload(0, 4)])))
+
+    def test_nothing_active_is_a_latency_of_nothing(self):
+        model = table6('SSD2')
+        idle = wl.Workload(50, 256, 0.01)
+        self.assertEqual(0, model.plan(model.load([idle, None])))
+
+    def test_no_prediction_is_negative(self):
+        # 4 workloads of 0.5 KiB: Table 6 says -188.26 + 43.
+        model = table6('SSD2')
+        load = model.load([wl.Workload(0, 0.5)] * 4)
+        self.assertEqual(0, model.predict(load))
+
+    def test_predicting_needs_the_standard_library_alone(self):
+        code = ('import sys; import serifos.model.model;'
+                'print({"numpy", "scipy", "statsmodels", "pandas"}'
+                ' & set(sys.modules))')
+        out = subprocess.run([sys.executable, '-c', code], text=True,
+                             capture_output=True, check=True).stdout
+        self.assertEqual('set()', out.strip())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.model import quality
+
+
+class QualityTest(testtools.TestCase):
+
+    def test_mre_is_a_fraction_of_the_measured(self):
+        self.assertAlmostEqual(
+            0.15, quality.mre(np.array([100.0, 200.0]),
+                              np.array([110.0, 160.0])))
+
+    def test_mre_by_label(self):
+        self.assertEqual(
+            {1: 0.5, 2: 0.25},
+            quality.mre_by([2, 1, 1], np.array([4.0, 2.0, 2.0]),
+                           np.array([5.0, 1.0, 3.0])))
+
+    @given(st.lists(st.integers(0, 20), min_size=2, max_size=80),
+           st.integers(0, 99))
+    def test_rounds_of_one_run_are_never_on_both_sides(self, keys, seed):
+        tested = []
+        for train, test in quality.folds(keys, seed):
+            self.assertEqual(
+                set(), {keys[i] for i in train} & {keys[i] for i in test})
+            self.assertEqual(len(keys), len(train) + len(test))
+            tested.extend(test)
+        self.assertEqual(list(range(len(keys))), sorted(tested))
+
+    def test_there_are_ten_folds_and_the_seed_decides(self):
+        keys = list(range(40))
+        first = [list(test) for _, test in quality.folds(keys, 1)]
+        self.assertEqual(10, len(first))
+        self.assertEqual(
+            first, [list(test) for _, test in quality.folds(keys, 1)])
+        self.assertNotEqual(
+            first, [list(test) for _, test in quality.folds(keys, 2)])
+
+    def test_the_interval_holds_ninety_percent_of_new_runs(self):
+        rng = np.random.default_rng(0)
+        covered = []
+        for _ in range(200):
+            y = 1000 * rng.lognormal(0, 0.2, size=81)
+            low, high = quality.interval(y[:80], np.full(80, 1000.0))
+            covered.append(1000 * (1 + low) <= y[80] <= 1000 * (1 + high))
+        self.assertTrue(0.85 <= np.mean(covered) <= 0.97, np.mean(covered))
+
+    def test_a_prediction_of_nothing_leaves_the_interval_finite(self):
+        low, high = quality.interval(np.full(30, 100.0), np.zeros(30))
+        self.assertTrue(np.isfinite([low, high]).all())
+
+    def test_adjusted_r2_of_the_mean_is_not_positive(self):
+        y = np.array([1.0, 2.0, 3.0, 4.0])
+        self.assertLessEqual(quality.adjusted_r2(y, np.full(4, 2.5), 0), 0)
+        self.assertEqual(1, quality.adjusted_r2(y, y, 1))
+
+    def test_adjusted_r2_needs_more_runs_than_terms(self):
+        y = np.array([1.0, 2.0])
+        self.assertIsNone(quality.adjusted_r2(y, y, 1))
