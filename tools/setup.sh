@@ -56,7 +56,7 @@ make_venv() {
     # pbr asks git for the version; a copy without git has to be told one.
     git -C "$root" rev-parse HEAD >/dev/null 2>&1 ||
         export PBR_VERSION="${PBR_VERSION:-0.0.1}"
-    (cd "$root" && "$venv/bin/pip" install -q --disable-pip-version-check \
+    (cd "$root" && "$venv/bin/pip" install -qq --disable-pip-version-check \
         "$@" -e '.[model,report]') || die 'pip failed, see above.'
     echo "$made_from" > "$stamp"
 }
