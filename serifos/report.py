@@ -86,6 +86,7 @@ def _axes(width: float = 7, height: float = 4) -> tuple[Any, Any]:
 def _against(model: mm.Model, measured: fit.Floats, predicted: fit.Floats,
              counts: Sequence[int]) -> str:
     figure, axes = _axes(7, 5)
+    axes.set(xscale='log', yscale='log')
     ends = np.array([min(measured.min(), predicted[predicted > 0].min(
         initial=measured.min())), max(measured.max(), predicted.max())])
     low, high = model.relative_interval
@@ -93,8 +94,11 @@ def _against(model: mm.Model, measured: fit.Floats, predicted: fit.Floats,
                       ends * (1 + high), color='#dce6f2', lw=0)
     axes.plot(ends, ends, color='#8c95a0', lw=1)
     dots = axes.scatter(predicted, measured, c=counts, s=14, cmap='viridis')
-    figure.colorbar(dots, label='workloads run together')
-    axes.set(xscale='log', yscale='log', xlabel=f'predicted {model.predicts}',
+    figure.colorbar(dots, label='workloads run together',
+                    ticks=sorted(set(counts)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter('')
+    axes.set(xlabel=f'predicted {model.predicts}',
              ylabel=f'measured {model.predicts}')
     return page.svg(figure)
 
