@@ -15,14 +15,12 @@ host alone. Passes repeat until a whole one moves nothing.
 
 from __future__ import annotations
 
-import numpy as np
-
 from serifos import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
 from serifos.plan import state as st
-from serifos.plan import verdict
+from serifos.plan import steps
 
 _LEAST_CHUNK, _GREATEST_CHUNK = 16, 4096
 
@@ -35,24 +33,12 @@ def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
     :param latency: (int[n] pools in the cluster's order, float[n, features])
         → µs[n], NaN where a pool has no model
     """
-    problem = st.Problem.of(cluster, load, latency, limits)
-    first = state = problem.start()
-    moves: list[pl.Move] = []
-    queue, full = problem.candidates, limits.max_moves
-    while len(moves) != full and (found := _next(state, queue)):
-        volume, after = found
-        moves.append(state.move(volume, after))
-        state = after
-        done = int(np.flatnonzero(queue == volume)[0]) + 1
-        queue = np.concatenate([queue[done:], queue[:done]])
-    left = queue if len(moves) == full else queue[_waits(state, queue)]
-    truncated = _next(state.carried_out(), left) is not None
-    return verdict.plan('bfd', first, state, moves, truncated)
+    return steps.plan(
+        'bfd', st.Problem.of(cluster, load, latency, limits), _next)
 
 
-def _next(state: st.State,
-          queue: st.Ints) -> tuple[int, st.State] | None:
-    """The first volume whose best host takes it, and the state then.
+def _next(state: st.State, queue: st.Ints) -> steps.Step | None:
+    """The first volume whose best host takes it, and that host.
 
     The best host only, as in the paper: a volume whose best host is not
     acceptable stays.
@@ -65,21 +51,8 @@ def _next(state: st.State,
             moving = target >= 0
             hopeful = pairs.screen(state, pairs.outcomes(
                 state, batch[moving], target[moving]))
-            order = {volume: i for i, volume in enumerate(batch)}
-            for volume, to in sorted(zip(hopeful.volume, hopeful.target),
-                                     key=lambda pair: order[pair[0]]):
-                after = state.moved(volume, to)
-                if state.problem.limits.accepts(state.score, after.score):
-                    return int(volume), after
+            for step in zip(hopeful.volume, hopeful.target):
+                if steps.accepted(state, step):
+                    return step
         done, chunk = done + chunk, min(2 * chunk, _GREATEST_CHUNK)
     return None
-
-
-def _waits(state: st.State, volumes: st.Ints) -> st.Bools:
-    """Which volumes would fit somewhere once the plan's space is freed."""
-    freed = state.free > state.room
-    size, which = np.unique(
-        state.problem.size_gib[volumes], return_inverse=True)
-    waits = [np.any((state.room[freed] < gib) & (gib <= state.free[freed]))
-             for gib in size]
-    return np.array(waits, bool)[which]

@@ -18,7 +18,7 @@ from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
 from serifos.plan import state as st
-from serifos.plan import verdict
+from serifos.plan import steps
 
 MAX_MOVES = 4
 """Moves of a plan where the limits name none."""
@@ -34,28 +34,21 @@ def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
     """
     if limits.max_moves is None:
         limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
-    problem = st.Problem.of(cluster, load, latency, limits)
-    first = state = problem.start()
-    moves: list[pl.Move] = []
-    while len(moves) != limits.max_moves and (found := _next(state)):
-        volume, after = found
-        moves.append(state.move(volume, after))
-        state = after
-    truncated = _next(state.carried_out()) is not None
-    return verdict.plan('relieve', first, state, moves, truncated)
+    return steps.plan(
+        'relieve', st.Problem.of(cluster, load, latency, limits), _next)
 
 
-def _next(state: st.State) -> tuple[int, st.State] | None:
-    """The best move off the slowest pool that has one; the state then."""
-    volumes = np.sort(state.problem.candidates)
+def _next(state: st.State, volumes: st.Ints) -> steps.Step | None:
+    """The best move off the slowest pool that has one."""
+    volumes = np.sort(volumes)
     home = state.home[volumes]
     pools = np.unique(home)
     for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
         found = pairs.acceptable(state, volumes[home == pool])
         for i in _ranked(state, found):
-            after = state.moved(found.volume[i], found.target[i])
-            if state.problem.limits.accepts(state.score, after.score):
-                return int(found.volume[i]), after
+            step = found.volume[i], found.target[i]
+            if steps.accepted(state, step):
+                return step
     return None
 
 

@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from serifos import cluster as cl
 from serifos.plan import limits as lm
-from serifos.plan import plan as pl
 from serifos.plan import score
 from serifos import workload as wl
 
@@ -201,24 +200,6 @@ class State:
             np.bincount(device, off, count),
             np.bincount(device, off * off, count),
             worst, np.argsort(-worst, kind='stable')[:3])
-
-    def move(self, volume: int, after: State) -> pl.Move:
-        """The move that leads from here to ``after``."""
-        problem = self.problem
-        source, target = self.home[volume], after.home[volume]
-        was, then = self.score, after.score
-        if then.max_us < was.max_us * problem.limits.keeps:
-            reason = (f'worst latency {was.max_us / 1000:.4g} -> '
-                      f'{then.max_us / 1000:.4g} ms')
-        else:
-            fall = 1 - then.variance_us2 / was.variance_us2
-            reason = f'variance over the pools -{100 * fall:.3g} %'
-        pools = problem.cluster.pools
-        return pl.Move(
-            problem.volumes[volume].id, pools[source].name,
-            pools[target].name, problem.volumes[volume].size_gib,
-            *(float(state.latency_us[pool]) for pool in (source, target)
-              for state in (self, after)), reason)
 
     def cluster(self) -> cl.Cluster:
         """The cluster as it would then be, volumes in the order of ids."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import itertools
+import math
+
+import numpy as np
 
 from serifos.plan import limits as lm
 from serifos.plan import pairs
@@ -13,20 +17,22 @@ from serifos.plan import score
 from serifos.plan import state as st
 
 
-def plan(planner: str, first: st.State, last: st.State,
-         moves: Sequence[pl.Move], truncated: bool) -> pl.Plan:
-    """The plan of the moves that lead from one state to another."""
+def plan(planner: str, states: Sequence[st.State],
+         truncated: bool) -> pl.Plan:
+    """The plan that leads through these states, a move between each two."""
+    first, last = states[0], states[-1]
+    moves = tuple(_move(*pair) for pair in itertools.pairwise(states))
     pools = first.problem.cluster.pools
     shown = [(pool.name, float(was), float(then)) for pool, was, then
-             in zip(pools, first.latency_us, last.latency_us) if was == was]
+             in zip(pools, first.latency_us, last.latency_us)
+             if not math.isnan(was)]
     before = {name: was for name, was, _ in shown}
     after = {name: then for name, _, then in shown}
     was, then = first.score, last.score
-    refused = sorted(_refused(last, {move.volume for move in moves},
-                              len(moves)), key=lambda r: r.volume)
     return pl.Plan(
-        planner, tuple(moves), tuple(refused), truncated,
-        {name: pl.Change(*pair) for name, *pair in shown},
+        planner, moves, tuple(sorted(
+            _refused(last, moves), key=lambda refusal: refusal.volume)),
+        truncated, {name: pl.Change(*pair) for name, *pair in shown},
         pl.Change(was.max_us, then.max_us),
         pl.Change(was.mean_us, then.mean_us),
         pl.Change(was.variance_us2, then.variance_us2),
@@ -34,9 +40,28 @@ def plan(planner: str, first: st.State, last: st.State,
                   score.slo_misses(last.cluster(), after)))
 
 
-def _refused(state: st.State, moved: set[str],
-             moves: int) -> Iterator[pl.Refusal]:
+def _move(state: st.State, after: st.State) -> pl.Move:
+    problem, was, then = state.problem, state.score, after.score
+    volume = int(np.flatnonzero(state.home != after.home)[0])
+    pair = state.home[volume], after.home[volume]
+    if then.max_us <= was.max_us * problem.limits.keeps:
+        reason = (f'worst latency {was.max_us / 1000:.4g} -> '
+                  f'{then.max_us / 1000:.4g} ms')
+    else:
+        fall = 1 - then.variance_us2 / was.variance_us2
+        reason = f'variance over the pools -{100 * fall:.3g} %'
+    pools = problem.cluster.pools
+    return pl.Move(
+        problem.volumes[volume].id, *(pools[i].name for i in pair),
+        problem.volumes[volume].size_gib,
+        *(float(s.latency_us[i]) for i in pair for s in (state, after)),
+        reason)
+
+
+def _refused(state: st.State,
+             moves: Sequence[pl.Move]) -> Iterator[pl.Refusal]:
     problem = state.problem
+    moved = {move.volume for move in moves}
     for i, reason in problem.stay.items():
         if reason:
             yield pl.Refusal(problem.volumes[i].id, reason)
@@ -48,7 +73,7 @@ def _refused(state: st.State, moved: set[str],
                 then.volume, then.target, then.worst_us, then.variance_us2):
             if problem.volumes[i].id not in moved:
                 yield pl.Refusal(problem.volumes[i].id, _why(
-                    state, i, to, moves, score.Score(worst, 0, variance)))
+                    state, i, to, len(moves), score.Score(worst, 0, variance)))
 
 
 def _why(state: st.State, volume: int, target: int, moves: int,
