@@ -59,7 +59,9 @@ class Limits:
         gain = max(_fall(before.max_us, after.max_us),
                    _fall(before.variance_us2, after.variance_us2))
         if gain <= LEAST_GAIN:
-            return 'a move would gain nothing'
+            rises = after.variance_us2 > before.variance_us2
+            return 'the variance over the pools would rise' if rises \
+                else 'a move would gain nothing'
         return (f'gain {100 * gain:.3g} % is below min_gain '
                 f'{100 * self.min_gain:.3g} %')
 

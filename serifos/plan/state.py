@@ -95,7 +95,8 @@ class Problem:
             np.array([v.size_gib for v in volumes], float),
             device, modelled, members, begins, loads, kind, group,
             np.array([[not lm.bar(*rule, pool) for pool in pools]
-                      for rule in rules], bool).reshape(-1, len(pools))
+                      for rule in rules],
+                     bool).reshape(len(rules), len(pools))
             & modelled, stay)
 
     @functools.cached_property

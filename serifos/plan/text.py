@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How does a person read a plan?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from serifos.plan import cost
+from serifos.plan import plan as pl
+
+_REFUSED_SHOWN = 20
+
+
+def table(plan: pl.Plan) -> str:
+    """Moves, refusals and the figures before and after."""
+    return '\n'.join(_lines(plan)) + '\n'
+
+
+def _lines(plan: pl.Plan) -> Iterator[str]:
+    yield from _moves(plan)
+    if plan.refused:
+        shown = plan.refused[:_REFUSED_SHOWN]
+        yield ''
+        yield from _columns([('refused', 'reason'), *(
+            (refusal.volume, refusal.reason) for refusal in shown)])
+        more = len(plan.refused) - len(shown)
+        if more:
+            yield f'and {more} more, all of them in -f json'
+    yield ''
+    yield from _columns([
+        (f'{len(plan.latency_us)} pools', 'before', 'after', 'change'),
+        _figure('max latency, ms', plan.max_us, 1e3),
+        _figure('mean latency, ms', plan.mean_us, 1e3),
+        _figure('variance, ms²', plan.variance_us2, 1e6),
+        _figure('SLO misses', plan.slo_misses, 1)], '<>>>')
+
+
+def _moves(plan: pl.Plan) -> Iterator[str]:
+    if not plan.moves:
+        yield f'{plan.planner} moves nothing.'
+        return
+    yield from _columns([
+        ('volume', 'from', 'to', 'GiB', 'source, ms', 'target, ms', 'why'),
+        *((move.volume, move.source, move.target, f'{move.size_gib:g}',
+           _step(move.source_before_us, move.source_after_us),
+           _step(move.target_before_us, move.target_after_us), move.reason)
+          for move in plan.moves)], '<<<>>><')
+    total = cost.Cost.of(plan.moves)
+    volumes = 'volume' if len(plan.moves) == 1 else 'volumes'
+    yield ''
+    yield (f'{plan.planner} moves {len(plan.moves)} {volumes}: '
+           f'{total.read_gib:g} GiB read and written, '
+           f'{total.zeroed_gib:g} GiB zeroed where a source wipes.')
+    if plan.truncated:
+        yield ('More moves are acceptable: plan again when these are '
+               'carried out.')
+
+
+def _figure(name: str, change: pl.Change,
+            unit: float) -> tuple[str, str, str, str]:
+    before, after = change.before / unit, change.after / unit
+    percent = f'{100 * (after / before - 1):+.1f} %' if before else ''
+    return name, f'{before:.4g}', f'{after:.4g}', percent
+
+
+def _step(before_us: float, after_us: float) -> str:
+    return f'{before_us / 1000:.3g} -> {after_us / 1000:.3g}'
+
+
+def _columns(rows: Sequence[Sequence[str]],
+             align: str = '<<<<<<<') -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        yield '  '.join(
+            f'{cell:{side}{width}}' for cell, side, width
+            in zip(row, align, widths)).rstrip()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import datetime
+import json
+import pathlib
+import uuid
+
+import ddt
+import fixtures
+import testtools
+
+from serifos import store
+from tests.unit.cmd import command
+
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+
+
+def _time(text):
+    return datetime.datetime.fromisoformat(text)
+
+
+@ddt.ddt
+class PlanTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.models = self.dir / 'models'
+        self.models.mkdir()
+        for path in (EXAMPLES / 'models').iterdir():
+            (self.models / path.name).write_text(path.read_text())
+        stem = 'intel-s3610'
+        (self.models / 'quickstart.json').write_text(
+            (self.models / f'{stem}.json').read_text())
+        self.cluster = self.dir / 'cluster.json'
+        self.cluster.write_text((EXAMPLES / 'cluster.json').read_text())
+
+    def _plan(self, *arguments):
+        return command.balance('plan', '--cluster', self.cluster,
+                               '--models', self.models, *arguments)
+
+    def _doc(self, *arguments):
+        code, out, err = self._plan('-f', 'json', *arguments)
+        self.assertEqual((0, ''), (code, err))
+        return json.loads(out)
+
+    @ddt.data('bfd', 'relieve')
+    def test_json_is_a_plan_that_another_program_can_read(self, planner):
+        doc = self._doc('--planner', planner)
+        store.write_plan(self.dir / 'p.json', doc)  # validates it
+        self.assertEqual(planner, doc['planner'])
+        uuid.UUID(doc['id'])
+        self.assertEqual(datetime.timedelta(days=1), _time(
+            doc['expires_at']) - _time(doc['created_at']))
+        self.assertTrue(doc['created_at'].endswith('Z'))
+        self.assertLess(doc['max_us']['after'], doc['max_us']['before'])
+        self.assertLess(doc['variance_us2']['after'],
+                        doc['variance_us2']['before'])
+        self.assertEqual(6, len(doc['latency_us']))
+
+    def test_refused_volumes_say_why(self):
+        reasons = {r['reason'] for r in self._doc()['refused']}
+        self.assertLessEqual(
+            {'no telemetry', 'a snapshot holds it',
+             'node6@ssd#ssd has 72 GiB free, 120 needed',
+             'max_moves 4 is reached'}, reasons)
+
+    def test_the_table_shows_moves_refusals_and_figures(self):
+        code, out, _ = self._plan('--planner', 'bfd')
+        self.assertEqual(0, code)
+        doc = self._doc('--planner', 'bfd')
+        for move in doc['moves']:
+            self.assertIn(f'{move["volume"]}  {move["from"]}  {move["to"]}',
+                          out)
+        self.assertIn('no telemetry', out)
+        self.assertIn(f'bfd moves {len(doc["moves"])} volumes: 420 GiB', out)
+        was, then = doc['max_us']['before'], doc['max_us']['after']
+        self.assertRegex(out, f'max latency, ms +{was / 1000:.4g} +'
+                              f'{then / 1000:.4g} +-49.1 %')
+
+    def test_the_same_is_planned_again(self):
+        drop = ('id', 'created_at', 'expires_at')
+        one, two = (
+            {k: v for k, v in self._doc().items() if k not in drop}
+            for _ in range(2))
+        self.assertEqual(one, two)
+
+    def test_out_writes_the_plan_and_nothing_else_is_written(self):
+        before = set(self.dir.rglob('*'))
+        doc = self._doc('--out', self.dir / 'plan.json')
+        self.assertEqual({self.dir / 'plan.json'},
+                         set(self.dir.rglob('*')) - before)
+        self.assertEqual(
+            doc, json.loads((self.dir / 'plan.json').read_text()))
+
+    def test_a_gain_that_cannot_be_had_moves_nothing(self):
+        code, out, _ = self._plan('--min-gain', '1')
+        self.assertEqual(0, code)
+        self.assertIn('relieve moves nothing.', out)
+        self.assertIn('is below min_gain 100 %', out)
+
+    def test_max_moves_bounds_a_plan_and_says_so(self):
+        doc = self._doc('--planner', 'bfd', '--max-moves', '1')
+        self.assertEqual((1, True), (len(doc['moves']), doc['truncated']))
+
+    def test_an_active_floor_above_all_leaves_an_idle_cluster(self):
+        doc = self._doc('--active-floor', '9')
+        self.assertEqual([], doc['moves'])
+        self.assertEqual(0, doc['max_us']['before'])
+
+    def test_a_pool_whose_model_is_missing_is_left_out(self):
+        (self.models / 'quickstart.json').unlink()
+        code, out, err = self._plan('-f', 'json')
+        self.assertEqual(0, code)
+        self.assertIn('there is no model', err)
+        self.assertIn('quickstart.json', err)
+        doc = json.loads(out)
+        self.assertNotIn('node6@ssd#ssd', doc['latency_us'])
+        self.assertNotIn('node6@ssd#ssd', {m['to'] for m in doc['moves']})
+        self.assertIn('node6@ssd#ssd has no model',
+                      {r['reason'] for r in doc['refused']})
+
+    def test_options_override_the_configuration(self):
+        conf = self.dir / 'serifos.conf'
+        conf.write_text('[balancer]\nplanner = bfd\nmax_moves = 2\n'
+                        'plan_ttl = 60\n[serifos]\nstate_dir = '
+                        f'{self.dir}\nmodels_dir = {self.models}\n')
+
+        def run(*more):
+            code, out, _ = command.balance(
+                '--config-file', conf, 'plan', '-f', 'json', *more)
+            self.assertEqual(0, code)
+            doc = json.loads(out)
+            return (doc['planner'], len(doc['moves']), _time(
+                doc['expires_at']) - _time(doc['created_at']))
+
+        minute = datetime.timedelta(minutes=1)
+        self.assertEqual(('bfd', 2, minute), run())
+        self.assertEqual(('relieve', 1, minute), run(
+            '--planner', 'relieve', '--max-moves', '1'))
+
+    @ddt.data(
+        (('--min-gain', 'nan'), 'fraction from 0 to 1'),
+        (('--min-gain', '-0.1'), 'fraction from 0 to 1'),
+        (('--min-gain', '5'), 'fraction from 0 to 1'),
+        (('--max-moves', '0'), 'max_moves of 1 or more'),
+        (('--active-floor', 'inf'), 'cannot be used'),
+        (('--active-floor', '-1'), 'cannot be used'),
+        (('--cluster', '/nowhere'), 'There is no cluster /nowhere'),
+        (('--models', '/nowhere'), 'no directory of models /nowhere'))
+    @ddt.unpack
+    def test_absurd_options_are_refused_in_a_sentence(self, options, says):
+        code, out, err = self._plan(*options)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn(says, err)
+        self.assertEqual(1, err.count('\n'))
+
+    @ddt.data(
+        ('{"schema": "serifos-model/1"', 'is not JSON'),
+        ('{"schema": "serifos-model/9"}', 'serifos-model/9'))
+    @ddt.unpack
+    def test_a_broken_model_is_an_error(self, text, says):
+        (self.models / 'intel-s3500.json').write_text(text)
+        code, _, err = self._plan()
+        self.assertEqual(2, code)
+        self.assertIn('intel-s3500.json', err)
+        self.assertIn(says, err)
+
+    def test_a_model_of_iops_cannot_plan(self):
+        path = self.models / 'intel-s3500.json'
+        doc = json.loads(path.read_text())
+        path.write_text(json.dumps({**doc, 'predicts': 'read_iops'}))
+        code, _, err = self._plan()
+        self.assertEqual(2, code)
+        self.assertIn('predicts read_iops; a plan needs', err)
+
+    def test_a_model_outside_the_directory_is_refused(self):
+        doc = json.loads(self.cluster.read_text())
+        doc['pools'][0]['model'] = '../secret'
+        self.cluster.write_text(json.dumps(doc))
+        code, _, err = self._plan()
+        self.assertEqual(2, code)
+        self.assertIn("'../secret'", err)
+
+    @ddt.data(
+        {'pools': [], 'volumes': []},
+        {'pools': [{'name': 'p'}], 'volumes': [
+            {'id': 'v', 'pool': 'p', 'size_gib': 1}]},
+        {'pools': [{'name': 'p', 'model': 'intel-s3610'}], 'volumes': []})
+    def test_a_cluster_with_nothing_to_do_has_an_empty_plan(self, cluster):
+        self.cluster.write_text(json.dumps(
+            {'schema': 'serifos-cluster/1', **cluster}))
+        doc = self._doc()
+        self.assertEqual(([], False), (doc['moves'], doc['truncated']))
+        self.assertEqual({'before': 0, 'after': 0}, doc['max_us'])
+
+
+class ExampleModelsTestCase(testtools.TestCase):
+
+    def test_they_are_the_papers(self):
+        papers = json.loads((
+            pathlib.Path(__file__).parents[1] / 'papers/serifos.json'
+        ).read_text())
+        for ssd, stem in (('SSD1', 'intel-s3500'), ('SSD2', 'intel-s3610')):
+            model = store.read_model(EXAMPLES / f'models/{stem}.json')
+            for count, row in papers['table6_consolidation'][ssd].items():
+                terms = ('intercept_us', 'sum_write_pct', 'sum_block_kib')
+                self.assertEqual(
+                    row, [*(model.parameters[count][t] for t in terms),
+                          model.quality['adj_r2'][count]])
+                self.assertAlmostEqual(
+                    papers['table7_mre_pct'][ssd][count] / 100,
+                    model.quality['mre_by_count'][count])

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planners' rules in plain Python, one pool and one volume at a time.
+
+Nothing is shared with :mod:`serifos.plan` but the facts: no vectors, no
+sums kept, no pruning. Slow, and meant to be read beside FORMATS.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from serifos import cluster as cl
+from serifos.model import model as mm
+
+
+class Reference:
+    """Predictions, acceptance and choices for one set of models."""
+
+    def __init__(self, models: dict[str, mm.Model], min_gain: float,
+                 floor: float = 0.05) -> None:
+        self.models = models
+        self.min_gain = min_gain
+        self.floor = floor
+
+    def latencies(self, cluster: cl.Cluster) -> dict[str, float]:
+        """Pool name → µs, of the pools that have a model."""
+        return {pool.name: self._latency(cluster, pool)
+                for pool in cluster.pools if pool.model in self.models}
+
+    def _latency(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
+        model = self.models[pool.model]
+        mates = {other.name for other in cluster.pools
+                 if other.device_key == pool.device_key}
+        return model.plan(model.load(
+            (v.workload for v in cluster.volumes if v.pool in mates),
+            self.floor))
+
+    def objective(self, cluster: cl.Cluster) -> tuple[float, float]:
+        """(worst, variance), to ten digits."""
+        values = list(self.latencies(cluster).values()) or [0.0]
+        return (float(f'{max(values):.10g}'),
+                float(f'{statistics.pvariance(values):.10g}'))
+
+    def accepts(self, before: cl.Cluster, after: cl.Cluster) -> bool:
+        worst, variance = self.objective(before)
+        then, spread = self.objective(after)
+        keeps = 1 - max(self.min_gain, 1e-9) + 1e-12
+        return ((then < worst and then <= worst * keeps)
+                or (then <= worst and spread < variance
+                    and spread <= variance * keeps))
+
+    def movable(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
+        pools = {pool.name: pool for pool in cluster.pools}
+        return (volume.movable is True and volume.workload is not None
+                and volume.workload.is_active(self.floor)
+                and volume.pool in pools
+                and pools[volume.pool].model in self.models
+                and pools[volume.pool].state == 'up')
+
+    def targets(self, cluster: cl.Cluster,
+                volume: cl.Volume) -> list[cl.Pool]:
+        """Where the rules and the space let a volume go."""
+        if not self.movable(cluster, volume):
+            return []
+        home = cluster.pool(volume.pool)
+        return [pool for pool in cluster.pools
+                if pool.model in self.models and pool.state == 'up'
+                and pool.device_key != home.device_key
+                and pool.zone == home.zone
+                and volume.required_backend_name in (None, pool.backend_name)
+                and pool.free_gib >= volume.size_gib]
+
+    def acceptable(self, cluster: cl.Cluster) -> set[tuple[str, str]]:
+        """Every acceptable (volume, target)."""
+        return {(volume.id, pool.name) for volume in cluster.volumes
+                for pool in self.targets(cluster, volume)
+                if self.accepts(cluster, moved(cluster, volume, pool.name))}
+
+    def best_fit(self, cluster: cl.Cluster) -> tuple[str, str] | None:
+        """Algorithm 1's first acceptable move."""
+        now = self.latencies(cluster)
+        for volume in sorted(cluster.volumes, key=lambda v: (
+                -(v.workload.block_kib if v.workload else 0), v.id)):
+            prices = {
+                pool.name: self.latencies(
+                    moved(cluster, volume, pool.name))[pool.name]
+                for pool in self.targets(cluster, volume)}
+            best = min(prices, key=prices.get, default=None)
+            if (best is not None and prices[best] < now[volume.pool]
+                    and self.accepts(cluster,
+                                     moved(cluster, volume, best))):
+                return volume.id, best
+        return None
+
+    def relief(self, cluster: cl.Cluster) -> tuple[float, float] | None:
+        """The objective after the best move off the slowest pool."""
+        found = self.acceptable(cluster)
+        now = self.latencies(cluster)
+        for pool in sorted(now, key=now.get, reverse=True):
+            after = [self.objective(moved(cluster, cluster.volume(v), to))
+                     for v, to in found if cluster.volume(v).pool == pool]
+            if after:
+                return min(after)
+        return None
+
+
+def moved(cluster: cl.Cluster, volume: cl.Volume, to: str) -> cl.Cluster:
+    return cluster.without(volume).place(volume, to)
