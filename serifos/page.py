@@ -25,13 +25,14 @@ p { max-width: 46rem; white-space: pre-line; }
 .lead { color: #4a525c; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0;
-        font: 14px/1.35 system-ui, sans-serif;
+        font: 13px/1.35 system-ui, sans-serif;
         font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: #4a525c; padding: .3rem 0; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #dde1e6;
+th, td { padding: .25rem .5rem; border-bottom: 1px solid #dde1e6;
          text-align: left; }
 th { border-bottom: 2px solid #8c95a0; vertical-align: bottom; }
-td.number { text-align: right; }
+.number { text-align: right; }
+td.number { white-space: nowrap; }
 svg { max-width: 100%; height: auto; margin: .5rem 0; display: block; }
 @media print { body { margin: 0; max-width: none; }
                section, table, svg { break-inside: avoid; } }
@@ -58,11 +59,13 @@ _TEMPLATE = """<!DOCTYPE html>
 {%- for table in section.tables %}<div class="wide"><table>
 {% if table.caption %}<caption>{{ table.caption }}</caption>
 {% endif -%}
-<thead><tr>{% for name in table.header %}<th>{{ name }}</th>{% endfor -%}
+<thead><tr>{% for name in table.header -%}
+<th{% if table.rows and table.rows[0][loop.index0] is figure
+%} class="number"{% endif %}>{{ name }}</th>{% endfor -%}
 </tr></thead>
 <tbody>
 {% for row in table.rows %}<tr>{% for cell in row -%}
-<td{% if cell is number %} class="number"{% endif %}>{{ cell | shown }}</td>
+<td{% if cell is figure %} class="number"{% endif %}>{{ cell | shown }}</td>
 {%- endfor %}</tr>
 {% endfor %}</tbody>
 </table></div>
@@ -124,6 +127,7 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters['shown'] = shown
+    environment.tests['figure'] = is_figure
     environment.filters['own_ids'] = (
         lambda text: _own_ids(text, f'figure{next(numbers)}-'))
     return environment.from_string(_TEMPLATE).render(
@@ -140,6 +144,12 @@ def shown(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f'{value:,}'
     return str(value)
+
+
+def is_figure(value: object) -> bool:
+    """Whether a cell is a number, or a text such as -12 % or 5.95 ms."""
+    return re.fullmatch(r'[-+]?[\d.,]+(e[-+]?\d+)?( ?\S{1,3})?|–',
+                        shown(value)) is not None
 
 
 def _own_ids(text: str, prefix: str) -> str:

@@ -60,6 +60,15 @@ class PageTest(testtools.TestCase):
     def test_cells(self, value: object, text: str) -> None:
         self.assertEqual(text, page.shown(value))
 
+    @ddt.data((5, True), (0.2, True), (None, True), ('-12 %', True),
+              ('+3.4 %', True), ('5.95 ms', True), ('1e-05', True),
+              ('SSD1', False), ('5 moves left', False), ('', False))
+    @ddt.unpack
+    def test_numbers_are_set_right(self, value: object, right: bool) -> None:
+        text = page.render('t', '', [page.Section('s', tables=[
+            page.Table(['name', 'it'], [['a', value]])])])
+        self.assertEqual(right, '<td class="number">' in text)
+
     @ddt.data(('matplotlib.figure', page.figure),
               ('jinja2', lambda: page.render('t', '', [])))
     @ddt.unpack
