@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How is a program run, and what did it say?
+
+The one place where serifos starts programs. Text goes in (an argument list)
+and text comes out; what builds the first and reads the second is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from oslo_log import log
+
+from serifos import errors
+
+LOG = log.getLogger(__name__)
+
+_PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
+_LAST_WORDS = 300
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a program left behind; ``code`` is None where it was killed."""
+
+    code: int | None
+    out: str
+    err: str
+
+    @property
+    def last_words(self) -> str:
+        """The program's own words about its end, on one line."""
+        text = ' '.join((self.err.strip() or self.out.strip()).split())
+        return text[-_LAST_WORDS:] or 'it said nothing'
+
+
+def found(program: str) -> bool:
+    return shutil.which(program, path=_environment()['PATH']) is not None
+
+
+def run(argv: Sequence[str], timeout_s: float = 60,
+        accept: Sequence[int] = (0,)) -> str:
+    """What a program printed.
+
+    :param accept: exit codes that are no failure
+    :raises ToolError: where it is missing, fails or hangs
+    """
+    result, = together([argv], timeout_s)
+    if result.code is None:
+        raise errors.ToolError(
+            f'{" ".join(argv)} did not end within {timeout_s:g} s and was '
+            'killed; see whether the device still answers.')
+    if result.code not in accept:
+        raise errors.ToolError(
+            f'{" ".join(argv)} failed: {result.last_words}')
+    return result.out
+
+
+def together(argvs: Sequence[Sequence[str]],
+             timeout_s: float) -> list[Result]:
+    """Starts programs at once and waits for all of them.
+
+    Each is a session of its own: a Ctrl-C is ours alone, and what it
+    started is killed with it at the deadline, or when we are interrupted.
+
+    :raises ToolError: where a program is missing
+    """
+    deadline = time.monotonic() + timeout_s
+    with contextlib.ExitStack() as stack:
+        running = []
+        for argv in argvs:
+            LOG.debug('running %s', argv)
+            out = stack.enter_context(tempfile.TemporaryFile())
+            err = stack.enter_context(tempfile.TemporaryFile())
+            process = _start(argv, out.fileno(), err.fileno())
+            stack.callback(_kill, process)
+            running.append((process, out, err))
+        codes = [_wait(process, deadline) for process, _, _ in running]
+        for process, _, _ in running:
+            _kill(process)
+        return [Result(code, _text(out), _text(err))
+                for code, (_, out, err) in zip(codes, running)]
+
+
+def _start(argv: Sequence[str], out: int,
+           err: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            env=_environment(), start_new_session=True)
+    except FileNotFoundError:
+        raise errors.ToolError(
+            f'{argv[0]} is not installed; install it (on Debian: apt-get '
+            f'install {_PACKAGES.get(argv[0], argv[0])}).') from None
+    except OSError as exc:
+        raise errors.ToolError(
+            f'{argv[0]} cannot be run: {exc.strerror}.') from None
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> int | None:
+    try:
+        return process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # The leader stays a zombie until it is waited for, so that the group
+    # is still ours; after a wait it is gone, and nothing is signalled.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _text(file: tempfile._TemporaryFileWrapper[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode('utf-8', 'replace')
+
+
+def _environment() -> Mapping[str, str]:
+    # Tools of the system stand in sbin, which a user's PATH may leave out.
+    path = os.environ.get('PATH', '')
+    return {**os.environ, 'LC_ALL': 'C',
+            'PATH': os.pathsep.join(filter(None, (path, _PATH)))}
+
+
+_PACKAGES = {
+    'nvme': 'nvme-cli', 'lsblk': 'util-linux', 'wipefs': 'util-linux',
+    **dict.fromkeys(('vgs', 'lvs', 'lvcreate', 'lvremove'), 'lvm2')}
+"""Where a program is not in the Debian package of its own name."""

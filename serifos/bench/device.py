@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which block device is this, may it be destroyed, and who else has it?
+
+What is shown and refused is decided in pure code over one frozen
+:class:`Device`; :func:`held` then takes the device for us alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import stat
+from typing import Any
+
+from serifos.bench import command
+from serifos import errors
+
+GIB = 2 ** 30
+
+IDLE_FILESYSTEMS = frozenset({
+    'ext2', 'ext3', 'ext4', 'xfs', 'f2fs', 'exfat', 'iso9660', 'squashfs'})
+"""Signatures that mean no more than what they say: nothing but a mount uses
+them, and a mount is seen. Any other may be a part of something bigger that
+is not running now (a volume group, an array, a pool, another host's)."""
+
+_COLUMNS = ('KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
+            'MODEL', 'SERIAL', 'WWN', 'MOUNTPOINTS', 'LOG-SEC')
+_KINDS = ('disk', 'loop', 'part', 'mpath', 'raid')
+_TABLES = ('gpt', 'dos', 'PMBR', 'mac', 'bsd', 'sun', 'sgi', 'atari')
+_SYSTEM = ('/', '/boot', '/boot/efi', '/usr', '/var', '[SWAP]')
+
+Node = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A block device, and who uses it.
+
+    :param kind: lsblk's type: disk, loop, part, lvm, ...
+    :param logical_block: bytes of the smallest request
+    :param mounts: where it, or what stands on it, is mounted
+    :param holders: devices that stand on it
+    :param partitions: its partitions
+    :param signatures: what is written on it, by libblkid's names
+    :param openers: processes that have it open
+    :param system: the running system lives on the same disk
+    """
+
+    path: str
+    kind: str
+    size_bytes: int
+    model: str | None = None
+    serial: str | None = None
+    wwn: str | None = None
+    transport: str | None = None
+    logical_block: int = 512
+    read_only: bool = False
+    mounts: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+    openers: tuple[str, ...] = ()
+    system: bool = False
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+    @property
+    def confirm_word(self) -> str:
+        """What must be typed before anything is destroyed.
+
+        A partition has no serial of its own: that names the whole disk.
+        """
+        own = None if self.kind == 'part' else self.serial or self.wwn
+        return own or self.path
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the user shall see before the word is asked for."""
+        return {
+            'device': f'{self.path} ({self.kind})',
+            'model': self.model or 'unknown',
+            'serial': self.serial or 'none', 'WWN': self.wwn or 'none',
+            'size': f'{self.size_bytes / GIB:.4g} GiB '
+                    f'({self.size_bytes} bytes)',
+            'holders': ', '.join(self.holders) or 'none',
+            'mounts': ', '.join(self.mounts) or 'none',
+            'signatures': ', '.join(self.signatures) or 'none'}
+
+
+def identify(path: str) -> Device:
+    """The device as it is now; looks, and changes nothing.
+
+    :raises DeviceError: where it is none, or cannot be looked at
+    """
+    number, real = _number(path)
+    tree = json.loads(command.run(
+        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
+    device = parse(tree, number)
+    if device is None:
+        raise errors.DeviceError(
+            f'lsblk does not list {path}; it holds nothing to measure.')
+    if device.path != real and not device.path.startswith('/dev/mapper/'):
+        raise errors.DeviceError(
+            f'{path} is another name for {device.path}; give that one.')
+    listing = command.run(
+        ['wipefs', '--no-act', '--json', real]).strip()
+    signatures = json.loads(listing)['signatures'] if listing else []
+    holders = {*device.holders, *_held_by(number)}
+    return dataclasses.replace(
+        device, holders=tuple(sorted(holders)),
+        signatures=tuple(sorted({s['type'] for s in signatures})),
+        openers=tuple(sorted(_openers(number))))
+
+
+def parse(tree: Sequence[Node], number: str) -> Device | None:
+    """The device with this major:minor in a tree that lsblk printed."""
+    for disk in tree:
+        for node in _walk(disk):
+            if node['maj:min'] == number:
+                return _device(node, disk)
+    return None
+
+
+def _device(node: Node, disk: Node) -> Device:
+    below = [*_walk(node)]
+    children = below[1:]
+    return Device(
+        path=node['path'], kind=node['type'], size_bytes=int(node['size']),
+        model=_stripped(node['model']), serial=_stripped(node['serial']),
+        wwn=_stripped(node['wwn']), transport=node['tran'],
+        logical_block=int(node['log-sec']), read_only=bool(node['ro']),
+        mounts=tuple(sorted({m for n in below for m in _mounts(n)})),
+        holders=tuple(sorted({n['kname'] for n in children
+                              if n['type'] != 'part'})),
+        partitions=tuple(sorted({n['kname'] for n in children
+                                 if n['type'] == 'part'})),
+        system=any(m in _SYSTEM for n in _walk(disk) for m in _mounts(n)))
+
+
+def refusal(device: Device) -> str | None:
+    """Why a device must not be measured, or None where it may be."""
+    d = device
+    rules = (
+        (d.system, 'is, or shares its disk with, the running system; '
+                   'measure another device, or a file on it by file:PATH'),
+        (d.mounts, f'is in use: {" and ".join(d.mounts)} is mounted from '
+                   'it; unmount it if nobody needs what is there'),
+        (d.holders, f'is held by {" and ".join(d.holders)}; take it out of '
+                    'there first'),
+        (d.kind == 'lvm', 'is a logical volume, and may be a tenant\'s; '
+                          'give the name of its volume group to measure on '
+                          'scratch volumes there'),
+        (not d.kind.startswith(_KINDS),
+         f'is of type {d.kind}, which serifos does not measure'),
+        (d.partitions, f'has partitions ({", ".join(d.partitions)}); remove '
+                       'them if nobody needs what is there'),
+        (set(d.signatures) & set(_TABLES),
+         'has a partition table; remove it by wipefs if nobody needs what '
+         'is there'),
+        ('LVM2_member' in d.signatures,
+         'is a physical volume of LVM; give the name of its volume group '
+         'to measure on scratch volumes there, or pvremove it'),
+        (set(d.signatures) - IDLE_FILESYSTEMS,
+         f'has the signature of {" and ".join(d.signatures)} and may be in '
+         'use by something that is not running now; remove it by wipefs if '
+         'nobody needs what is there'),
+        (d.openers, f'is open in {", ".join(d.openers)}; end that first'),
+        (d.read_only, 'is read-only'),
+        (not d.size_bytes, 'has no capacity'))
+    return next((f'{d.path} {why}.' for broken, why in rules if broken),
+                None)
+
+
+@contextlib.contextmanager
+def held(device: Device) -> Iterator[int]:
+    """The device opened for us alone, as a file descriptor.
+
+    Nobody can mount it, swap to it or build on it meanwhile.
+
+    :raises DeviceError: where somebody else has it, or it has changed
+    """
+    try:
+        fd = os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as exc:
+        raise errors.DeviceError(
+            f'{device.path} cannot be opened for us alone '
+            f'({exc.strerror}); something uses it.') from None
+    try:
+        if identify(device.path) != device:
+            raise errors.DeviceError(
+                f'{device.path} has changed since it was shown; nothing '
+                'was touched: run the command again.')
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
+    """(path, model, serial) of the disk that a file lives on, or Nones."""
+    dev = os.stat(path).st_dev
+    number = f'{os.major(dev)}:{os.minor(dev)}'
+    tree = json.loads(command.run(
+        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
+    for disk in tree:
+        if any(node['maj:min'] == number for node in _walk(disk)):
+            return (disk['path'], _stripped(disk['model']),
+                    _stripped(disk['serial']))
+    return (None, None, None)
+
+
+def _number(path: str) -> tuple[str, str]:
+    try:
+        info = os.stat(path)
+    except OSError as exc:
+        raise errors.DeviceError(
+            f'There is no device {path} ({exc.strerror}).') from None
+    if not stat.S_ISBLK(info.st_mode):
+        raise errors.DeviceError(
+            f'{path} is no block device; to measure a scratch file, write '
+            'file:PATH.')
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise errors.DeviceError(
+            f'{path} may not be read and written by you; run as root.')
+    number = f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}'
+    return number, os.path.realpath(path)
+
+
+def _held_by(number: str) -> list[str]:
+    try:
+        return os.listdir(f'/sys/dev/block/{number}/holders')
+    except FileNotFoundError:
+        return []
+
+
+def _openers(number: str) -> Iterator[str]:
+    """Processes other than this one that have the device open.
+
+    A guest's or a target daemon's open takes no exclusive hold, so that
+    nothing else would tell.
+    """
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
+        if process.name == str(os.getpid()):
+            continue
+        with contextlib.suppress(OSError):
+            if any(_is_device(link, number)
+                   for link in (process / 'fd').iterdir()):
+                name = (process / 'comm').read_text().strip()
+                yield f'{name} (process {process.name})'
+
+
+def _is_device(link: pathlib.Path, number: str) -> bool:
+    try:
+        if not os.readlink(link).startswith('/dev/'):
+            return False
+        info = os.stat(link)
+    except OSError:
+        return False
+    return (stat.S_ISBLK(info.st_mode) and number
+            == f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}')
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.get('children', ()):
+        yield from _walk(child)
+
+
+def _mounts(node: Node) -> list[str]:
+    return [m for m in node['mountpoints'] if m]
+
+
+def _stripped(text: str | None) -> str | None:
+    return (text or '').strip() or None

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings a device into the state in which it will serve: full and settled.
+
+After SNIA's Solid State Storage Performance Test Specification: purge, then
+128 KiB sequential writes over twice the capacity, then rounds of random
+writes until their IOPS are steady. What was done is kept beside the
+dataset, so that a resumed build neither purges nor fills again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import json
+import pathlib
+from typing import Any
+
+from serifos.bench import fio
+from serifos.bench import purge as pg
+from serifos.bench import steady as sd
+from serifos.bench import target as tg
+from serifos import errors
+from serifos import store
+from serifos import workload as wl
+
+SCHEMA = 'serifos-precondition/1'
+TIMES = 2
+"""How often the whole capacity is written (SNIA: twice)."""
+
+_PATTERN = wl.Workload(write_pct=100, block_kib=4, iodepth=8)
+_CHUNK = 4 * 2 ** 30
+_SLOWEST = 2 ** 20  # bytes a second below which a fill hangs
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """How far preconditioning came.
+
+    :param written: bytes of the fill, all passes together
+    :param iops: one figure a round of settling
+    """
+
+    identity: Mapping[str, Any]
+    purge: str | None = None
+    written: int = 0
+    iops: tuple[float, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What a dataset's header says of it."""
+        return (f'purge: {self.purge}; filled {self.written / tg.GIB:.2f} '
+                f'GiB; settled after {len(self.iops)} rounds')
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounds:
+    """How settling goes on.
+
+    :param seconds: of one round
+    :param most: rounds after which a device counts as one that never settles
+    """
+
+    seconds: float = 60.0
+    most: int = 25
+
+
+@dataclasses.dataclass(frozen=True)
+class Ports:
+    """What it needs of the world beside the target.
+
+    :param progress: (what, done, of) after every step
+    :param stop: whether the user wants to stop after the step in hand
+    """
+
+    progress: Callable[[str, int, int], None]
+    stop: Callable[[], bool]
+
+
+def precondition(target: tg.Target, area: tg.Area, engine: str,
+                 rounds: Rounds, record: pathlib.Path, ports: Ports) -> State:
+    """Purges, fills and settles an open target, or resumes where it was.
+
+    :raises DeviceError: where it never settles
+    :raises Interrupted: after the step in hand, where the user stops
+    """
+    state = _begun(target, record)
+
+    def keep(now: State) -> State:
+        if not target.fresh:
+            store.write_json(record, {'schema': SCHEMA,
+                                      **dataclasses.asdict(now)})
+        if ports.stop():
+            raise errors.Interrupted(
+                'Stopped while preconditioning; ' + (
+                    'the same command begins it again.' if target.fresh else
+                    f'what is done is noted in {record}, and the same '
+                    'command resumes.'))
+        return now
+
+    if state.purge is None and target.purge is not None:
+        ports.progress(f'purge: {target.purge.how}', 0, 1)
+        pg.purge(area.pieces[0].path, target.purge)
+        state = keep(dataclasses.replace(state, purge=target.purge.how))
+    state = _fill(area, engine, state, keep, ports)
+    return _settle(area, engine, rounds, state, keep, ports)
+
+
+def _fill(area: tg.Area, engine: str, state: State,
+          keep: Callable[[State], State], ports: Ports) -> State:
+    chunks = [
+        fio.Region(piece.path, piece.offset + at,
+                   min(_CHUNK, piece.size - at))
+        for _ in range(TIMES) for piece in area.pieces
+        for at in range(0, piece.size, _CHUNK)]
+    total, written = sum(chunk.size for chunk in chunks), 0
+    for chunk in chunks:
+        written += chunk.size
+        if written <= state.written:
+            continue
+        fio.write_region(chunk, engine, 60 + chunk.size / _SLOWEST)
+        ports.progress('fill', written, total)
+        state = keep(dataclasses.replace(state, written=written))
+    return state
+
+
+def _settle(area: tg.Area, engine: str, rounds: Rounds, state: State,
+            keep: Callable[[State], State], ports: Ports) -> State:
+    measure = fio.measurer(lambda count: area.pieces[:1], engine)
+    while not (verdict := sd.steady(state.iops)).ok:
+        if len(state.iops) >= rounds.most:
+            raise errors.DeviceError(
+                f'{area.pieces[0].path} has not settled in '
+                f'{len(state.iops)} rounds (excursion '
+                f'{verdict.excursion:.0%} of 20 %, slope '
+                f'{verdict.slope:.0%} of 10 %); give more --settle-rounds, '
+                'or --precondition skip to measure it as it is.')
+        sample = measure([_PATTERN], rounds.seconds)
+        iops = (*state.iops, sample.figure('write_iops'))
+        ports.progress('settle', len(iops), rounds.most)
+        state = keep(dataclasses.replace(state, iops=iops))
+    return state
+
+
+def _begun(target: tg.Target, record: pathlib.Path) -> State:
+    new = State(dict(target.identity))
+    if target.fresh or not record.exists():
+        return new
+    try:
+        doc = json.loads(record.read_text())
+        was = State(doc['identity'], doc['purge'], int(doc['written']),
+                    tuple(doc['iops']))
+    except (ValueError, KeyError, TypeError, OSError):
+        raise errors.FormatError(
+            f'{record} cannot be read; remove it to precondition again.'
+        ) from None
+    return was if was.identity == new.identity else new
