@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import stat
+import time
 from typing import Any
 
 from serifos.bench import command
@@ -110,14 +111,13 @@ def identify(path: str) -> Device:
     if device.path != real and not device.path.startswith('/dev/mapper/'):
         raise errors.DeviceError(
             f'{path} is another name for {device.path}; give that one.')
-    listing = command.run(
-        ['wipefs', '--no-act', '--json', real]).strip()
-    signatures = json.loads(listing)['signatures'] if listing else []
+    if refusal(device) is not None:
+        return device
     holders = {*device.holders, *_held_by(number)}
     return dataclasses.replace(
         device, holders=tuple(sorted(holders)),
-        signatures=tuple(sorted({s['type'] for s in signatures})),
-        openers=tuple(sorted(_openers(number))))
+        signatures=_signatures(real),
+        openers=tuple(sorted(_lasting_openers(number))))
 
 
 def parse(tree: Sequence[Node], number: str) -> Device | None:
@@ -194,7 +194,9 @@ def held(device: Device) -> Iterator[int]:
             f'{device.path} cannot be opened for us alone '
             f'({exc.strerror}); something uses it.') from None
     try:
-        if identify(device.path) != device:
+        now = dataclasses.replace(identify(device.path),
+                                  openers=device.openers)
+        if now != device:
             raise errors.DeviceError(
                 f'{device.path} has changed since it was shown; nothing '
                 'was touched: run the command again.')
@@ -233,11 +235,26 @@ def _number(path: str) -> tuple[str, str]:
     return number, os.path.realpath(path)
 
 
+def _signatures(path: str) -> tuple[str, ...]:
+    listing = command.run(['wipefs', '--no-act', '--json', path]).strip()
+    found = json.loads(listing)['signatures'] if listing else []
+    return tuple(sorted({signature['type'] for signature in found}))
+
+
 def _held_by(number: str) -> list[str]:
     try:
         return os.listdir(f'/sys/dev/block/{number}/holders')
     except FileNotFoundError:
         return []
+
+
+def _lasting_openers(number: str) -> set[str]:
+    # udev looks at a device for a moment whenever somebody has closed it.
+    seen = set(_openers(number))
+    if seen:
+        time.sleep(1)
+        seen &= set(_openers(number))
+    return seen
 
 
 def _openers(number: str) -> Iterator[str]:

@@ -1,166 +1,310 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is a device brought back to the state it left the factory in?
+"""How is a device brought back to the state in which it left the factory?
 
-The strongest way that the device offers and that concerns this device
-alone: NVMe sanitize or format, ATA secure erase, discard of every block.
-It is chosen without writing, shown, and done only after confirmation.
+What a device offers is read and chosen first, and shown; :func:`purge`
+does it and looks whether what stood there is gone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
 import dataclasses
+import fcntl
 import json
+import os
 import pathlib
 import re
+import secrets
+import signal
+import struct
+import threading
 import time
+from typing import Any
+
+from oslo_log import log
 
 from serifos.bench import command
 from serifos.bench import device as dv
 from serifos import errors
 
-_PASSWORD = 'serifos'
-_HOURS = 3600.0
+LOG = log.getLogger(__name__)
+
+NAMES = ('format', 'sanitize', 'secure-erase', 'discard', 'none')
+PASSWORD = 'serifos'
+
+_BLKDISCARD = 0x1277
+_DISCARD_AT_ONCE = 32 * dv.GIB
+_MARK_BYTES = 4096
+_SANITIZE = {1: ('block erase', 2), 0: ('crypto erase', 4),
+             2: ('overwrite', 3)}
+_WAIT_S = 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
 class Purge:
-    """A way to purge: its name for people, its commands, and its time."""
+    """A way to purge a device, chosen and not yet done.
 
-    how: str
-    commands: tuple[tuple[str, ...], ...] = ()
-    timeout_s: float = 12 * _HOURS
-
-
-NONE = Purge('none: the device offers no purge')
-
-
-def choose_purge(device: dv.Device) -> Purge:
-    """The purge that a device offers; reads it, writes nothing."""
-    if device.kind == 'disk' and device.transport == 'nvme':
-        chosen = _nvme(device.path)
-    elif device.kind == 'disk' and device.transport in ('sata', 'ata'):
-        chosen = _ata(device.path)
-    else:
-        chosen = None
-    return chosen or _discard(device) or NONE
-
-
-def purge(path: str, chosen: Purge) -> None:
-    """Does it, and waits until the device says that it is done.
-
-    The caller holds the device (:func:`serifos.bench.device.exclusive`),
-    which is why the commands are told to go ahead on a device in use.
-
-    :raises ToolError: in the failing command's own words
+    :param name: one of :data:`NAMES`
+    :param words: what the user is told of it beforehand
+    :param commands: what will be run, in order
     """
+
+    name: str
+    words: str
+    commands: tuple[tuple[str, ...], ...] = ()
+    timeout_s: float = 3600
+
+
+def choose_purge(device: dv.Device, asked: str = 'auto') -> Purge:
+    """The purge that a device offers, or the one that was asked for.
+
+    NVMe format is taken before sanitize: it is limited to the namespace.
+
+    :raises DeviceError: where it does not offer what was asked for, or a
+        frozen ATA device has to be woken first
+    """
+    if asked in ('discard', 'none'):
+        offers = {}
+    elif _is_nvme(device):
+        offers = _nvme(device.path)
+    elif device.kind == 'disk' and device.transport in ('sata', 'ata'):
+        offers = _ata(device.path, asked)
+    else:
+        offers = {}
+    if _discards(device):
+        offers['discard'] = Purge(
+            'discard', 'discard (TRIM) of the whole device')
+    offers['none'] = Purge('none', 'no purge: the device offers none')
+    if asked == 'none':
+        return Purge('none', 'no purge, as was asked for')
+    if asked != 'auto' and asked not in offers:
+        raise errors.DeviceError(
+            f'{device.path} does not offer the purge {asked}; it offers '
+            f'{", ".join(offers)}.')
+    return next(iter(offers.values())) if asked == 'auto' else offers[asked]
+
+
+def purge(device: dv.Device, chosen: Purge, fd: int) -> str:
+    """Purges a device; everything on it is gone.
+
+    Marks are written before and looked for afterwards, so that a purge
+    that did nothing is found out.
+
+    :param fd: the device, opened by :func:`serifos.bench.device.held`
+    :returns: what was done and seen, for the user
+    :raises ToolError: where it failed or left the marks in place
+    """
+    if chosen.name == 'none':
+        return chosen.words
+    LOG.info('purging %s: %s', device.path, chosen.words)
+    marks = _mark(fd, device.size_bytes)
+    with _uninterrupted():
+        _ACTS[chosen.name](device, chosen, fd)
+    left = [at for at, mark in marks.items()
+            if _read(fd, at, len(mark)) == mark]
+    if not left:
+        return f'{chosen.words}: done, what stood there is gone'
+    if chosen.name == 'discard':  # a device may take it as advice only
+        return (f'{chosen.words}: done, but {len(left)} of {len(marks)} '
+                'marks are still there')
+    raise errors.ToolError(
+        f'The purge of {device.path} ({chosen.words}) ended well and left '
+        'the data in place; choose another by --purge.')
+
+
+def nvme_offers(path: str, controller: Mapping[str, Any],
+                namespace: Mapping[str, Any],
+                namespaces: int) -> dict[str, Purge]:
+    """What an NVMe device offers.
+
+    :param controller: ``nvme id-ctrl -o json``
+    :param namespace: ``nvme id-ns -o json``
+    :param namespaces: how many the subsystem has; what would erase those
+        of others is not offered
+    """
+    alone = namespaces == 1
+    offers = {}
+    if controller['oacs'] & 2 and (alone or not controller['fna'] & 3):
+        flbas, dps = namespace['flbas'], namespace['dps']
+        offers['format'] = Purge(
+            'format', 'NVMe format of the namespace, user data erase', ((
+                'nvme', 'format', path, '--ses=1', '--force',
+                f'--lbaf={flbas & 15 | (flbas >> 5 & 3) << 4}',
+                f'--ms={flbas >> 4 & 1}', f'--pi={dps & 7}',
+                f'--pil={dps >> 3 & 1}', '--timeout=3600000'),))
+    actions = [how for bit, how in _SANITIZE.items()
+               if controller.get('sanicap', 0) >> bit & 1]
+    if actions and alone:
+        words, action = actions[0]
+        offers['sanitize'] = Purge(
+            'sanitize', f'NVMe sanitize, {words}',
+            (('nvme', 'sanitize', path, f'--sanact={action}'),
+             ('nvme', 'sanitize-log', path)), _WAIT_S)
+    return offers
+
+
+def sanitize_state(text: str) -> int:
+    """The status in ``nvme sanitize-log``: 1 done, 2 running, 3 failed.
+
+    :raises ToolError: where the text does not say
+    """
+    found = re.search(r'\(SSTAT\)\s*:\s*(0x[0-9a-f]+|\d+)', text, re.I)
+    if found is None:
+        raise errors.ToolError(
+            'nvme sanitize-log does not say whether the sanitize goes on; '
+            'look at it yourself before the device is used.')
+    return int(found[1], 0) & 7
+
+
+def ata_offers(path: str, text: str) -> dict[str, Purge]:
+    """What an ATA device offers by ``hdparm -I``.
+
+    :raises DeviceError: where security is frozen, or a password is set
+    """
+    section = re.search(r'^Security:\s*\n((?:[ \t]+.*\n?)*)', text, re.M)
+    lines = [' '.join(line.split())
+             for line in (section[1] if section else '').splitlines()]
+    if 'supported' not in lines:
+        return {}
+    if 'enabled' in lines or 'locked' in lines:
+        raise errors.DeviceError(
+            f'{path} has an ATA password set; lift it first (hdparm '
+            '--security-disable PASSWORD), or take --purge discard.')
+    if 'frozen' in lines:
+        raise errors.DeviceError(
+            f"{path}'s ATA security is frozen by the firmware, so it cannot "
+            'be erased; suspend and resume the machine (rtcwake -m mem -s '
+            '5) or replug its power, or take --purge discard.')
+    minutes = re.search(r'(\d+)min for SECURITY ERASE UNIT', text)
+    erase = ('hdparm', '--user-master', 'u')
+    return {'secure-erase': Purge(
+        'secure-erase', 'ATA secure erase' + (
+            f', about {minutes[1]} min' if minutes else ''),
+        ((*erase, '--security-set-pass', PASSWORD, path),
+         (*erase, '--security-erase', PASSWORD, path)),
+        max(3600.0, 180.0 * int(minutes[1]) if minutes else _WAIT_S))}
+
+
+def _nvme(path: str) -> dict[str, Purge]:
+    if not command.found('nvme'):
+        LOG.warning('nvme-cli is not installed, so that the format and '
+                    'sanitize of %s are not considered', path)
+        return {}
+    controller = json.loads(command.run(
+        ['nvme', 'id-ctrl', path, '-o', 'json']))
+    namespace = json.loads(command.run(
+        ['nvme', 'id-ns', path, '-o', 'json']))
+    # With namespace management there may be some that are not attached.
+    every = ['--all'] if controller['oacs'] & 8 else []
+    listing = command.run(['nvme', 'list-ns', path, *every])
+    return nvme_offers(path, controller, namespace,
+                       len(re.findall(r':\s*0x[0-9a-f]+', listing, re.I)))
+
+
+def _is_nvme(device: dv.Device) -> bool:
+    return device.kind == 'disk' and re.fullmatch(
+        r'nvme\d+n\d+', device.name) is not None
+
+
+def _ata(path: str, asked: str) -> dict[str, Purge]:
+    if not command.found('hdparm'):
+        LOG.warning('hdparm is not installed, so that the secure erase of '
+                    '%s is not considered', path)
+        return {}
+    return ata_offers(path, command.run(['hdparm', '-I', path]))
+
+
+def _discards(device: dv.Device) -> bool:
+    # A partition's queue is its disk's.
+    for above in ('', '..'):
+        limit = pathlib.Path('/sys/class/block', device.name).resolve() \
+            / above / 'queue/discard_max_bytes'
+        with contextlib.suppress(OSError, ValueError):
+            return int(limit.read_text()) > 0
+    return False
+
+
+def _run(device: dv.Device, chosen: Purge, fd: int) -> None:
     for argv in chosen.commands:
         command.run(argv, chosen.timeout_s)
-    if chosen.how.startswith('NVMe sanitize'):
-        _wait_for_sanitize(path, chosen.timeout_s)
-    if chosen.how.startswith('ATA') and _security(path)['enabled']:
-        raise errors.ToolError(
-            f'{path} still has its password after the secure erase; unlock '
-            f'it with hdparm --security-disable {_PASSWORD} {path}.')
 
 
-def _nvme(path: str) -> Purge | None:
+def _erase(device: dv.Device, chosen: Purge, fd: int) -> None:
     try:
-        controller = json.loads(command.run(
-            ['nvme', 'id-ctrl', path, '--output-format=json']))
-        namespace = json.loads(command.run(
-            ['nvme', 'id-ns', path, '--output-format=json']))
-    except (errors.ToolError, ValueError):
-        return None
-    return nvme_purge(path, controller, namespace)
+        _run(device, chosen, fd)
+    finally:
+        state = command.run(['hdparm', '-I', device.path])
+        if not re.search(r'^\s*not\s+enabled', state, re.M):
+            command.run(['hdparm', '--user-master', 'u',
+                         '--security-disable', PASSWORD, device.path])
 
 
-def nvme_purge(path: str, controller: dict[str, object],
-               namespace: dict[str, object]) -> Purge | None:
-    """Sanitize or format, unless either would reach another namespace."""
-    def number(facts: dict[str, object], key: str) -> int:
-        return int(facts.get(key) or 0)
-
-    alone = number(controller, 'nn') <= 1 or not _neighbours(path)
-    if number(controller, 'sanicap') & 0b10 and alone:
-        return Purge('NVMe sanitize (block erase)', ((
-            'nvme', 'sanitize', path, '--sanact=2'),))
-    reaches_all = number(controller, 'fna') & 0b11
-    if number(controller, 'oacs') & 0b10 and (alone or not reaches_all):
-        lbaf = number(namespace, 'flbas') & 0b1111
-        return Purge('NVMe format (user data erase)', ((
-            'nvme', 'format', path, '--ses=1', f'--lbaf={lbaf}', '--force'),))
-    return None
-
-
-def _neighbours(path: str) -> list[str]:
-    name = pathlib.Path(path).name
-    controller = re.match(r'nvme\d+', name)
-    beside = pathlib.Path('/sys/class/block').glob(
-        f'{controller[0]}*n*') if controller else []
-    return [p.name for p in beside
-            if p.name != name and not re.search(r'p\d+$', p.name)]
-
-
-def _wait_for_sanitize(path: str, timeout_s: float) -> None:
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        log = json.loads(command.run(
-            ['nvme', 'sanitize-log', path, '--output-format=json']))
-        facts = next(iter(log.values())) if 'sstat' not in log else log
-        state = int(facts['sstat']['status']
-                    if isinstance(facts['sstat'], dict)
-                    else facts['sstat']) & 0b111
-        if state in (1, 4):
-            return
-        if state == 3:
-            break
+def _sanitize(device: dv.Device, chosen: Purge, fd: int) -> None:
+    start, look = chosen.commands
+    command.run(start, chosen.timeout_s)
+    deadline = time.monotonic() + chosen.timeout_s
+    while (state := sanitize_state(command.run(look))) == 2:
+        if time.monotonic() > deadline:
+            raise errors.ToolError(
+                f'The sanitize of {device.path} goes on after '
+                f'{chosen.timeout_s / 3600:g} h; wait for its end (nvme '
+                'sanitize-log), then run the command again.')
         time.sleep(1)
-    raise errors.ToolError(
-        f'{path} did not finish its sanitize; see nvme sanitize-log {path}.')
+    if state == 3:
+        raise errors.ToolError(
+            f'The sanitize of {device.path} failed; see nvme sanitize-log, '
+            'or choose another by --purge.')
 
 
-def _ata(path: str) -> Purge | None:
+def _discard(device: dv.Device, chosen: Purge, fd: int) -> None:
+    for at in range(0, device.size_bytes, _DISCARD_AT_ONCE):
+        length = min(_DISCARD_AT_ONCE, device.size_bytes - at)
+        try:
+            fcntl.ioctl(fd, _BLKDISCARD, struct.pack('QQ', at, length))
+        except OSError as exc:
+            raise errors.ToolError(
+                f'The discard of {device.path} failed ({exc.strerror}); '
+                'choose another purge by --purge.') from None
+
+
+_ACTS: Mapping[str, Callable[[dv.Device, Purge, int], None]] = {
+    'format': _run, 'sanitize': _sanitize, 'secure-erase': _erase,
+    'discard': _discard}
+
+
+def _mark(fd: int, size_bytes: int) -> dict[int, bytes]:
+    places: Sequence[int] = [size_bytes * part // 8 // _MARK_BYTES
+                             * _MARK_BYTES for part in range(8)]
+    marks = {at: secrets.token_bytes(_MARK_BYTES) for at in places
+             if at + _MARK_BYTES <= size_bytes}
+    for at, mark in marks.items():
+        os.pwrite(fd, mark, at)
+    os.fsync(fd)
+    return marks
+
+
+def _read(fd: int, at: int, length: int) -> bytes:
+    # The device is asked, not the page cache.
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    with contextlib.suppress(OSError):  # what cannot be read is gone too
+        return os.pread(fd, length, at)
+    return b''
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits: a purge that is cut off may leave a device locked."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.signal(number, signal.SIG_IGN)
+            for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        security = _security(path)
-    except errors.ToolError:
-        return None
-    if not security['supported']:
-        return None
-    if security['frozen']:
-        raise errors.DeviceError(
-            f'{path} is frozen by the firmware, which forbids a secure '
-            'erase; suspend and resume the host, or plug the disk in again, '
-            'or give --precondition skip.')
-    if security['enabled'] or security['locked']:
-        raise errors.DeviceError(
-            f'{path} has a password already; remove it with hdparm '
-            '--security-disable, or give --precondition skip.')
-    return Purge('ATA secure erase', (
-        ('hdparm', '--user-master', 'u', '--security-set-pass', _PASSWORD,
-         path),
-        ('hdparm', '--user-master', 'u', '--security-erase', _PASSWORD,
-         path)))
-
-
-def _security(path: str) -> dict[str, bool]:
-    return parse_security(command.run(['hdparm', '-I', path]))
-
-
-def parse_security(text: str) -> dict[str, bool]:
-    """The Security section of ``hdparm -I`` as facts."""
-    section = re.search(r'^Security:.*?\n((?:[ \t].*\n?)*)', text, re.M)
-    lines = [line.split() for line in
-             (section[1] if section else '').splitlines()]
-    return {fact: [fact] in lines
-            for fact in ('supported', 'enabled', 'locked', 'frozen')}
-
-
-def _discard(device: dv.Device) -> Purge | None:
-    kname = pathlib.Path(device.path).resolve().name
-    for queue in (f'/sys/class/block/{kname}/queue',
-                  f'/sys/class/block/{kname}/../queue'):
-        most = pathlib.Path(queue, 'discard_max_bytes')
-        if most.exists() and int(most.read_text()) > 0:
-            return Purge('discard of every block (blkdiscard)', ((
-                'blkdiscard', '--force', device.path),))
-    return None
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
