@@ -28,6 +28,7 @@ _START = {
 }
 _STEPS = np.diag([0.7, 0.7, 0.1, 0.1, 1.5])  # of the logarithms
 _OF_A_COUNT = 30
+_FIT_IOS, _CHECK_IOS = 600, 2000
 _RUN_S = 60.0
 
 
@@ -61,7 +62,7 @@ def mismatch(truth: dev.Truth, like: str,
              of_a_count: int = _OF_A_COUNT) -> dict[str, float]:
     """The mean relative error against Table 6, by count and in all."""
     runs = training_sets(of_a_count, seed=1)
-    wrong = errors_of(truth, runs, like, dev.IOS)
+    wrong = errors_of(truth, runs, like, _CHECK_IOS)
     counts = np.array([len(run) for run in runs])
     return {**{str(n): float(wrong[counts == n].mean())
                for n in combinations.TRAINING.counts},
@@ -78,8 +79,8 @@ def fit(like: str) -> dev.Truth:
 
     origin = np.log([getattr(start, name) for name in _FITTED])
     found = optimize.minimize(
-        lambda logs: errors_of(truth(logs), runs, like, 600).mean(), origin,
-        method='Nelder-Mead', options={
+        lambda logs: errors_of(truth(logs), runs, like, _FIT_IOS).mean(),
+        origin, method='Nelder-Mead', options={
             'maxfev': 250, 'xatol': 1e-3, 'fatol': 1e-5,
             'initial_simplex': np.vstack([origin, origin + _STEPS])})
     best = truth(found.x)

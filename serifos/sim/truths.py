@@ -3,7 +3,7 @@
 
 ``paper``: two SSDs fitted to Table 6 of the paper by ``python -m
 serifos.sim.calibrate``, which also prints how far they are from it: in the
-mean 2.3 % (SSD1) and 2.5 % (SSD2) of the latency on the training vectors,
+mean 2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training vectors,
 9 and 12 % for one workload alone.
 
 ``other``: fitted to nothing, so that no table of the paper is in them. An
