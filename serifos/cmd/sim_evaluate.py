@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-sim evaluate: the paper's evaluation on simulated devices."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+from typing import Any
+
+from cliff import command
+from rich import progress
+
+from serifos.cmd import app
+from serifos import errors
+from serifos import page
+from serifos import store
+
+_MOST_JOBS = 256
+_LINE_EVERY_S = 10.0
+
+
+class Evaluate(app.Fails, command.Command):
+    """Compare planners with Cinder's placement on simulated devices."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--cases', type=int, default=50, metavar='N',
+                            help='random cases a testbed (default: 50)')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='of all chance (default: 0)')
+        parser.add_argument(
+            '--truth', choices=('paper', 'other', 'both'), default='both',
+            help='paper: two SSDs fitted to Table 6 of the paper; other: '
+                 'two that are fitted to nothing (default: both)')
+        parser.add_argument(
+            '--kind', action='append', dest='kinds',
+            choices=('consolidation', 'outstanding', 'auto'),
+            help="the planners' models; may be given again. consolidation "
+                 "is built from the paper's sets, the others from the short "
+                 'design (default: consolidation and auto)')
+        parser.add_argument(
+            '--sets', type=int, metavar='N',
+            help='build consolidation from a seeded choice of N of the '
+                 "paper's 6,187 sets (default: all)")
+        parser.add_argument(
+            '--tests', type=int, default=100, metavar='N',
+            help='random runs of each count from 1 to 5 that the models are '
+                 'tested on, and twice as many of 6 to 10 (default: 100)')
+        parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1,
+                            metavar='N', help='processes (default: one a '
+                            'core); they change no figure')
+        parser.add_argument('--out', metavar='DIR',
+                            help='write DIR/evaluation.html, with Figures 2 '
+                                 'to 6, and DIR/evaluation.json')
+        parser.add_argument('-f', '--format', choices=('table', 'json'),
+                            default='table')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        # The models' statsmodels and scipy take a second to import.
+        from serifos.sim import evaluation
+        from serifos.sim import report
+        from serifos.sim import tables
+        began = time.monotonic()
+        out = _directory(parsed_args.out)
+        settings = _settings(evaluation.Settings, parsed_args)
+        with _Processes(parsed_args.jobs) as processes:
+            found = evaluation.run(settings, processes.map)
+        if out is not None:
+            store.write_json(out / 'evaluation.json', found.to_json())
+            store.write_text(out / 'evaluation.html', report.page_of(
+                found, _again(parsed_args)))
+        shown = tables.every(found)
+        if parsed_args.format == 'json':
+            print(json.dumps([_document(table) for table in shown],
+                             ensure_ascii=False, indent=1))
+        else:
+            print('\n\n'.join(map(text_of, shown)))
+        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
+        if out is not None:
+            print((out / 'evaluation.html').resolve(), file=sys.stderr)
+
+
+class _Processes:
+    """Several processes that a Ctrl-C stops, with progress on stderr."""
+
+    def __init__(self, number: int) -> None:
+        if not 1 <= number <= _MOST_JOBS:
+            raise errors.InputError(
+                f'{number} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+        self._pool = futures.ProcessPoolExecutor(
+            number, initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN))
+
+    def __enter__(self) -> _Processes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None,
+                 *args: object) -> None:
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if kind is KeyboardInterrupt:
+            raise errors.Interrupted(
+                'The evaluation was stopped; nothing is kept, the same '
+                'command makes it afresh.')
+
+    def map(self, title: str, function: Callable[[Any], Any],
+            items: Sequence[Any]) -> Iterator[Any]:
+        """The results in the items' order."""
+        done = self._pool.map(function, items)
+        if sys.stderr.isatty():
+            return _bar(title, done, len(items))
+        return _lines(title, done, len(items))
+
+
+def _bar(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
+    with progress.Progress(
+            *progress.Progress.get_default_columns(),
+            console=progress.Console(stderr=True)) as shown:
+        yield from shown.track(done, total=total, description=title)
+
+
+def _lines(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
+    began = told = time.monotonic()
+    for number, result in enumerate(done, 1):
+        yield result
+        now = time.monotonic()
+        if now - told >= _LINE_EVERY_S and number < total:
+            told = now
+            left = (now - began) / number * (total - number)
+            print(f'{title}: {number} of {total}, about {left:.0f} s left',
+                  file=sys.stderr)
+
+
+def _settings(kind: Any, args: argparse.Namespace) -> Any:
+    return kind(
+        cases=args.cases, seed=args.seed, sets=args.sets, tests=args.tests,
+        testbeds=(('paper', 'other') if args.truth == 'both'
+                  else (args.truth,)),
+        kinds=tuple(dict.fromkeys(
+            args.kinds or ('consolidation', 'auto'))))
+
+
+def _directory(name: str | None) -> pathlib.Path | None:
+    # Before the work, not after it: a mistyped directory costs no minutes.
+    if name is None:
+        return None
+    try:
+        pathlib.Path(name).mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise errors.InputError(
+            f'The directory {name} cannot be made: {exc.strerror}.'
+        ) from None
+    return pathlib.Path(name)
+
+
+def _again(args: argparse.Namespace) -> str:
+    words = ['serifos-sim evaluate', f'--cases {args.cases}',
+             f'--seed {args.seed}', f'--truth {args.truth}',
+             *(f'--kind {kind}' for kind in args.kinds or ())]
+    if args.sets is not None:
+        words.append(f'--sets {args.sets}')
+    if args.tests != 100:
+        words.append(f'--tests {args.tests}')
+    return ' '.join(words)
+
+
+def _document(table: page.Table) -> dict[str, Any]:
+    return {'title': table.caption,
+            'rows': [dict(zip(table.header, row)) for row in table.rows]}
+
+
+def text_of(table: page.Table) -> str:
+    """A table as lines of text, columns of numbers set right."""
+    columns = [[name, *map(page.shown, cells)] for name, cells
+               in zip(table.header, zip(*table.rows))]
+    set_ = [_column(cells, all(map(page.is_figure, cells[1:])))
+            for cells in columns]
+    return '\n'.join([table.caption, *(
+        '  '.join(line).rstrip() for line in zip(*set_))])
+
+
+def _column(cells: Sequence[str], right: bool) -> list[str]:
+    width = max(map(len, cells))
+    cells = [cell.rjust(width) if right else cell.ljust(width)
+             for cell in cells]
+    return [cells[0], '-' * width, *cells[1:]]

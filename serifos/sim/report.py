@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluation on one HTML page, Figures 2 to 6 of the paper drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from serifos import page
+from serifos.sim import evaluation as ev
+from serifos.sim import paper
+from serifos.sim import scenario
+from serifos.sim import summary
+from serifos.sim import tables
+from serifos.sim import truths
+
+_PLACEMENTS = (scenario.CAPACITY, *scenario.PLANNERS)
+_COLOURS = ('#8c95a0', '#c98b2b', '#3b7dc4', '#2f8f5b')
+_SLOS = {'slo_us': 'mean latency', 'slo_read_us': 'read p99',
+         'slo_write_us': 'write p99'}
+_DISTRIBUTIONS = (
+    (3, 'latency_us', 'Mean latency of the hosts'),
+    (4, 'read_p99_us', '99th percentile of reads'),
+    (5, 'write_p99_us', '99th percentile of writes'))
+_BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
+          'smallest to the greatest.')
+
+
+def page_of(evaluation: ev.Evaluation, command: str) -> str:
+    """An HTML page.
+
+    :param command: by which the evaluation can be made again
+    """
+    settings = evaluation.settings
+    kind = settings.kinds[-1]
+    return page.render(
+        'Balancing simulated devices',
+        'Section 6 of the Serifos paper again, on simulated devices whose '
+        'truth no planner sees: '
+        f'{settings.cases} cases of {paper.WORKLOADS[0]} to '
+        f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
+        'available capacity, then balanced. algorithm1 is the paper\'s '
+        'planner as printed (a volume lifted off its host first), bfd the '
+        'same that accepts only moves which make the cluster better, '
+        'relieve makes at most four moves off the slowest hosts.\n'
+        f'Made by: {command}',
+        [*(_balanced(evaluation, name, kind) for name in settings.testbeds),
+         page.Section(
+             'How well are latencies predicted?',
+             'Figure 2: measured minus predicted latency of the tests of 1 '
+             'to 5 workloads; boxes hold the middle half, whiskers reach '
+             'from the 5th to the 95th percentile. The shaded band is where '
+             'the paper has the middle half.',
+             [_residuals(evaluation)], tables.prediction(evaluation))])
+
+
+def _balanced(evaluation: ev.Evaluation, name: str,
+              kind: str) -> page.Section:
+    hosts = ' and '.join(
+        f'{number} hosts of {gib:g} GiB {truth.name}' for truth,
+        (number, gib) in truths.TESTBEDS[name].hosts.items())
+    of_placement = {
+        planner: evaluation.of(
+            name, planner, '' if planner == scenario.CAPACITY else kind)
+        for planner in _PLACEMENTS}
+    return page.Section(
+        f'Testbed {name}: {hosts}',
+        f'The figures show the planners with {kind} models. {_BOXES}',
+        [*(_distribution(number, title, figure, of_placement, name)
+           for number, figure, title in _DISTRIBUTIONS),
+         _supported(of_placement)],
+        [tables.balancing(evaluation, name)])
+
+
+def _distribution(number: int, title: str, figure: str,
+                  of_placement: dict[str, list[scenario.Outcome]],
+                  testbed: str) -> str:
+    """Figures 3 to 5: a box for each host, a panel for each placement."""
+    names = [f'{truth.name}\n{i}'
+             for truth, (count, _) in truths.TESTBEDS[testbed].hosts.items()
+             for i in range(1, count + 1)]
+    drawing = page.figure(10, 3.4)
+    drawing.suptitle(f'Figure {number}. {title}, ms', fontsize=11)
+    panels = drawing.subplots(1, len(of_placement), sharey=True)
+    for axes, (planner, outcomes), colour in zip(
+            panels, of_placement.items(), _COLOURS):
+        _boxes(axes, [[getattr(outcome.hosts[i], figure) / 1000
+                       for outcome in outcomes] for i in range(len(names))],
+               names, colour, (0, 100))
+        axes.set_title(planner, fontsize=10)
+        axes.tick_params(axis='x', labelsize=7)
+        axes.set_ylim(bottom=0)
+    return page.svg(drawing)
+
+
+def _supported(of_placement: dict[str, list[scenario.Outcome]]) -> str:
+    """Figure 6: what 99 % of the workloads meet."""
+    drawing = page.figure(10, 3.2)
+    axes = drawing.subplots()
+    width = 0.8 / len(of_placement)
+    for i, ((planner, outcomes), colour) in enumerate(
+            zip(of_placement.items(), _COLOURS)):
+        bars = axes.bar(
+            np.arange(len(_SLOS)) + (i - 1.5) * width,
+            [summary.FIGURES[name](outcomes) / 1000 for name in _SLOS],
+            width, label=planner, color=colour)
+        axes.bar_label(bars, fmt='%.1f', fontsize=8)
+    axes.set_xticks(range(len(_SLOS)), [*_SLOS.values()])
+    axes.set_title('Figure 6. What 99 % of the workloads meet, ms',
+                   fontsize=11)
+    axes.legend(fontsize=8, frameon=False, ncols=4, loc='upper center')
+    axes.set_ylim(top=1.15 * axes.get_ylim()[1])
+    _plain(axes)
+    return page.svg(drawing)
+
+
+def _residuals(evaluation: ev.Evaluation) -> str:
+    """Figure 2: one box for each device and kind."""
+    drawing = page.figure(10, 3.4)
+    kinds = evaluation.settings.kinds
+    names = [*evaluation.tests[kinds[0]]]
+    for axes, name in zip(np.atleast_1d(drawing.subplots(1, len(names))),
+                          names):
+        if name in paper.RESIDUALS_US:
+            axes.axhspan(*paper.RESIDUALS_US[name], color='#f3dfb8')
+        axes.axhline(0, color='#8c95a0', linewidth=0.8)
+        _boxes(axes, [evaluation.tests[kind][name].residuals_us
+                      for kind in kinds], kinds, '#3b7dc4', (5, 95))
+        axes.set_title(f'{name}, µs', fontsize=10)
+        axes.tick_params(axis='x', labelsize=8)
+    return page.svg(drawing)
+
+
+def _boxes(axes: Any, values: Sequence[Sequence[float]],
+           names: Sequence[str], colour: str,
+           whiskers: tuple[float, float]) -> None:
+    axes.boxplot(
+        values, tick_labels=names, whis=whiskers, showfliers=False,
+        patch_artist=True, widths=0.6,
+        boxprops={'facecolor': colour, 'edgecolor': '#333'},
+        medianprops={'color': '#000'})
+    _plain(axes)
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[['top', 'right']].set_visible(False)
+    axes.grid(axis='y', color='#e4e7eb', linewidth=0.7)
+    axes.set_axisbelow(True)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluation as tables, the paper's figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos.model import linear
+from serifos import page
+from serifos.sim import evaluation as ev
+from serifos.sim import modeler
+from serifos.sim import paper
+from serifos.sim import scenario
+from serifos.sim import summary
+
+LABELS = ('1', '2', '3', '4', '5', '5+')
+
+_HEADS = {
+    'variance_us2': 'variance', 'max_us': 'worst of all',
+    'mean_max_us': 'worst host', 'mean_us': 'mean',
+    'p99_read_variance_us2': 'p99 read variance',
+    'p99_write_variance_us2': 'p99 write variance',
+    'slo_us': 'SLO mean', 'slo_read_us': 'SLO read',
+    'slo_write_us': 'SLO write'}
+
+
+def every(evaluation: ev.Evaluation) -> list[page.Table]:
+    """All tables, the result first."""
+    return [*(balancing(evaluation, name)
+              for name in evaluation.settings.testbeds),
+            *prediction(evaluation)]
+
+
+def balancing(evaluation: ev.Evaluation, testbed: str) -> page.Table:
+    """What balancing brought, and its price (section 6.2)."""
+    base = evaluation.of(testbed, scenario.CAPACITY, '')
+    rows = [('paper', '(measured)',
+             *(_fall(paper.REDUCTION.get(name)) for name in summary.FIGURES),
+             None, None, None)] if testbed == 'paper' else []
+    for kind in evaluation.settings.kinds:
+        for planner in scenario.PLANNERS:
+            outcomes = evaluation.of(testbed, planner, kind)
+            falls = summary.reductions(base, outcomes)
+            rows.append((
+                planner, kind, *(_fall(falls[n]) for n in summary.FIGURES),
+                summary.worse(base, outcomes),
+                round(summary.mean_moves(outcomes), 1),
+                round(summary.mean_moved_gib(outcomes))))
+    was = summary.figures(base)
+    return page.Table(
+        ('planner', 'models', *(_HEADS[name] for name in summary.FIGURES),
+         'cases worse', 'moves', 'GiB'), rows,
+        f'Testbed {testbed}: change against Cinder\'s available capacity '
+        f'over {len(base)} cases; its own worst host of all is '
+        f'{was["max_us"] / 1000:.2f} ms, in the mean over the cases '
+        f'{was["mean_max_us"] / 1000:.2f} ms')
+
+
+def prediction(evaluation: ev.Evaluation) -> list[page.Table]:
+    """Tables 6 and 7 again, and how far the devices are from the paper's."""
+    tests = evaluation.settings.tests
+    tables = [page.Table(
+        ('device', 'models', *LABELS), [*_errors(evaluation)],
+        'Table 7: mean relative error by number of workloads, on '
+        f'{tests} random tests of each count and {2 * tests} of 6 to 10')]
+    rows = [*_consolidation(evaluation)]
+    if rows:
+        tables.append(page.Table(
+            ('device', 'count', 'intercept', 'sum of write_pct',
+             'sum of block_kib', 'paper: intercept', 'write_pct',
+             'block_kib'), rows,
+            'Table 6: the consolidation models, µs'))
+    rows = [*_others(evaluation)]
+    if rows:
+        tables.append(page.Table(
+            ('device', 'models', 'kind', 'terms (µs)',
+             'cross-validated error'), rows,
+            f'The models of the short design, {modeler.SHORT_RUNS} runs'))
+    if evaluation.mismatch:
+        tables.append(page.Table(
+            ('device', *LABELS[:-1], 'all'),
+            [(name, *(_share(error) for error in by_count.values()))
+             for name, by_count in evaluation.mismatch.items()],
+            'How far the simulated devices are from what Table 6 predicts '
+            'on the training vectors: mean relative error by number of '
+            'workloads'))
+    return tables
+
+
+def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for kind, of_kind in evaluation.tests.items():
+        for name, tested in of_kind.items():
+            yield (name, kind, *(_share(tested.mre[n]) for n in LABELS))
+    for name, mre in paper.MRE.items():
+        yield (name, 'the paper', *(_share(mre[n]) for n in LABELS))
+
+
+def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for name, model in evaluation.models.get('consolidation', {}).items():
+        for label in LABELS:
+            row: Mapping[str, float] = model.parameters.get(label, {})
+            theirs = paper.CONSOLIDATION.get(name, {}).get(label, (None,) * 3)
+            yield (name, label,
+                   *(_coefficient(row.get(term))
+                     for term in linear.TERMS['consolidation']),
+                   *map(_coefficient, theirs))
+
+
+def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for kind, of_kind in evaluation.models.items():
+        if kind == 'consolidation':
+            continue
+        for name, model in of_kind.items():
+            terms = (model.parameters if model.kind != 'consolidation'
+                     else model.parameters[linear.REST])
+            yield (name, kind, model.kind, ', '.join(
+                f'{term} {value:.3g}' for term, value in terms.items()
+                if value), _share(model.quality['mre']))
+
+
+def _fall(fraction: float | None) -> str | None:
+    """-82 % for a figure that fell by 0.82."""
+    return None if fraction is None else f'{-100 * fraction:+.0f} %'
+
+
+def _share(fraction: float) -> str:
+    return f'{100 * fraction:.1f} %'
+
+
+def _coefficient(value: float | None) -> str | None:
+    return None if value is None else f'{value:.5g}'
