@@ -76,7 +76,7 @@ def bar(zone: str | None, backend_name: str | None,
     if target.state != 'up':
         return f'{target.name} is {target.state}'
     if target.zone != zone:
-        return f'{target.name} is in zone {target.zone}, not in {zone}'
+        return f'{target.name} is in another zone, {target.zone}'
     if backend_name is not None and target.backend_name != backend_name:
         return (f'{target.name} is of backend {target.backend_name}, the '
                 f'volume type asks for {backend_name}')

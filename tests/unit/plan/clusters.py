@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Sequence
+import dataclasses
+import random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from serifos.model import fleet
 from serifos.model import model as mm
 from serifos.plan import plan as pl
 from serifos import workload as wl
+
+IDLE = wl.Workload(50, 16, iops=2, latency_us=900)
 
 WIDE = {'write_pct': (0, 100), 'block_kib': (0, 1024), 'iodepth': (0, 64),
         'count': (1, 10)}
@@ -26,10 +29,11 @@ def model(name: str, parameters: dict[str, Any], kind: str = 'consolidation',
                        **over})
 
 
-# 'flat' is 10 µs per KiB of block; 'odd' is not monotone: a second volume
-# makes it faster, and so do writes; 'deep' knows outstanding I/Os.
+# 'flat' is 10 µs per KiB of block, 'slow' 30; 'odd' is not monotone, a
+# second volume makes it faster and so do writes; 'deep' knows outstanding.
 MODELS = {m.name: m for m in (
     model('flat', {'5+': {'sum_block_kib': 10}}),
+    model('slow', {'5+': {'sum_block_kib': 30}}),
     model('odd', {'1': {'intercept_us': 400, 'sum_write_pct': -3,
                         'sum_block_kib': 20},
                   '2': {'intercept_us': -80, 'sum_block_kib': 13},
@@ -66,40 +70,48 @@ def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
     return cluster
 
 
-def _workloads() -> st.SearchStrategy[wl.Workload | None]:
-    busy = st.builds(
-        wl.Workload, st.sampled_from((0, 5, 30, 95, 100)),
-        st.sampled_from((0, 4, 8, 16, 64, 128, 256)),
-        st.sampled_from((1, 8, 33)))
-    seen = st.builds(
-        wl.Workload, st.floats(0, 100), st.floats(0, 300),
-        iops=st.floats(0, 1e4), latency_us=st.floats(0, 1e4))
-    return st.one_of(busy, busy, seen, st.none())
+def clusters(most_pools: int = 8,
+             most_volumes: int = 12) -> st.SearchStrategy[cl.Cluster]:
+    """Random clusters, by seed: in most of them there is much to do."""
+    return st.integers(0, 1 << 32).map(
+        lambda seed: _cluster(random.Random(seed), most_pools, most_volumes))
 
 
-@st.composite
-def clusters(draw: Any, most_pools: int = 6,
-             most_volumes: int = 9) -> cl.Cluster:
+def _cluster(rng: random.Random, most_pools: int,
+             most_volumes: int) -> cl.Cluster:
+    obstacles, tight = rng.random() < 0.3, rng.random() < 0.5
+    shared = rng.random() < 0.3
     pools = [cl.Pool(
-        f'n{i}@s#s', draw(st.sampled_from(('flat', 'odd', 'deep', None))),
-        1000, draw(st.sampled_from((0, 15, 40.5, 1000))),
-        draw(st.sampled_from(('a', 'a', 'a', 'b'))),
-        draw(st.sampled_from(('s', 's', 't'))),
-        draw(st.sampled_from(('up', 'up', 'up', 'down'))),
-        draw(st.sampled_from((None, None, 'sda', 'sdb'))))
-        for i in range(draw(st.integers(1, most_pools)))]
-    # Many volumes crowd on the first pools, so that there is much to do.
-    homes = [*(p.name for p in pools), pools[0].name, pools[0].name, 'gone']
+        f'n{i}@s#s', rng.choice(('flat', 'slow', 'odd', 'deep')), 1000,
+        rng.choice((0, 10, 20.25, 30.5)) if tight else 1000, 'a', 's',
+        device=rng.choice((None, 'sda', 'sdb')) if shared else None)
+        for i in range(rng.randint(1, most_pools))]
+    crowded = rng.choices(pools, k=2)
     volumes = [cl.Volume(
-        f'v{i}', draw(st.sampled_from(homes)),
-        draw(st.sampled_from((0, 10, 20.25, 60))),
-        required_backend_name=draw(st.sampled_from((None, None, 's'))),
-        max_latency_us=draw(st.sampled_from((None, 500))),
-        movable=draw(st.sampled_from((True, True, True, 'attached'))),
-        workload=draw(_workloads()))
-        for i in range(draw(st.integers(0, most_volumes)))]
-    return cl.Cluster(tuple(pools), _shuffled(draw, volumes))
+        f'v{i}', rng.choice(rng.choice((pools, crowded))).name,
+        rng.choice((0, 10, 10, 20.25, 60)),
+        max_latency_us=rng.choice((None, 500)), workload=_workload(rng))
+        for i in range(rng.randint(0, most_volumes))]
+    if obstacles:
+        pools = [dataclasses.replace(
+            p, model=rng.choice((p.model, p.model, None)),
+            zone=rng.choice('aaab'), backend_name=rng.choice('sst'),
+            state=rng.choice(('up', 'up', 'up', 'down'))) for p in pools]
+        volumes = [dataclasses.replace(
+            v, pool=rng.choice((v.pool,) * 9 + ('gone',)),
+            movable=rng.choice((True, True, True, 'attached')),
+            required_backend_name=rng.choice((None, 's')),
+            workload=rng.choice((v.workload,) * 4 + (None, IDLE)))
+            for v in volumes]
+    rng.shuffle(volumes)
+    return cl.Cluster(tuple(pools), tuple(volumes))
 
 
-def _shuffled(draw: Any, items: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(draw(st.permutations(items)))
+def _workload(rng: random.Random) -> wl.Workload:
+    if rng.random() < 0.7:
+        return wl.Workload(
+            rng.choice((0, 5, 30, 95, 100)),
+            rng.choice((0, 4, 8, 16, 64, 128, 256)), rng.choice((1, 8, 33)))
+    return wl.Workload(
+        rng.uniform(0, 100), rng.uniform(0, 300),
+        iops=rng.uniform(0, 1e4), latency_us=rng.uniform(0, 1e4))

@@ -20,9 +20,9 @@ from tests.unit.plan import reference
 
 PLANNERS = hs.sampled_from((bfd, relieve))
 LIMITS = hs.builds(
-    lm.Limits, hs.sampled_from((0.0, 0.01, 0.05, 0.3)),
+    lm.Limits, hs.one_of(hs.sampled_from((0.0, 0.05)), hs.floats(0, 0.95)),
     hs.sampled_from((None, None, 1, 2)))
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = settings(max_examples=200, deadline=None)
 
 
 def _start(cluster, limits):

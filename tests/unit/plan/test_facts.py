@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""capacity, cost, score and text: what surrounds the planners."""
+
+import ddt
+import numpy as np
+import testtools
+
+from serifos import cluster as cl
+from serifos.plan import bfd
+from serifos.plan import capacity
+from serifos.plan import cost
+from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+from serifos.plan import score
+from serifos.plan import text
+from tests.unit.plan import clusters
+from tests.unit.plan.clusters import pool
+from tests.unit.plan.clusters import volume
+
+
+@ddt.ddt
+class CapacityTestCase(testtools.TestCase):
+
+    POOLS = (pool('a', free_gib=100), pool('b', free_gib=300),
+             pool('c', free_gib=300), pool('d', free_gib=900, state='down'))
+
+    @ddt.data((10, 'b'), (300, 'b'), (301, None))
+    @ddt.unpack
+    def test_the_pool_with_the_most_free_space(self, size_gib, name):
+        self.assertEqual(name, capacity.place(
+            volume('v', '', size_gib=size_gib), cl.Cluster(self.POOLS, ())))
+
+    def test_of_the_volume_types_backend(self):
+        pools = (pool('a', backend_name='hdd'),
+                 pool('b', free_gib=50, backend_name='ssd'))
+        self.assertEqual('b', capacity.place(
+            volume('v', '', required_backend_name='ssd'),
+            cl.Cluster(pools, ())))
+
+    def test_volume_by_volume_it_levels_space(self):
+        cluster = cl.Cluster((pool('a', free_gib=90), pool('b')), ())
+        for i in range(4):
+            new = volume(f'v{i}', '', size_gib=300)
+            where = capacity.place(new, cluster)
+            cluster = cluster.place(new, where) if where else cluster
+        self.assertEqual(['b'] * 3, [v.pool for v in cluster.volumes])
+
+
+class CostTestCase(testtools.TestCase):
+
+    def test_a_volume_is_read_written_and_wiped_whole(self):
+        moves = [pl.Move('v', 'a', 'b', gib, 1, 1, 1, 1, '')
+                 for gib in (30, 60)]
+        self.assertEqual(cost.Cost(90, 90, 90), cost.Cost.of(moves))
+        self.assertEqual(0, cost.Cost.of(moves, wipes=False).zeroed_gib)
+        self.assertEqual(cost.Cost(0, 0, 0), cost.Cost.of(()))
+
+    def test_its_own_load_is_a_stream_on_each_side(self):
+        self.assertEqual((0, 100), (cost.READ.write_pct,
+                                    cost.WRITE.write_pct))
+        self.assertTrue(cost.READ.is_active())
+
+
+class ScoreTestCase(testtools.TestCase):
+
+    def test_pools_without_a_figure_are_in_none(self):
+        self.assertEqual(score.Score(4, 3, 1), score.Score.of(
+            np.array([2, np.nan, 4])))
+        self.assertEqual(score.Score(0, 0, 0), score.Score.of(
+            np.array([np.nan])))
+
+    def test_slo_misses(self):
+        cluster = cl.Cluster((pool('a'), pool('b')), (
+            volume('u', 'a', max_latency_us=100),
+            volume('v', 'a', max_latency_us=99.9), volume('w', 'a'),
+            volume('x', 'b', max_latency_us=1)))
+        self.assertEqual(1, score.slo_misses(cluster, {'a': 100.0}))
+
+
+class TextTestCase(testtools.TestCase):
+
+    def _table(self, count):
+        return text.table(clusters.planned(bfd, cl.Cluster(
+            (pool('a'), pool('b')), tuple(
+                volume(f'v{i:02}', 'a', movable='pinned')
+                for i in range(count))), lm.Limits()))
+
+    def test_many_refusals_are_cut_short_and_said_to_be(self):
+        self.assertNotIn('more', self._table(20))
+        table = self._table(25)
+        self.assertIn('v19', table)
+        self.assertNotIn('v20', table)
+        self.assertIn('and 5 more, all of them in -f json', table)
+
+    def test_one_move_is_a_volume(self):
+        table = text.table(clusters.planned(bfd, cl.Cluster(
+            (pool('a'), pool('b')), (volume('u', 'a'), volume('v', 'a'))),
+            lm.Limits()))
+        self.assertIn('bfd moves 1 volume: 10 GiB read and written', table)
+        self.assertIn('0.32 -> 0.16', table)

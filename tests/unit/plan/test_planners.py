@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import ddt
+import testtools
+
+from serifos import cluster as cl
+from serifos.plan import bfd
+from serifos.plan import limits as lm
+from serifos.plan import relieve
+from serifos import workload as wl
+from tests.unit.plan import clusters
+from tests.unit.plan.clusters import pool
+from tests.unit.plan.clusters import volume
+
+BOTH = (bfd, relieve)
+
+
+def _plan(planner, pools, volumes, **limits):
+    return clusters.planned(planner, cl.Cluster(tuple(pools), tuple(volumes)),
+                            lm.Limits(**limits))
+
+
+def _steps(plan):
+    return [(m.volume, m.source, m.target) for m in plan.moves]
+
+
+def _why(plan):
+    return {r.volume: r.reason for r in plan.refused}
+
+
+@ddt.ddt
+class BothTestCase(testtools.TestCase):
+    """The model 'flat' is 10 µs per KiB of all blocks on a pool."""
+
+    @ddt.data(*BOTH)
+    def test_a_crowded_pool_is_relieved(self, planner):
+        plan = _plan(planner, [pool('a'), pool('b')],
+                     [volume('u', 'a', 40), volume('v', 'a', 40)])
+        self.assertEqual(1, len(plan.moves))
+        move = plan.moves[0]
+        self.assertEqual(('a', 'b', 10), (
+            move.source, move.target, move.size_gib))
+        self.assertEqual((800, 400, 0, 400), (
+            move.source_before_us, move.source_after_us,
+            move.target_before_us, move.target_after_us))
+        self.assertEqual('worst latency 0.8 -> 0.4 ms', move.reason)
+        self.assertEqual((800, 400), (plan.max_us.before, plan.max_us.after))
+        self.assertEqual((400, 400),
+                         (plan.mean_us.before, plan.mean_us.after))
+        self.assertEqual((160000, 0), (
+            plan.variance_us2.before, plan.variance_us2.after))
+        self.assertEqual(((), False), (plan.refused, plan.truncated))
+
+    @ddt.data(*BOTH)
+    def test_a_tie_stays_home(self, planner):
+        plan = _plan(planner, [pool('a'), pool('b')], [volume('u', 'a')])
+        self.assertEqual(((), ()), (plan.moves, plan.refused))
+
+    @ddt.data(*BOTH)
+    def test_the_worst_may_fall_while_the_variance_hardly_does(self, planner):
+        pools = [pool(f'p{i:02}') for i in range(81)]
+        volumes = [volume(f'v{i:02}', f'p{i:02}', 90, movable='pinned')
+                   for i in range(40)]
+        volumes += [volume('u', 'p80', 94.5, movable='pinned'),
+                    volume('w', 'p80', 5.5)]
+        plan = _plan(planner, pools, volumes)
+        self.assertEqual([('w', 'p80', 'p40')], _steps(plan))
+        self.assertEqual((1000, 945), (plan.max_us.before, plan.max_us.after))
+        self.assertGreater(plan.variance_us2.after,
+                           0.95 * plan.variance_us2.before)
+
+    @ddt.data(*BOTH)
+    def test_no_pool_becomes_worse_than_the_worst_was(self, planner):
+        # b1 itself would be faster for u; b2 on the same device is slow.
+        pools = [pool('a'), pool('b1', device='x'),
+                 pool('b2', 'slow', device='x')]
+        plan = _plan(planner, pools, [volume('u', 'a', 10),
+                                      volume('v', 'a', 4, movable='pinned')])
+        self.assertEqual((), plan.moves)
+        self.assertEqual(
+            'the worst latency would rise from 0.14 to 0.3 ms',
+            _why(plan)['u'])
+
+    @ddt.data(*BOTH)
+    def test_max_moves_ends_a_plan_that_has_more_to_do(self, planner):
+        pools = [pool(name) for name in 'abc']
+        volumes = [volume(f'v{i}', 'a', 40) for i in range(3)]
+        one = _plan(planner, pools, volumes, max_moves=1)
+        self.assertEqual((1, True), (len(one.moves), one.truncated))
+        self.assertIn('max_moves 1 is reached', _why(one).values())
+        two = _plan(planner, pools, volumes, max_moves=2)
+        self.assertEqual((2, False), (len(two.moves), two.truncated))
+
+    @ddt.data(*BOTH)
+    def test_space_that_the_plan_frees_is_for_the_next_plan(self, planner):
+        # c takes w off b; only then is there room on b for u.
+        pools = [pool('a', free_gib=0), pool('b', free_gib=0),
+                 pool('c', free_gib=20)]
+        volumes = [volume('u', 'a', 100, 20), volume('v', 'a', 120, 500),
+                   volume('w', 'b', 220, 20), volume('x', 'b', 30, 500)]
+        plan = _plan(planner, pools, volumes)
+        self.assertEqual([('w', 'b', 'c')], _steps(plan))
+        self.assertTrue(plan.truncated)
+        self.assertEqual(
+            'b has 0 GiB free, 20 needed until this plan has freed its space',
+            _why(plan)['u'])
+        after = clusters.applied(
+            cl.Cluster(tuple(pools), tuple(volumes)), plan.moves)
+        again = _plan(planner, after.pools, after.volumes)
+        self.assertEqual([('u', 'a', 'b')], _steps(again))
+        self.assertFalse(again.truncated)
+
+    @ddt.data(*BOTH)
+    def test_pools_on_one_device_add_their_loads(self, planner):
+        plan = _plan(
+            planner,
+            [pool('a1', device='x'), pool('a2', None, device='x'),
+             pool('b1', device='y'), pool('b2', device='y')],
+            [volume('u', 'a1', 40), volume('v', 'a2', 40),
+             volume('w', 'b1', 10)])
+        # v's Load weighs on a1 although its pool has no model.
+        self.assertEqual([('u', 'a1', 'b1')], _steps(plan))
+        self.assertEqual({'a1', 'b1', 'b2'}, set(plan.latency_us))
+        self.assertEqual([800, 100, 100], [
+            change.before for change in plan.latency_us.values()])
+        self.assertEqual([400, 500, 500], [
+            change.after for change in plan.latency_us.values()])
+
+    @ddt.data(
+        ({'movable': 'a snapshot holds it'}, 'a snapshot holds it'),
+        ({'workload': None}, 'no telemetry'),
+        ({'workload': None, 'movable': 'in a group'}, 'in a group'),
+        ({'required_backend_name': 'hdd'},
+         'b is of backend ssd, the volume type asks for hdd'),
+        ({'size_gib': 1001}, 'b has 1000 GiB free, 1001 needed'))
+    @ddt.unpack
+    def test_a_volume_that_may_not_move_says_why(self, more, reason):
+        for planner in BOTH:
+            pools = [pool(n, backend_name='ssd') for n in 'ab']
+            plan = _plan(planner, pools, [
+                volume('u', 'a', 40, movable='pinned'),
+                volume('v', 'a', 40, **more)])
+            self.assertEqual((), plan.moves)
+            self.assertEqual({'u': 'pinned', 'v': reason}, _why(plan))
+
+    @ddt.data(
+        ({'state': 'down'}, 'b is down'),
+        ({'zone': 'west'}, 'b is in another zone, west'),
+        ({'free_gib': 2}, 'b has 2 GiB free, 10 needed'))
+    @ddt.unpack
+    def test_a_target_that_may_not_be_says_why(self, more, reason):
+        for planner in BOTH:
+            plan = _plan(planner, [pool('a'), pool('b', **more)],
+                         [volume('u', 'a', 40), volume('v', 'a', 40)])
+            self.assertEqual((), plan.moves)
+            self.assertEqual({'u': reason, 'v': reason}, _why(plan))
+
+    @ddt.data(*BOTH)
+    def test_sources_that_cannot_be_left_say_why(self, planner):
+        plan = _plan(
+            planner, [pool('a', state='down'), pool('b', None), pool('c')],
+            [volume('u', 'a', 40), volume('v', 'b', 40),
+             volume('w', 'gone', 40)])
+        self.assertEqual({'u': 'a is down', 'v': 'b has no model',
+                          'w': 'the cluster has no pool gone'}, _why(plan))
+
+    @ddt.data(*BOTH)
+    def test_an_idle_volume_is_neither_moved_nor_refused(self, planner):
+        plan = _plan(planner, [pool('a'), pool('b')], [
+            volume('u', 'a', 40), volume('v', 'a', 40),
+            volume('w', 'a', workload=clusters.IDLE, movable='pinned')])
+        self.assertEqual(1, len(plan.moves))
+        self.assertEqual((), plan.refused)
+
+    @ddt.data(*BOTH)
+    def test_a_small_gain_is_refused_with_its_size(self, planner):
+        plan = _plan(planner, [pool('a'), pool('b')],
+                     [volume('u', 'a', 100, movable='pinned'),
+                      volume('v', 'a', 2)], min_gain=0.1)
+        self.assertEqual((), plan.moves)
+        self.assertEqual('gain 7.69 % is below min_gain 10 %',
+                         _why(plan)['v'])
+
+    @ddt.data(*BOTH)
+    def test_slo_misses_are_counted_before_and_after(self, planner):
+        plan = _plan(planner, [pool('a'), pool('b')],
+                     [volume('u', 'a', 40, max_latency_us=500),
+                      volume('v', 'a', 40, max_latency_us=300)])
+        self.assertEqual((2, 1), (
+            plan.slo_misses.before, plan.slo_misses.after))
+
+    @ddt.data(*BOTH)
+    def test_an_empty_cluster_has_an_empty_plan(self, planner):
+        plan = _plan(planner, [], [volume('u', 'a')])
+        self.assertEqual(((), 0, 0), (
+            plan.moves, plan.max_us.before, plan.variance_us2.after))
+
+    @ddt.data(*BOTH)
+    def test_absurd_loads_do_not_leave_a_residue(self, planner):
+        huge = wl.Workload(50, 1e6, iops=1e12, latency_us=1e12)
+        plan = _plan(planner, [pool('a', 'deep'), pool('b', 'deep')], [
+            volume('u', 'a', 40), volume('v', 'a', workload=huge),
+            volume('w', 'b', 40)])
+        after = clusters.applied(
+            cl.Cluster((pool('a', 'deep'), pool('b', 'deep')), (
+                volume('u', 'a', 40), volume('v', 'a', workload=huge),
+                volume('w', 'b', 40))), plan.moves)
+        self.assertFalse(plan.truncated)
+        self.assertEqual((), _plan(planner, after.pools,
+                                   after.volumes).moves)
+
+
+class BfdTestCase(testtools.TestCase):
+
+    def test_the_largest_block_moves_first(self):
+        plan = _plan(bfd, [pool('a'), pool('b'), pool('c')],
+                     [volume('t', 'a', 20), volume('u', 'a', 30),
+                      volume('v', 'a', 40)])
+        self.assertEqual([('v', 'a', 'b'), ('u', 'a', 'c')], _steps(plan))
+
+    def test_as_many_moves_as_it_takes(self):
+        pools = [pool(f'p{i}') for i in range(9)]
+        plan = _plan(bfd, pools, [
+            volume(f'v{i}', 'p0', 40) for i in range(9)])
+        self.assertEqual((8, False), (len(plan.moves), plan.truncated))
+        self.assertEqual(0, plan.variance_us2.after)
+
+
+class RelieveTestCase(testtools.TestCase):
+
+    def test_four_moves_where_nothing_else_is_said(self):
+        pools = [pool(f'p{i}') for i in range(9)]
+        volumes = [volume(f'v{i}', 'p0', 40) for i in range(9)]
+        plan = _plan(relieve, pools, volumes)
+        self.assertEqual((4, True), (len(plan.moves), plan.truncated))
+
+    def test_the_move_that_relieves_most_comes_first(self):
+        plan = _plan(relieve, [pool('a'), pool('b')],
+                     [volume('t', 'a', 10), volume('u', 'a', 40),
+                      volume('v', 'a', 30)])
+        self.assertEqual([('u', 'a', 'b')], _steps(plan))
+
+    def test_a_slowest_pool_that_is_stuck_lets_the_next_one_go(self):
+        plan = _plan(relieve, [pool('a'), pool('b'), pool('c')],
+                     [volume('t', 'a', 90, movable='pinned'),
+                      volume('u', 'b', 40), volume('v', 'b', 40)])
+        self.assertEqual(1, len(plan.moves))
+        self.assertEqual('b', plan.moves[0].source)
