@@ -19,13 +19,15 @@ from serifos import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
+from serifos.plan.problem import Ints
 from serifos.plan import state as st
 from serifos.plan import steps
 
 _LEAST_CHUNK, _GREATEST_CHUNK = 16, 4096
 
 
-def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
+def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
          limits: lm.Limits) -> pl.Plan:
     """Best fit decreasing until a pass over all volumes moves nothing.
 
@@ -34,10 +36,10 @@ def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
         → µs[n], NaN where a pool has no model
     """
     return steps.plan(
-        'bfd', st.Problem.of(cluster, load, latency, limits), _next)
+        'bfd', pm.Problem.of(cluster, load, latency, limits), _next)
 
 
-def _next(state: st.State, queue: st.Ints) -> steps.Step | None:
+def _next(state: st.State, queue: Ints) -> steps.Step | None:
     """The first volume whose best host takes it, and that host.
 
     The best host only, as in the paper: a volume whose best host is not

@@ -16,10 +16,10 @@ import dataclasses
 
 import numpy as np
 
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
 from serifos.plan import state as st
-from serifos.plan.state import Bools
-from serifos.plan.state import Floats
-from serifos.plan.state import Ints
 
 _SLACK = 2e-10
 

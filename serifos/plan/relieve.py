@@ -17,6 +17,8 @@ from serifos import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
+from serifos.plan.problem import Ints
 from serifos.plan import state as st
 from serifos.plan import steps
 
@@ -24,7 +26,7 @@ MAX_MOVES = 4
 """Moves of a plan where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
+def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
          limits: lm.Limits) -> pl.Plan:
     """At most ``limits.max_moves`` moves, each the one that relieves most.
 
@@ -35,10 +37,10 @@ def plan(cluster: cl.Cluster, load: st.LoadOf, latency: st.LatencyOf,
     if limits.max_moves is None:
         limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
     return steps.plan(
-        'relieve', st.Problem.of(cluster, load, latency, limits), _next)
+        'relieve', pm.Problem.of(cluster, load, latency, limits), _next)
 
 
-def _next(state: st.State, volumes: st.Ints) -> steps.Step | None:
+def _next(state: st.State, volumes: Ints) -> steps.Step | None:
     """The best move off the slowest pool that has one."""
     volumes = np.sort(volumes)
     home = state.home[volumes]
@@ -52,7 +54,7 @@ def _next(state: st.State, volumes: st.Ints) -> steps.Step | None:
     return None
 
 
-def _ranked(state: st.State, found: pairs.Pairs) -> st.Ints:
+def _ranked(state: st.State, found: pairs.Pairs) -> Ints:
     """Best first; equal to ten digits is equal."""
     was = state.score
     return np.lexsort((

@@ -1,126 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who lives where while a plan is being made, and what each pool then sees?
 
-A :class:`Problem` is what stays as it is; a :class:`State` is one
-assignment of volumes to pools. Both are frozen: ``state.moved(...)`` is the
-state after. Everything in a State is computed from the assignment, never
-carried along, so that a plan that was applied and a plan in the making are
-the same to the last bit.
+A :class:`State` is one assignment of volumes to pools, frozen:
+``state.moved(...)`` is the state after. Everything in it is computed from
+the assignment, never carried along, so that a plan that was applied and a
+plan in the making are the same to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import dataclasses
 import functools
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from serifos import cluster as cl
-from serifos.plan import limits as lm
+from serifos.plan import problem as pm
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
 from serifos.plan import score
-from serifos import workload as wl
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
-LoadOf = Callable[[wl.Workload | None], Floats]
-LatencyOf = Callable[[Ints, Floats], Floats]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Problem:
-    """What no move changes. Volumes stand in the order of their ids.
-
-    :param device: int[pools], what a pool shares its Load with
-    :param modelled: bool[pools]
-    :param members: the modelled pools, device by device; those of device d
-        are ``members[begins[d]:begins[d + 1]]``
-    :param loads: float[distinct workloads, features]
-    :param kind: int[volumes], a volume's row in ``loads``
-    :param group: int[volumes], a volume's row in ``open``
-    :param open: bool[groups, pools], where the rules let a volume live
-    :param stay: reasons of the volumes that may not move at all, '' if idle
-    """
-
-    cluster: cl.Cluster
-    limits: lm.Limits
-    latency: LatencyOf
-    volumes: tuple[cl.Volume, ...]
-    home: Ints
-    size_gib: Floats
-    device: Ints
-    modelled: Bools
-    members: Ints
-    begins: Ints
-    loads: Floats
-    kind: Ints
-    group: Ints
-    open: Bools
-    stay: dict[int, str]
-
-    @classmethod
-    def of(cls, cluster: cl.Cluster, load: LoadOf, latency: LatencyOf,
-           limits: lm.Limits) -> Problem:
-        pools = cluster.pools
-        volumes = tuple(sorted(cluster.volumes, key=lambda v: v.id))
-        index = {pool.name: i for i, pool in enumerate(pools)}
-        home = np.array([index.get(v.pool, -1) for v in volumes], np.intp)
-        distinct, kind = _distinct([v.workload for v in volumes])
-        loads = np.array([load(w) for w in (None, *distinct)], float)[1:]
-        loads = loads.reshape(-1, np.size(load(None)))
-        device = _distinct([pool.device_key for pool in pools])[1]
-        everywhere = np.arange(len(pools))
-        modelled = ~np.isnan(latency(
-            everywhere, np.zeros((len(pools), loads.shape[1]))))
-        members = everywhere[modelled][
-            np.argsort(device[modelled], kind='stable')]
-        begins = np.searchsorted(
-            device[members], np.arange(device.max(initial=-1) + 2))
-        rules, group = _distinct([
-            (pools[i].zone if i >= 0 else None, v.required_backend_name)
-            for i, v in zip(home, volumes)])
-        stay = {}
-        for i, volume in enumerate(volumes):
-            at = home[i]
-            reason = lm.stays(volume, pools[at] if at >= 0 else None,
-                              bool(at >= 0 and modelled[at]),
-                              limits.active_floor)
-            if reason is not None:
-                stay[i] = reason
-        return cls(
-            cluster, limits, latency, volumes, home,
-            np.array([v.size_gib for v in volumes], float),
-            device, modelled, members, begins, loads, kind, group,
-            np.array([[not lm.bar(*rule, pool) for pool in pools]
-                      for rule in rules],
-                     bool).reshape(len(rules), len(pools))
-            & modelled, stay)
-
-    @functools.cached_property
-    def candidates(self) -> Ints:
-        """The volumes that may move, by decreasing block size, then id."""
-        free = np.array([i for i in range(len(self.volumes))
-                         if i not in self.stay], np.intp)
-        block = np.array([self.volumes[i].workload.block_kib for i in free])
-        return free[np.argsort(-block, kind='stable')]
-
-    def start(self) -> State:
-        """The cluster as it was observed."""
-        free = np.array([p.free_gib for p in self.cluster.pools], float)
-        at = np.where(self.home >= 0, self.device[self.home], -1) \
-            if len(self.device) else self.home
-        order = np.argsort(at, kind='stable')
-        ends = np.searchsorted(at[order], np.arange(len(self.begins)))
-        loads = np.array([
-            self._sum(order[begin:end]) for begin, end
-            in zip(ends[:-1], ends[1:])]).reshape(-1, self.loads.shape[1])
-        return State(self, self.home, loads, free, free)
-
-    def _sum(self, volumes: Ints) -> Floats:
-        return self.loads[self.kind[volumes]].sum(axis=0)
 
 
 class Figures(NamedTuple):
@@ -149,11 +48,17 @@ class State:
     :param free: GiB[pools] that will be free when the plan was carried out
     """
 
-    problem: Problem
+    problem: pm.Problem
     home: Ints
     loads: Floats
     room: Floats
     free: Floats
+
+    @classmethod
+    def of(cls, problem: pm.Problem) -> State:
+        """The cluster as it was observed."""
+        free = np.array([p.free_gib for p in problem.cluster.pools], float)
+        return cls(problem, problem.home, problem.device_loads(), free, free)
 
     def moved(self, volume: int, target: int) -> State:
         """The state with one volume on another pool."""
@@ -169,7 +74,7 @@ class State:
             mates = np.flatnonzero(problem.device == device)
             here = (home == mates[0]) if len(mates) == 1 \
                 else np.isin(home, mates)
-            loads[device] = problem._sum(np.flatnonzero(here))
+            loads[device] = problem.load(np.flatnonzero(here))
         return State(problem, home, loads, room, free)
 
     def carried_out(self) -> State:
@@ -214,10 +119,3 @@ class State:
                 v if at < 0 or pools[at].name == v.pool
                 else dataclasses.replace(v, pool=pools[at].name)
                 for v, at in zip(self.problem.volumes, self.home)))
-
-
-def _distinct(items: list) -> tuple[list, Ints]:
-    """The distinct items, and for each item its place among them."""
-    place: dict = {}
-    index = [place.setdefault(item, len(place)) for item in items]
-    return list(place), np.array(index, np.intp)

@@ -9,24 +9,27 @@ import numpy as np
 
 from serifos.plan import pairs
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Ints
 from serifos.plan import state as st
 from serifos.plan import verdict
 
 Step = tuple[int, int]
 """A volume and the pool where it goes."""
 
-Search = Callable[[st.State, st.Ints], Step | None]
+Search = Callable[[st.State, Ints], Step | None]
 """The next acceptable move among volumes, in the planner's own taste."""
 
 
-def plan(planner: str, problem: st.Problem, search: Search) -> pl.Plan:
+def plan(planner: str, problem: pm.Problem, search: Search) -> pl.Plan:
     """Moves until the search finds none, or there are max_moves.
 
     The search begins behind the volume that moved last. The plan is
     truncated where the search, in the state that the plan leads to, with
     the space that its moves free, still finds a move.
     """
-    first = state = problem.start()
+    first = state = st.State.of(problem)
     steps: list[Step] = []
     queue, full = problem.candidates, problem.limits.max_moves
     while len(steps) != full and (step := search(state, queue)):
@@ -77,7 +80,7 @@ def _states(state: st.State, steps: list[Step]) -> list[st.State]:
     return states
 
 
-def _waits(state: st.State, volumes: st.Ints) -> st.Bools:
+def _waits(state: st.State, volumes: Ints) -> Bools:
     """Which volumes would fit somewhere once the plan's space is freed.
 
     The others find what they found before: no move.

@@ -12,6 +12,7 @@ import testtools
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import pairs
+from serifos.plan import problem as pm
 from serifos.plan import relieve
 from serifos.plan import score
 from serifos.plan import state as st
@@ -27,7 +28,8 @@ EXAMPLES = settings(max_examples=200, deadline=None)
 
 def _start(cluster, limits):
     known = clusters.models_of(cluster)
-    return st.Problem.of(cluster, known.load, known.latency, limits).start()
+    return st.State.of(pm.Problem.of(
+        cluster, known.load, known.latency, limits))
 
 
 class PlanTestCase(testtools.TestCase):

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does no move of a plan change: volumes, pools, rules, Loads?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import cluster as cl
+from serifos.plan import limits as lm
+from serifos import workload as wl
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+LoadOf = Callable[[wl.Workload | None], Floats]
+LatencyOf = Callable[[Ints, Floats], Floats]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem:
+    """A cluster as arrays. Volumes stand in the order of their ids.
+
+    :param home: int[volumes], the pool of each, -1 where it is unknown
+    :param device: int[pools], what a pool shares its Load with
+    :param modelled: bool[pools]
+    :param members: the modelled pools, device by device; those of device d
+        are ``members[begins[d]:begins[d + 1]]``
+    :param loads: float[distinct workloads, features]
+    :param kind: int[volumes], a volume's row in ``loads``
+    :param open: bool[groups, pools], where the rules let a volume live
+    :param group: int[volumes], a volume's row in ``open``
+    :param stay: reasons of the volumes that may not move at all, '' if idle
+    """
+
+    cluster: cl.Cluster
+    limits: lm.Limits
+    latency: LatencyOf
+    volumes: tuple[cl.Volume, ...]
+    home: Ints
+    size_gib: Floats
+    device: Ints
+    modelled: Bools
+    members: Ints
+    begins: Ints
+    loads: Floats
+    kind: Ints
+    open: Bools
+    group: Ints
+    stay: dict[int, str]
+
+    @classmethod
+    def of(cls, cluster: cl.Cluster, load: LoadOf, latency: LatencyOf,
+           limits: lm.Limits) -> Problem:
+        pools = cluster.pools
+        volumes = tuple(sorted(cluster.volumes, key=lambda v: v.id))
+        place = {pool.name: i for i, pool in enumerate(pools)}
+        home = np.array([place.get(v.pool, -1) for v in volumes], np.intp)
+        nothing = np.asarray(load(None), float)
+        patterns, kind = _distinct(v.workload for v in volumes)
+        loads = np.array([nothing, *map(load, patterns)])[1:]
+        modelled = ~np.isnan(latency(
+            np.arange(len(pools)), np.tile(nothing, (len(pools), 1))))
+        devices, device = _distinct(pool.device_key for pool in pools)
+        members, begins = _by_device(
+            np.flatnonzero(modelled), device[modelled], len(devices))
+        lives = [pools[at] if at >= 0 else None for at in home]
+        rules, group = _distinct(
+            (pool and pool.zone, volume.required_backend_name)
+            for volume, pool in zip(volumes, lives))
+        return cls(
+            cluster, limits, latency, volumes, home,
+            np.array([v.size_gib for v in volumes], float),
+            device, modelled, members, begins, loads, kind,
+            _open(rules, pools) & modelled, group,
+            _stay(volumes, lives, {pools[i].name for i in members}, limits))
+
+    @functools.cached_property
+    def candidates(self) -> Ints:
+        """The volumes that may move, by decreasing block size, then id."""
+        able = np.array([i for i in range(len(self.volumes))
+                         if i not in self.stay], np.intp)
+        block = np.array([self.volumes[i].workload.block_kib for i in able])
+        return able[np.argsort(-block, kind='stable')]
+
+    def load(self, volumes: Ints) -> Floats:
+        """float[features] that volumes, in the order of ids, add up to."""
+        return self.loads[self.kind[volumes]].sum(axis=0)
+
+    def device_loads(self) -> Floats:
+        """float[devices, features] of the cluster as it was observed."""
+        known = np.flatnonzero(self.home >= 0)
+        volumes, begins = _by_device(
+            known, self.device[self.home[known]], len(self.begins) - 1)
+        return np.array([
+            self.load(volumes[begin:end])
+            for begin, end in itertools.pairwise(begins)
+        ]).reshape(-1, self.loads.shape[1])
+
+
+def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
+    """Items sorted by their device, and where each device begins."""
+    order = np.argsort(device, kind='stable')
+    return items[order], np.searchsorted(device[order], np.arange(count + 1))
+
+
+def _open(rules: Iterable[tuple[str | None, str | None]],
+          pools: Sequence[cl.Pool]) -> Bools:
+    found = [[lm.bar(*rule, pool) is None for pool in pools]
+             for rule in rules]
+    return np.array(found, bool).reshape(len(found), len(pools))
+
+
+def _stay(volumes: Iterable[cl.Volume], lives: Iterable[cl.Pool | None],
+          modelled: set[str], limits: lm.Limits) -> dict[int, str]:
+    reasons = (
+        lm.stays(volume, pool, bool(pool) and pool.name in modelled,
+                 limits.active_floor)
+        for volume, pool in zip(volumes, lives))
+    return {i: reason for i, reason in enumerate(reasons)
+            if reason is not None}
+
+
+def _distinct(items: Iterable[Hashable]) -> tuple[list[Any], Ints]:
+    """The distinct items, and for each item its place among them."""
+    place: dict[Hashable, int] = {}
+    index = [place.setdefault(item, len(place)) for item in items]
+    return list(place), np.array(index, np.intp)
