@@ -79,12 +79,10 @@ class Evaluate(app.Fails, command.Command):
             store.write_json(out / 'evaluation.json', found.to_json())
             store.write_text(out / 'evaluation.html', report.page_of(
                 found, _again(parsed_args)))
-        shown = tables.every(found)
         if parsed_args.format == 'json':
-            print(json.dumps([_document(table) for table in shown],
-                             ensure_ascii=False, indent=1))
+            print(json.dumps(found.brief(), indent=1))
         else:
-            print('\n\n'.join(map(text_of, shown)))
+            print('\n\n'.join(map(text_of, tables.every(found))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'evaluation.html').resolve(), file=sys.stderr)
@@ -171,11 +169,6 @@ def _again(args: argparse.Namespace) -> str:
     if args.tests != 100:
         words.append(f'--tests {args.tests}')
     return ' '.join(words)
-
-
-def _document(table: page.Table) -> dict[str, Any]:
-    return {'title': table.caption,
-            'rows': [dict(zip(table.header, row)) for row in table.rows]}
 
 
 def text_of(table: page.Table) -> str:

@@ -19,6 +19,7 @@ from serifos.sim import device as dev
 from serifos.sim import modeler
 from serifos.sim import paper
 from serifos.sim import scenario
+from serifos.sim import summary
 from serifos.sim import truths
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
@@ -86,18 +87,47 @@ class Evaluation:
         return [outcome for case in self.outcomes[testbed] for outcome in case
                 if (outcome.planner, outcome.kind) == (planner, kind)]
 
-    def to_json(self) -> dict[str, Any]:
+    def balanced(self, testbed: str) -> list[dict[str, Any]]:
+        """What each planner brought with each kind of models, and its price.
+
+        ``reduction`` is by figure, fractions; moves and GiB are of a case.
+        """
+        base = self.of(testbed, scenario.CAPACITY, '')
+        return [{
+            'testbed': testbed, 'planner': planner, 'kind': kind,
+            'reduction': summary.reductions(base, outcomes),
+            'cases_worse': summary.worse(base, outcomes),
+            'moves': summary.mean_moves(outcomes),
+            'moved_gib': summary.mean_moved_gib(outcomes)}
+            for kind in self.settings.kinds for planner in scenario.PLANNERS
+            for outcomes in [self.of(testbed, planner, kind)]]
+
+    def brief(self) -> dict[str, Any]:
+        """The results as a document, without every case's outcomes."""
         return {
             'schema': EVALUATION_SCHEMA,
             'settings': dataclasses.asdict(self.settings),
+            'before': {name: summary.figures(self.of(
+                name, scenario.CAPACITY, '')) for name in self.outcomes},
+            'balancing': [result for name in self.outcomes
+                          for result in self.balanced(name)],
+            'mre_by_count': {
+                kind: {name: tested.mre for name, tested in of_kind.items()}
+                for kind, of_kind in self.tests.items()},
             'models': {kind: {name: model.to_json()
                               for name, model in of_kind.items()}
                        for kind, of_kind in self.models.items()},
-            'tests': {kind: {name: dataclasses.asdict(tested)
-                             for name, tested in of_kind.items()}
-                      for kind, of_kind in self.tests.items()},
-            'mismatch': {name: dict(of) for name, of
-                         in self.mismatch.items()},
+            'mismatch': {name: dict(of)
+                         for name, of in self.mismatch.items()}}
+
+    def to_json(self) -> dict[str, Any]:
+        """The results and everything that the figures draw."""
+        return {
+            **self.brief(),
+            'residuals_us': {
+                kind: {name: tested.residuals_us
+                       for name, tested in of_kind.items()}
+                for kind, of_kind in self.tests.items()},
             'outcomes': {
                 name: [[dataclasses.asdict(o) for o in case]
                        for case in cases]

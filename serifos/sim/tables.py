@@ -34,26 +34,22 @@ def every(evaluation: ev.Evaluation) -> list[page.Table]:
 
 def balancing(evaluation: ev.Evaluation, testbed: str) -> page.Table:
     """What balancing brought, and its price (section 6.2)."""
-    base = evaluation.of(testbed, scenario.CAPACITY, '')
     rows = [('paper', '(measured)',
              *(_fall(paper.REDUCTION.get(name)) for name in summary.FIGURES),
              None, None, None)] if testbed == 'paper' else []
-    for kind in evaluation.settings.kinds:
-        for planner in scenario.PLANNERS:
-            outcomes = evaluation.of(testbed, planner, kind)
-            falls = summary.reductions(base, outcomes)
-            rows.append((
-                planner, kind, *(_fall(falls[n]) for n in summary.FIGURES),
-                summary.worse(base, outcomes),
-                round(summary.mean_moves(outcomes), 1),
-                round(summary.mean_moved_gib(outcomes))))
-    was = summary.figures(base)
+    rows += [(
+        result['planner'], result['kind'],
+        *(_fall(result['reduction'][name]) for name in summary.FIGURES),
+        result['cases_worse'], round(result['moves'], 1),
+        round(result['moved_gib']))
+        for result in evaluation.balanced(testbed)]
+    was = summary.figures(evaluation.of(testbed, scenario.CAPACITY, ''))
     return page.Table(
         ('planner', 'models', *(_HEADS[name] for name in summary.FIGURES),
          'cases worse', 'moves', 'GiB'), rows,
         f'Testbed {testbed}: change against Cinder\'s available capacity '
-        f'over {len(base)} cases; its own worst host of all is '
-        f'{was["max_us"] / 1000:.2f} ms, in the mean over the cases '
+        f'over {evaluation.settings.cases} cases; its own worst host of all '
+        f'is {was["max_us"] / 1000:.2f} ms, in the mean over the cases '
         f'{was["mean_max_us"] / 1000:.2f} ms')
 
 

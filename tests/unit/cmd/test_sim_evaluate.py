@@ -51,9 +51,14 @@ class EvaluateTest(testtools.TestCase):
                    '-f', 'json', '--jobs')
         code, out, _ = evaluate(*options, 1)
         self.assertEqual((code, out), evaluate(*options, 2)[:2])
-        tables = json.loads(out)
-        self.assertEqual(['paper', 'algorithm1', 'bfd', 'relieve'],
-                         [row['planner'] for row in tables[0]['rows']])
+        doc = json.loads(out)
+        self.assertEqual(
+            [('algorithm1', 'consolidation'), ('bfd', 'consolidation'),
+             ('relieve', 'consolidation')],
+            [(each['planner'], each['kind']) for each in doc['balancing']])
+        for each in doc['balancing']:
+            self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
+        self.assertNotIn('outcomes', doc)
 
     @ddt.data((('--cases', 0), '0 cases'), (('--cases', -5), '-5 cases'),
               (('--seed', -1), 'seed of -1'), (('--jobs', 0), '0 jobs'),
