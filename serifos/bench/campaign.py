@@ -17,16 +17,25 @@ import fcntl
 import pathlib
 import time
 
+from oslo_log import log
+
 from serifos.design import design as dn
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos import store
 from serifos import workload as wl
 
+LOG = log.getLogger(__name__)
+
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
+Run = tuple[dn.Run, int]
+"""Workloads, and the round in which they run."""
 
 IN_A_ROW = 3
 """Runs that may fail one after another before the build stops."""
+
+_SAME = ('runtime_s', 'valid_round')
+_SAME_DEVICE = ('workload_gib', 'ioengine')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,26 +63,44 @@ class Ports:
     clock: Callable[[], float] = time.monotonic
 
 
-def begin(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
-    """The runs that a dataset holds already; a new dataset where none is.
+def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
+    """The runs that a dataset holds already; none where it is not begun.
 
-    :raises InputError: where it is of another machine or other times
+    :raises InputError: where it is of another machine or made otherwise
     """
-    if path.exists():
-        store.drop_cut_line(path)
-    if not path.exists() or not path.stat().st_size:
-        store.begin_dataset(path, header)
+    if not path.exists():
+        return ()
+    if store.drop_cut_line(path):
+        LOG.warning('The last line of %s was cut short; that run is made '
+                    'again.', path)
+    if not path.stat().st_size:
         return ()
     was = store.read_dataset(path)
-    apart = was.header.differences(header) + [
-        f'{name} {getattr(was.header, name)} and {getattr(header, name)}'
-        for name in ('runtime_s', 'valid_round')
-        if getattr(was.header, name) != getattr(header, name)]
+    apart = was.header.differences(header)
+    for names, ours, theirs in (
+            (_SAME, vars(was.header), vars(header)),
+            (_SAME_DEVICE, was.header.device, header.device)):
+        apart += [f'{name} {ours.get(name)} and {theirs.get(name)}'
+                  for name in names if ours.get(name) != theirs.get(name)]
     if apart:
         raise errors.InputError(
-            f'{path} cannot be resumed here: it has {"; ".join(apart)}. Give '
-            'another --output, or the options that it was begun with.')
+            f'{path} cannot be resumed by this: {"; ".join(apart)}; give '
+            'another --name or --output, or what it was begun with.')
     return was.samples
+
+
+def missing(design: dn.Design, made: Sequence[ds.Sample]) -> tuple[Run, ...]:
+    """The runs of a design, of every round, that are not made yet."""
+    counts = collections.Counter((s.key, s.round) for s in made)
+    found = []
+    for number in range(1, design.rounds + 1):
+        for workloads in design.runs:
+            name = ds.key(workloads), number
+            if counts[name]:
+                counts[name] -= 1
+            else:
+                found.append((workloads, number))
+    return tuple(found)
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
@@ -86,88 +113,67 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
-    with _alone(path):
-        had = begin(path, header)
-        pending = list(_missing(design, had))
+    with _alone(path, header):
+        pending = missing(design, had(path, header))
         total = design.total * design.rounds
-        done, failed, in_a_row = total - len(pending), 0, 0
-        overhead = _Mean()
         queue = collections.deque((*one, False) for one in pending)
+        done, failed, in_a_row, overheads = total - len(queue), 0, 0, []
         while queue:
             workloads, number, again = queue.popleft()
             if ports.stop():
                 raise errors.Interrupted(
                     f'Stopped with {done} of {total} runs made; they are in '
                     f'{path}, and the same command resumes.')
-            began = ports.clock()
+            began, seconds = ports.clock(), design.seconds(len(workloads))
             try:
-                sample = ports.measure(
-                    workloads, design.seconds(len(workloads)))
-                store.append_sample(path, dataclasses.replace(
-                    sample, round=number))
+                sample = ports.measure(workloads, seconds)
+                _append(path, dataclasses.replace(sample, round=number))
                 in_a_row, done = 0, done + 1
             except errors.ToolError as exc:
                 in_a_row += 1
+                LOG.warning('A run failed%s: %s.',
+                            ' again' if again else '', exc)
                 if in_a_row == IN_A_ROW:
                     raise errors.ToolError(
-                        f'{IN_A_ROW} runs failed in a row, the last with: '
-                        f'{exc} The runs made are in {path}; mend the cause '
-                        'and give the same command to resume.') from None
+                        f'{IN_A_ROW} runs failed in a row, the last because '
+                        f'{exc}; the {done} of {total} runs made are in '
+                        f'{path}: mend the cause, and the same command '
+                        'resumes.') from None
                 if again:
                     failed += 1
                 else:
                     queue.append((workloads, number, True))
-            overhead.add(ports.clock() - began
-                         - design.seconds(len(workloads)))
+            overheads.append(ports.clock() - began - seconds)
+            each = max(0.0, sum(overheads) / len(overheads))
             ports.progress(Progress(done, total, failed, sum(
-                design.seconds(len(w)) + overhead.value
-                for w, *_ in queue)))
+                design.seconds(len(w)) + each for w, _, _ in queue)))
     return failed
 
 
-class _Mean:
-    """The running mean of what a run takes beside its runtime."""
-
-    def __init__(self) -> None:
-        self._sum, self._number = 0.0, 0
-
-    def add(self, value: float) -> None:
-        self._sum, self._number = self._sum + value, self._number + 1
-
-    @property
-    def value(self) -> float:
-        return max(0.0, self._sum / self._number)
-
-
-def _missing(design: dn.Design, had: Sequence[ds.Sample]
-             ) -> Iterator[tuple[dn.Run, int]]:
-    """(workloads, round) of the runs that are not in the dataset."""
-    made = collections.Counter((s.key, s.round) for s in had)
-    for number in range(1, design.rounds + 1):
-        for workloads in design.runs:
-            name = ds.key(workloads), number
-            if made[name]:
-                made[name] -= 1
-            else:
-                yield workloads, number
+def _append(path: pathlib.Path, sample: ds.Sample) -> None:
+    try:
+        store.append_sample(path, sample)
+    except OSError as exc:
+        raise errors.InputError(
+            f'{path} cannot be written ({exc.strerror}); make room, and '
+            'the same command resumes.') from None
+    except errors.FormatError as exc:
+        raise errors.ToolError(f'fio gave a figure that is none: {exc}'
+                               ) from None
 
 
 @contextlib.contextmanager
-def _alone(path: pathlib.Path) -> Iterator[None]:
-    lock = path.with_name(f'.{path.name}.lock')
-    try:
-        file = open(lock, 'w')
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written: {exc.strerror}.') from None
-    with file:
+def _alone(path: pathlib.Path, header: ds.Header) -> Iterator[None]:
+    """The dataset, begun where it is not, and nobody else writing to it."""
+    if path.exists():
+        store.drop_cut_line(path)
+    if not path.exists() or not path.stat().st_size:
+        store.begin_dataset(path, header)
+    with open(path, 'rb') as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise errors.InputError(
-                f'Another build writes to {path}; wait for it, or give '
+                f'Another build writes to {path}; wait for its end, or give '
                 'another --output.') from None
-        try:
-            yield
-        finally:
-            lock.unlink()
+        yield

@@ -2,8 +2,9 @@
 """What do workloads see that run together on a real device?
 
 One fio process for each workload, started together. fio counts only after
-a ramp, by the end of which all of them are up, so that every counted
-request met the requests of all the others.
+a ramp, by the end of which all of them are up; a run in which they did not
+end together either is a failed one, so that (almost) every counted request
+met the requests of all the others.
 """
 
 from __future__ import annotations
@@ -15,9 +16,6 @@ import dataclasses
 import json
 import os
 import re
-import signal
-import subprocess
-import time
 from typing import Any
 
 from serifos.bench import command
@@ -28,8 +26,16 @@ from serifos import workload as wl
 OLDEST = (3, 16)
 """The oldest fio whose JSON has percentiles of the total latency."""
 
-_GRACE_S = 20.0
-_KIB = 1024
+HANG_S = 60.0
+"""Seconds beyond its time after which a fio counts as hanging."""
+
+_RAMP_S = 1.0
+_APART_S = 0.5       # what processes may end apart, seconds,
+_APART_SHARE = 0.05  # or this share of the runtime
+_SLOWEST_FILL = 2 ** 20  # bytes a second
+_FILL_BLOCK = 128 * 1024
+
+Figures = Mapping[str, Any]
 
 
 class FioError(errors.ToolError):
@@ -50,119 +56,152 @@ def version() -> str:
 
     :raises ToolError: where fio is missing, or too old
     """
-    try:
-        text = command.run(['fio', '--version']).strip()
-    except errors.ToolError as exc:
-        if 'not installed' not in str(exc):
-            raise
-        raise errors.ToolError(
-            'fio is not installed; install it, with apt-get install fio for '
-            'one.') from None
+    text = command.run(['fio', '--version']).strip()
     found = re.match(r'fio-(\d+)\.(\d+)', text)
-    if not found or tuple(map(int, found.groups())) < OLDEST:
+    if not found:
         raise errors.ToolError(
-            f'{text or "This fio"} is too old; serifos needs fio '
-            f'{OLDEST[0]}.{OLDEST[1]} or newer.')
+            f'The fio on the PATH does not say its version but '
+            f'{text[:60]!r}; serifos needs fio 3.16 or newer.')
+    if tuple(map(int, found.groups())) < OLDEST:
+        raise errors.ToolError(
+            f'{text} is too old; serifos needs fio 3.16 or newer.')
     return text
+
+
+def refuse_unrunnable(workloads: Sequence[wl.Workload],
+                      region: Region, logical_block: int) -> None:
+    """What fio would round, or a device refuse, is said before a run.
+
+    :raises InputError: where a workload cannot be run as it is
+    """
+    for w in workloads:
+        for what, value in (('write_pct', w.write_pct),
+                            ('random_pct', w.random_pct),
+                            ('iodepth', w.iodepth)):
+            if value != round(value):
+                raise errors.InputError(
+                    f'fio cannot run a {what} of {value:g}; give a whole '
+                    'number.')
+        block = w.block_kib * 1024
+        if block % logical_block:
+            raise errors.InputError(
+                f'{region.path} cannot take a block_kib of {w.block_kib:g}; '
+                f'give multiples of {logical_block / 1024:g}.')
+        if region.size < 4 * block:
+            raise errors.InputError(
+                f'{region.size} bytes for each workload are too few for a '
+                f'block_kib of {w.block_kib:g}; give a larger target, '
+                'smaller blocks or fewer workloads at once.')
 
 
 def workload_command(workload: wl.Workload, region: Region,
                      runtime_s: float, ramp_s: float,
                      engine: str) -> list[str]:
-    """The command that runs one workload in a region."""
-    pattern = 'randrw' if workload.random_pct > 0 else 'rw'
+    """The command that runs one workload in a region.
+
+    ``norandommap`` and ``randrepeat=0``: each process draws offsets and
+    data of its own, else all would repeat the same ones in every run.
+    """
+    random = workload.random_pct > 0
     return [
         *_common(region, engine, round(workload.iodepth),
-                 round(workload.block_kib * _KIB)),
-        f'--rw={pattern}', f'--rwmixwrite={round(workload.write_pct)}',
+                 round(workload.block_kib * 1024)),
+        f'--rw={"randrw" if random else "rw"}',
+        f'--rwmixwrite={round(workload.write_pct)}',
         *([f'--percentage_random={round(workload.random_pct)}']
-          if pattern == 'randrw' else []),
-        '--norandommap=1', '--randrepeat=0', '--time_based=1',
+          if random else []),
+        '--norandommap=1', '--time_based=1',
         f'--runtime={_ms(runtime_s)}', f'--ramp_time={_ms(ramp_s)}',
         '--lat_percentiles=1', '--percentile_list=99']
 
 
 def fill_command(region: Region, engine: str) -> list[str]:
     """The command that writes a region once, in order (SNIA: 128 KiB)."""
-    return [*_common(region, engine, 32, 128 * _KIB), '--rw=write']
+    return [*_common(region, engine, 32, _FILL_BLOCK), '--rw=write']
 
 
 def _common(region: Region, engine: str, iodepth: int,
             block: int) -> list[str]:
+    path = region.path.replace('\\', r'\\').replace(':', r'\:')
     return [
-        'fio', '--name=serifos', f'--filename={region.path}',
+        'fio', '--name=serifos', f'--filename={path}',
         f'--offset={region.offset}', f'--size={region.size}',
         '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
-        f'--iodepth={iodepth}', f'--bs={block}',
-        '--allow_file_create=0', '--fallocate=none',
-        '--output-format=json']
+        '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
+        '--allow_file_create=0', '--allow_mounted_write=0',
+        '--fallocate=none', '--output-format=json']
 
 
 def _ms(seconds: float) -> str:
     return f'{round(1000 * seconds)}ms'
 
 
-def parse(text: str) -> dict[str, float | None]:
+def parse(text: str) -> dict[str, Any]:
     """The figures of one fio process, by the names of the dataset.
+
+    Beside them ``requests`` and ``ended_ms``, which :func:`sample` takes.
 
     :raises FioError: where the text is no result of fio's
     """
     try:
-        job = json.loads(text[text.index('{'):])['jobs'][0]
-        if job['error']:
-            raise FioError(f'fio failed: {os.strerror(job["error"])}')
+        doc = json.loads(text[text.index('{'):], parse_constant=_no_figure)
+        job, = doc['jobs']
         read, write = job['read'], job['write']
-        requests = {'read': read['total_ios'], 'write': write['total_ios']}
-        if not sum(requests.values()):
-            raise FioError('fio finished no request in the whole run')
-        return {
-            'latency_us': sum(
-                side['lat_ns']['mean'] * side['total_ios']
-                for side in (read, write)) / sum(requests.values()) / 1000,
+        error, requests = job['error'], _requests(read) + _requests(write)
+        figures = {} if error or not requests else {
+            'latency_us': sum(_mean_us(side) * _requests(side)
+                              for side in (read, write)) / requests,
             **_side('read', read), **_side('write', write),
-            'iops': read['iops'] + write['iops']}
-    except (ValueError, KeyError, IndexError, TypeError):
-        raise FioError(
-            'fio printed no result that can be read: '
-            f'{command.words(text)[:200] or "nothing"}') from None
+            'iops': read['iops'] + write['iops'],
+            'requests': requests, 'ended_ms': doc['timestamp_ms']}
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        words = ' '.join(text.split())[:200]
+        raise FioError('fio printed no result that can be read: '
+                       f'{words or "nothing at all"}') from None
+    if error:
+        raise FioError(f'fio failed: {os.strerror(error)}')
+    if not requests:
+        raise FioError('fio finished no request in the whole run')
+    return figures
 
 
-def _side(name: str, side: Mapping[str, Any]) -> dict[str, float | None]:
-    some = side['total_ios'] > 0
+def _side(name: str, side: Figures) -> dict[str, float | None]:
+    some = _requests(side) > 0
     return {
-        f'{name}_latency_us': side['lat_ns']['mean'] / 1000 if some else None,
+        f'{name}_latency_us': _mean_us(side) if some else None,
         f'{name}_p99_us': (side['lat_ns']['percentile']['99.000000'] / 1000
                            if some else None),
-        f'{name}_iops': side['iops'],
-        f'{name}_bw_kib_s': side['bw'],
-        f'{name}_requests': side['total_ios']}
+        f'{name}_iops': side['iops'], f'{name}_bw_kib_s': side['bw']}
 
 
-def measurer(regions: Callable[[int], Sequence[Region]], engine: str
-             ) -> Callable[[Sequence[wl.Workload], float], ds.Sample]:
-    """A ``measure(workloads, runtime_s) -> Sample`` on a target.
-
-    :param regions: count of workloads → where each of them runs
-    """
-    def measure(workloads: Sequence[wl.Workload],
-                runtime_s: float) -> ds.Sample:
-        ramp_s = min(1.0, runtime_s / 4)
-        outputs = together(
-            [workload_command(w, region, runtime_s, ramp_s, engine)
-             for w, region in zip(workloads, regions(len(workloads)))],
-            runtime_s + ramp_s + _GRACE_S)
-        return sample(workloads, [parse(text) for text in outputs])
-    return measure
+def _requests(side: Figures) -> int:
+    return int(side['lat_ns']['N'])
 
 
-def sample(workloads: Sequence[wl.Workload],
-           seen: Sequence[Mapping[str, Any]]) -> ds.Sample:
+def _mean_us(side: Figures) -> float:
+    return float(side['lat_ns']['mean']) / 1000
+
+
+def _no_figure(name: str) -> float:
+    raise ValueError(name)
+
+
+def sample(workloads: Sequence[wl.Workload], runtime_s: float,
+           seen: Sequence[Figures]) -> ds.Sample:
     """A run from what each of its workloads saw.
 
     The run's latency is the mean over the workloads, each tenant once; that
     of a request is the mean over all requests of all workloads.
+
+    :raises FioError: where the workloads did not run at the same time
     """
-    requests = [one['read_requests'] + one['write_requests'] for one in seen]
+    ends = [one['ended_ms'] for one in seen]
+    apart = (max(ends) - min(ends)) / 1000
+    if apart > max(_APART_S, _APART_SHARE * runtime_s):
+        raise FioError(
+            f'the workloads ended {apart:.1f} s apart, so that they did not '
+            'run together; the machine may be too busy')
+    requests = [one['requests'] for one in seen]
     return ds.Sample(
         tuple(workloads),
         latency_us=sum(one['latency_us'] for one in seen) / len(seen),
@@ -170,58 +209,49 @@ def sample(workloads: Sequence[wl.Workload],
             one['latency_us'] * n for one, n in zip(seen, requests)
         ) / sum(requests),
         seen=tuple({name: value for name, value in one.items()
-                    if not name.endswith('_requests')} for one in seen))
+                    if name not in ('requests', 'ended_ms')}
+                   for one in seen))
 
 
-def write_region(region: Region, engine: str, timeout_s: float) -> None:
+def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S
+             ) -> Callable[[Sequence[wl.Workload], float], ds.Sample]:
+    """A ``measure(workloads, runtime_s) -> Sample`` on a target.
+
+    :param regions: where each of the workloads runs, one for each
+    :param hang_s: see :data:`HANG_S`
+    """
+    def measure(workloads: Sequence[wl.Workload],
+                runtime_s: float) -> ds.Sample:
+        outputs = _run(
+            [workload_command(w, region, runtime_s, _RAMP_S, engine)
+             for w, region in zip(workloads, regions, strict=False)],
+            runtime_s + _RAMP_S, hang_s)
+        return sample(workloads, runtime_s, [parse(t) for t in outputs])
+    return measure
+
+
+def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
     """Writes a region once with fresh random data.
 
     :raises FioError: in fio's own words
     """
-    together([fill_command(region, engine)], timeout_s)
-
-
-def together(commands: Sequence[Sequence[str]],
-             timeout_s: float) -> list[str]:
-    """Runs commands at the same time; what each printed, in order.
-
-    They run in sessions of their own, so that a Ctrl-C on the terminal
-    reaches us and not them. None of them outlives this call.
-
-    :raises FioError: where one fails or is not done in time
-    """
-    running: list[subprocess.Popen[str]] = []
-    outputs = []
-    try:
-        for argv in commands:
-            running.append(subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, errors='replace',
-                start_new_session=True))
-        end = time.monotonic() + timeout_s
-        for process in running:
-            out, err = process.communicate(
-                timeout=max(0.1, end - time.monotonic()))
-            if process.returncode:
-                raise FioError(
-                    f'fio failed: {command.words(err) or command.words(out)}')
-            outputs.append(out)
-    except subprocess.TimeoutExpired:
+    text, = _run([fill_command(region, engine)],
+                 region.size / _SLOWEST_FILL, hang_s)
+    written = json.loads(text[text.index('{'):])['jobs'][0]['write']
+    if written['io_bytes'] < region.size // _FILL_BLOCK * _FILL_BLOCK:
         raise FioError(
-            f'fio did not finish within {timeout_s:g} s and was killed'
-        ) from None
-    except OSError as exc:
-        raise FioError(f'fio cannot be started: {exc.strerror}') from None
-    finally:
-        for process in running:
-            _end(process)
-    return outputs
+            f'fio wrote {written["io_bytes"]} of the {region.size} bytes of '
+            f'{region.path}')
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for pipe in (process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
+def _run(commands: Sequence[Sequence[str]], seconds: float,
+         hang_s: float) -> list[str]:
+    results = command.together(commands, seconds + hang_s)
+    for result in results:
+        if result.code is None:
+            raise FioError(
+                f'fio did not end {hang_s:g} s after its time and was '
+                'killed')
+        if result.code:
+            raise FioError(f'fio failed: {result.last_words}')
+    return [result.out for result in results]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scratch logical volumes of our own in somebody's volume group.
 
-Only volumes with our tag are ever discarded, filled or removed; physical
-volumes and the volumes of others are never touched.
+Only volumes with our tag and name are ever discarded, filled or removed;
+physical volumes and the volumes of others are never touched.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import json
+import os
 from typing import Any
 
 from serifos.bench import command
 from serifos import errors
 
 TAG = 'serifos-scratch'
+GIB = 2 ** 30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,24 +29,27 @@ class VolumeGroup:
     uuid: str
     size: int
     free: int
+    extent: int
     physical_volumes: tuple[str, ...]
 
     @property
     def facts(self) -> dict[str, str]:
-        return {'volume group': self.name, 'uuid': self.uuid,
-                'size': f'{self.size / 2 ** 30:.1f} GiB',
-                'free': f'{self.free / 2 ** 30:.1f} GiB',
-                'physical volumes': ', '.join(self.physical_volumes)}
+        return {'volume group': self.name, 'UUID': self.uuid,
+                'size': f'{self.size / GIB:.4g} GiB',
+                'free': f'{self.free / GIB:.4g} GiB',
+                'holders': ', '.join(self.physical_volumes)}
 
 
 def identify(name: str) -> VolumeGroup:
     """:raises DeviceError: where there is no such volume group"""
     try:
-        text = command.run(_report('vgs', 'vg_name,vg_uuid,vg_size,vg_free,'
-                                   'pv_name', name))
+        text = command.run(_report(
+            'vgs', 'vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,pv_name',
+            name))
     except errors.ToolError as exc:
         raise errors.DeviceError(
-            f'There is no volume group {name}: {exc}') from None
+            f'There is no volume group {name} (write /dev/{name} for a '
+            f'device, file:{name} for a scratch file): {exc}') from None
     return parse(text)
 
 
@@ -53,31 +58,39 @@ def parse(text: str) -> VolumeGroup:
     rows = _rows(text, 'vg')
     return VolumeGroup(
         rows[0]['vg_name'], rows[0]['vg_uuid'], int(rows[0]['vg_size']),
-        int(rows[0]['vg_free']), tuple(row['pv_name'] for row in rows))
+        int(rows[0]['vg_free']), int(rows[0]['vg_extent_size']),
+        tuple(row['pv_name'] for row in rows))
 
 
 def refuse_if_small(group: VolumeGroup, count: int, size: int) -> None:
     """:raises DeviceError: where the scratch volumes do not fit"""
-    if group.free < count * size:
+    extents = -(-size // group.extent)
+    if group.free < count * extents * group.extent:
         raise errors.DeviceError(
-            f'Volume group {group.name} has {group.free / 2 ** 30:.1f} GiB '
-            f'free and {count} scratch volumes of {size / 2 ** 30:.1f} GiB '
-            'do not fit; give a smaller --lv-size-gib.')
+            f'Volume group {group.name} has {group.free / GIB:.4g} GiB '
+            f'free, and {count} scratch volumes of {size / GIB:.4g} GiB '
+            'do not fit; give a smaller --lv-size-gib or fewer --counts.')
 
 
 @contextlib.contextmanager
-def scratch(group: str, count: int, size: int) -> Iterator[tuple[str, ...]]:
-    """Paths of ``count`` new volumes, removed again at the end.
+def scratch(group: str, count: int,
+            size: int) -> Iterator[dict[str, int]]:
+    """Path → descriptor of ``count`` new volumes, removed at the end.
 
-    Scratch volumes that an interrupted build left are removed first.
+    Scratch volumes that a build left when it was cut off are removed first.
+    Ours are kept open, so that another build cannot take them for such.
     """
     _remove(group)
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(_remove, group)
+        opened = {}
         for i in range(count):
             command.run(create_command(group, i, size))
-        yield tuple(f'/dev/{group}/{TAG}-{i}' for i in range(count))
-    finally:
-        _remove(group)
+            path = f'/dev/{group}/{TAG}-{i}'
+            opened[path] = os.open(path, os.O_RDWR | os.O_EXCL
+                                   | os.O_CLOEXEC)
+            stack.callback(os.close, opened[path])
+        yield opened
 
 
 def create_command(group: str, index: int, size: int) -> list[str]:
@@ -85,12 +98,13 @@ def create_command(group: str, index: int, size: int) -> list[str]:
             '--name', f'{TAG}-{index}', '--size', f'{size}b', group]
 
 
+def remove_command(group: str, name: str) -> list[str]:
+    return ['lvremove', '--yes', f'{group}/{name}']
+
+
 def _remove(group: str) -> None:
-    text = command.run(_report(
-        'lvs', 'lv_name,lv_tags', '--select', f'lv_tags={TAG}', group))
-    for name in ours(text):
-        command.run(['lvremove', '--yes', '--select', f'lv_tags={TAG}',
-                     f'{group}/{name}'])
+    for name in ours(command.run(_report('lvs', 'lv_name,lv_tags', group))):
+        command.run(remove_command(group, name))
 
 
 def ours(text: str) -> list[str]:
@@ -100,9 +114,9 @@ def ours(text: str) -> list[str]:
             and row['lv_name'].startswith(f'{TAG}-')]
 
 
-def _report(program: str, columns: str, *rest: str) -> list[str]:
+def _report(program: str, columns: str, group: str) -> list[str]:
     return [program, '--reportformat', 'json', '--units', 'b',
-            '--nosuffix', '--options', columns, *rest]
+            '--nosuffix', '--options', columns, group]
 
 
 def _rows(text: str, key: str) -> list[dict[str, Any]]:

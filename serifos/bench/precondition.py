@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import json
 import pathlib
 from typing import Any
 
 from serifos.bench import fio
-from serifos.bench import purge as pg
 from serifos.bench import steady as sd
 from serifos.bench import target as tg
 from serifos import errors
+from serifos.model import dataset as ds
 from serifos import store
 from serifos import workload as wl
 
@@ -28,9 +29,10 @@ SCHEMA = 'serifos-precondition/1'
 TIMES = 2
 """How often the whole capacity is written (SNIA: twice)."""
 
-_PATTERN = wl.Workload(write_pct=100, block_kib=4, iodepth=8)
+PATTERN = wl.Workload(write_pct=100, block_kib=4, iodepth=8)
+"""A round of settling: this on each piece of the target, IOPS added."""
+
 _CHUNK = 4 * 2 ** 30
-_SLOWEST = 2 ** 20  # bytes a second below which a fill hangs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +51,8 @@ class State:
     @property
     def words(self) -> str:
         """What a dataset's header says of it."""
-        return (f'purge: {self.purge}; filled {self.written / tg.GIB:.2f} '
-                f'GiB; settled after {len(self.iops)} rounds')
+        return (f'{self.purge}; {self.written / tg.GIB:.4g} GiB written in '
+                f'order; settled after {len(self.iops)} rounds')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,23 +66,35 @@ class Rounds:
     seconds: float = 60.0
     most: int = 25
 
+    def __post_init__(self) -> None:
+        if not (sd.WINDOW <= self.most <= 10_000
+                and 0.5 <= self.seconds <= 86400):
+            raise errors.InputError(
+                f'Settling takes {sd.WINDOW} to 10000 rounds of 0.5 to '
+                '86400 s; mend --settle-rounds or --settle-seconds.')
+
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
     """What it needs of the world beside the target.
 
+    :param measure: runs one workload on each piece of the area
+    :param fill: writes a piece once, in order
     :param progress: (what, done, of) after every step
     :param stop: whether the user wants to stop after the step in hand
     """
 
+    measure: Callable[[Sequence[wl.Workload], float], ds.Sample]
+    fill: Callable[[fio.Region], None]
     progress: Callable[[str, int, int], None]
     stop: Callable[[], bool]
 
 
-def precondition(target: tg.Target, area: tg.Area, engine: str,
-                 rounds: Rounds, record: pathlib.Path, ports: Ports) -> State:
+def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
+                 record: pathlib.Path, ports: Ports) -> State:
     """Purges, fills and settles an open target, or resumes where it was.
 
+    :param record: the file that says how far it came
     :raises DeviceError: where it never settles
     :raises Interrupted: after the step in hand, where the user stops
     """
@@ -98,16 +112,16 @@ def precondition(target: tg.Target, area: tg.Area, engine: str,
                     'command resumes.'))
         return now
 
-    if state.purge is None and target.purge is not None:
-        ports.progress(f'purge: {target.purge.how}', 0, 1)
-        pg.purge(area.pieces[0].path, target.purge)
-        state = keep(dataclasses.replace(state, purge=target.purge.how))
-    state = _fill(area, engine, state, keep, ports)
-    return _settle(area, engine, rounds, state, keep, ports)
+    if state.purge is None and area.purge is not None:
+        ports.progress('purge', 0, 1)
+        state = keep(dataclasses.replace(state, purge=area.purge()))
+        ports.progress('purge', 1, 1)
+    state = _fill(area, state, keep, ports)
+    return _settle(area, rounds, state, keep, ports)
 
 
-def _fill(area: tg.Area, engine: str, state: State,
-          keep: Callable[[State], State], ports: Ports) -> State:
+def _fill(area: tg.Area, state: State, keep: Callable[[State], State],
+          ports: Ports) -> State:
     chunks = [
         fio.Region(piece.path, piece.offset + at,
                    min(_CHUNK, piece.size - at))
@@ -118,15 +132,14 @@ def _fill(area: tg.Area, engine: str, state: State,
         written += chunk.size
         if written <= state.written:
             continue
-        fio.write_region(chunk, engine, 60 + chunk.size / _SLOWEST)
+        ports.fill(chunk)
         ports.progress('fill', written, total)
         state = keep(dataclasses.replace(state, written=written))
     return state
 
 
-def _settle(area: tg.Area, engine: str, rounds: Rounds, state: State,
+def _settle(area: tg.Area, rounds: Rounds, state: State,
             keep: Callable[[State], State], ports: Ports) -> State:
-    measure = fio.measurer(lambda count: area.pieces[:1], engine)
     while not (verdict := sd.steady(state.iops)).ok:
         if len(state.iops) >= rounds.most:
             raise errors.DeviceError(
@@ -135,19 +148,22 @@ def _settle(area: tg.Area, engine: str, rounds: Rounds, state: State,
                 f'{verdict.excursion:.0%} of 20 %, slope '
                 f'{verdict.slope:.0%} of 10 %); give more --settle-rounds, '
                 'or --precondition skip to measure it as it is.')
-        sample = measure([_PATTERN], rounds.seconds)
-        iops = (*state.iops, sample.figure('write_iops'))
+        sample = ports.measure([PATTERN] * len(area.pieces), rounds.seconds)
+        iops = (*state.iops, sum(one['write_iops'] for one in sample.seen))
         ports.progress('settle', len(iops), rounds.most)
         state = keep(dataclasses.replace(state, iops=iops))
     return state
 
 
 def _begun(target: tg.Target, record: pathlib.Path) -> State:
-    new = State(dict(target.identity))
+    new = State({name: target.identity[name]
+                 for name in ('model', 'serial', 'size_gib', 'target')})
     if target.fresh or not record.exists():
         return new
     try:
         doc = json.loads(record.read_text())
+        if doc['schema'] != SCHEMA:
+            raise ValueError(doc['schema'])
         was = State(doc['identity'], doc['purge'], int(doc['written']),
                     tuple(doc['iops']))
     except (ValueError, KeyError, TypeError, OSError):

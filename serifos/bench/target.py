@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: a block device, a volume group or a scratch file."""
+"""What is measured: a block device, a volume group or a scratch file.
+
+Every workload has a region of its own, of the same size whatever number of
+them runs together, as the volumes of tenants are: the largest set of the
+design decides it. On a device and in a file these lie one after another;
+one file instead of several is one allocation to make, fill and remove, and
+is laid out as a device is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import json
-import os
+import math
 import pathlib
 from typing import Any
 
@@ -18,36 +26,26 @@ from serifos.bench import device as dv
 from serifos.bench import fio
 from serifos.bench import lvm
 from serifos.bench import purge as pg
+from serifos.bench import scratch
 from serifos import errors
-from serifos import store
 
 GIB = 2 ** 30
 _ALIGN = 2 ** 20
-_MARGIN = 256 * 2 ** 20
-_SCRATCH_SCHEMA = 'serifos-scratch/1'
+_IN_MEMORY = ('tmpfs', 'ramfs')
 
 
 @dataclasses.dataclass(frozen=True)
 class Area:
-    """What may be written while a target is open: one piece, or several."""
+    """What may be written while a target is open.
+
+    :param pieces: all of it, one piece or several
+    :param regions: a region of its own for each workload
+    :param purge: purges it, and says what was done; None for a file
+    """
 
     pieces: tuple[fio.Region, ...]
-
-    def regions(self, count: int) -> tuple[fio.Region, ...]:
-        """A region of its own for each of ``count`` workloads.
-
-        :raises DeviceError: where they would be too small
-        """
-        if len(self.pieces) > 1:
-            return self.pieces[:count]
-        piece = self.pieces[0]
-        share = piece.size // count // _ALIGN * _ALIGN
-        if share < _ALIGN:
-            raise errors.DeviceError(
-                f'{piece.path} is too small for {count} workloads at once; '
-                'each needs 1 MiB at least.')
-        return tuple(fio.Region(piece.path, piece.offset + i * share, share)
-                     for i in range(count))
+    regions: tuple[fio.Region, ...]
+    purge: Callable[[], str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +56,9 @@ class Target:
         of anybody's is
     :param facts: what to show before
     :param identity: what a dataset's header says of the device
-    :param purge: how it would be purged; None where it is not preconditioned
+    :param regions: where the workloads will run
+    :param logical_block: bytes of the smallest request
+    :param purge: how it will be purged; None where it is not preconditioned
     :param fresh: whether opening it makes it anew, so that preconditioning
         done before is lost
     :param open: claims it, and releases it again
@@ -68,162 +68,164 @@ class Target:
     word: str | None
     facts: Mapping[str, str]
     identity: Mapping[str, Any]
-    purge: pg.Purge | None
+    regions: tuple[fio.Region, ...]
+    logical_block: int
+    purge: str | None
     fresh: bool
     open: Callable[[], contextlib.AbstractContextManager[Area]]
 
 
-def find(text: str, count: int, size_gib: float, lv_size_gib: float,
-         engine: str, keep: bool = False) -> Target:
-    """The target that a user named.
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """What the user wants of a target.
 
     :param count: workloads that will run together at the most
     :param size_gib: of a scratch file
     :param lv_size_gib: of a scratch volume in a volume group
+    :param engine: fio's ioengine
     :param keep: leave a scratch file where it is afterwards
-    :raises DeviceError: where there is none, or it is in use
+    :param purge: auto, or the name of a purge
     """
-    for what, size in (('--size-gib', size_gib),
-                       ('--lv-size-gib', lv_size_gib)):
-        if not 0.01 <= size <= 2 ** 20:
-            raise errors.InputError(
-                f'{what} {size:g} cannot be used; give 0.01 to 1048576.')
+
+    count: int
+    size_gib: float = 4.0
+    lv_size_gib: float = 4.0
+    engine: str = 'libaio'
+    keep: bool = False
+    purge: str = 'auto'
+
+    def __post_init__(self) -> None:
+        for what, size in (('--size-gib', self.size_gib),
+                           ('--lv-size-gib', self.lv_size_gib)):
+            if not 0.01 <= size <= 2 ** 20:
+                raise errors.InputError(
+                    f'A {what} of {size:g} cannot be used; give 0.01 to '
+                    '1048576.')
+
+
+def find(text: str, wish: Wish) -> Target:
+    """The target that a user named; nothing is touched.
+
+    :raises DeviceError: where there is none, or it may not be measured
+    """
     if text.startswith('file:'):
-        return _file(pathlib.Path(text.removeprefix('file:')),
-                     int(size_gib * GIB) // _ALIGN * _ALIGN, engine, keep)
-    if dv.is_volume_group(text):
-        return _group(text, count, int(lv_size_gib * GIB) // _ALIGN * _ALIGN)
-    return _block(text)
+        return _file(pathlib.Path(text.removeprefix('file:')), wish)
+    if '/' in text:
+        return _block(text, wish)
+    return _group(text, wish)
 
 
-def _block(path: str) -> Target:
+def _block(path: str, wish: Wish) -> Target:
     device = dv.identify(path)
-    dv.refuse_if_used(device)
+    why = dv.refusal(device)
+    if why is not None:
+        raise errors.DeviceError(why)
+    chosen = pg.choose_purge(device, wish.purge)
+    whole = fio.Region(device.path, 0,
+                       device.size_bytes // _ALIGN * _ALIGN)
+    regions = shares(whole, wish.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with dv.exclusive(device.path):
-            # What became of it since it was shown and confirmed?
-            now = dv.identify(device.path)
-            dv.refuse_if_used(now)
-            if (now.serial, now.wwn, now.size) != (
-                    device.serial, device.wwn, device.size):
-                raise errors.DeviceError(
-                    f'{device.path} is another device than a moment ago; '
-                    'nothing was written.')
-            dv.refuse_without_direct_io(device.path)
-            yield Area((fio.Region(
-                device.path, 0, device.size // _ALIGN * _ALIGN),))
+        with dv.held(device) as fd:
+            yield Area((whole,), regions,
+                       lambda: pg.purge(device, chosen, fd))
 
     return Target(
-        device.path, device.word, device.facts,
-        {'model': device.model, 'serial': device.serial,
-         'size_gib': round(device.size / GIB, 3), 'target': device.path},
-        pg.choose_purge(device), False, claim)
+        device.path, device.confirm_word, device.facts,
+        _identity(device.model, device.serial, device.size_bytes,
+                  device.path, regions, wish),
+        regions, device.logical_block, chosen.words, False, claim)
 
 
-def _group(name: str, count: int, size: int) -> Target:
+def _group(name: str, wish: Wish) -> Target:
     group = lvm.identify(name)
-    lvm.refuse_if_small(group, count, size)
+    size = math.ceil(wish.lv_size_gib * GIB / group.extent) * group.extent
+    lvm.refuse_if_small(group, wish.count, size)
+    regions = tuple(fio.Region(f'/dev/{name}/{lvm.TAG}-{i}', 0, size)
+                    for i in range(wish.count))
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with lvm.scratch(name, count, size) as paths:
-            for path in paths:
-                dv.refuse_without_direct_io(path)
-            yield Area(tuple(fio.Region(path, 0, size) for path in paths))
+        with lvm.scratch(name, wish.count, size) as opened:
+            yield Area(regions, regions,
+                       lambda: _discard(opened.values(), size))
 
     return Target(
         name, group.uuid,
-        {**group.facts, 'scratch volumes':
-         f'{count} of {size / GIB:.2f} GiB, tagged {lvm.TAG}',
-         'note': 'tenants on this volume group will feel the load'},
-        {'model': f'LVM on {", ".join(group.physical_volumes)}',
-         'serial': group.uuid, 'size_gib': round(group.size / GIB, 3),
-         'target': name},
-        pg.Purge('discard of the scratch volumes (blkdiscard)', tuple(
-            ('blkdiscard', f'/dev/{name}/{lvm.TAG}-{i}')
-            for i in range(count))), True, claim)
+        {**group.facts,
+         'scratch volumes': f'{wish.count} of {size / GIB:.4g} GiB, tagged '
+                            f'{lvm.TAG}, removed afterwards',
+         'note': 'tenants of this volume group will feel the load'},
+        _identity(f'LVM on {", ".join(group.physical_volumes)}', group.uuid,
+                  group.size, name, regions, wish),
+        regions, 512, 'discard of our scratch volumes', True, claim)
 
 
-def _file(path: pathlib.Path, size: int, engine: str,
-          keep: bool) -> Target:
+def _discard(opened: Sequence[int], size: int) -> str:
+    try:
+        for fd in opened:
+            pg.discard(fd, size)
+    except OSError as exc:  # they are new: there is nothing of ours to purge
+        return f'no purge: no discard here ({exc.strerror})'
+    return 'discard of our scratch volumes'
+
+
+def _file(path: pathlib.Path, wish: Wish) -> Target:
     path = path.absolute()
-    if path.exists() and not _is_ours(path):
-        raise errors.DeviceError(
-            f'{path} exists and serifos did not make it; name a path where '
-            'nothing is yet.')
-    if not path.parent.is_dir():
-        raise errors.DeviceError(
-            f'There is no directory {path.parent} for the scratch file.')
-    source, filesystem = json.loads(command.run(
+    size = int(wish.size_gib * GIB) // _ALIGN * _ALIGN
+    why = scratch.refusal(path, size)
+    if why is not None:
+        raise errors.DeviceError(why)
+    mount = json.loads(command.run(
         ['findmnt', '--json', '--target', str(path.parent), '--output',
-         'SOURCE,FSTYPE']))['filesystems'][0].values()
+         'SOURCE,FSTYPE']))['filesystems'][0]
+    source, filesystem = mount['source'], mount['fstype']
+    if filesystem in _IN_MEMORY:
+        raise errors.DeviceError(
+            f'{path.parent} is a {filesystem}, which lives in memory; name '
+            'a path on the device that shall be measured.')
+    disk, model, serial = dv.disk_below(path.parent)
+    whole = fio.Region(str(path), 0, size)
+    regions = shares(whole, wish.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        try:
-            _make(path, size)
-            dv.refuse_without_direct_io(str(path))
-            region = fio.Region(str(path), 0, size)
-            fio.write_region(region, engine, 60 + size / 2 ** 20)
-            yield Area((region,))
-        finally:
-            if not keep:
-                _remove(path)
+        with scratch.made(path, size, wish.keep):
+            # Reading where nothing was written yet would be no I/O.
+            fio.fill(whole, wish.engine)
+            yield Area((whole,), regions)
 
     return Target(
         f'file:{path}', None,
-        {'file': str(path), 'size': f'{size / GIB:.2f} GiB',
-         'filesystem': f'{filesystem} on {source}'},
-        {'model': f'file on {filesystem} ({source})', 'serial': None,
-         'size_gib': round(size / GIB, 3), 'target': f'file:{path}'},
-        None, True, claim)
+        {'file': str(path), 'size': f'{size / GIB:.4g} GiB',
+         'filesystem': f'{filesystem} on {source}',
+         'model': model or 'unknown', 'serial': serial or 'none',
+         'afterwards': 'kept' if wish.keep else 'removed'},
+        _identity(model or f'file on {filesystem} ({disk or source})',
+                  serial, size, f'file:{path}', regions, wish),
+        regions, 512, None, True, claim)
 
 
-def _sidecar(path: pathlib.Path) -> pathlib.Path:
-    return path.with_name(f'{path.name}.serifos')
+def shares(whole: fio.Region, count: int) -> tuple[fio.Region, ...]:
+    """Equal regions one after another, each a multiple of 1 MiB.
 
-
-def _is_ours(path: pathlib.Path) -> bool:
-    """Whether the note beside a file says that we made this very file."""
-    try:
-        note = json.loads(_sidecar(path).read_text())
-        return (note.get('schema') == _SCRATCH_SCHEMA
-                and note['inode'] == path.stat().st_ino
-                and path.is_file() and not path.is_symlink())
-    except (OSError, ValueError, KeyError, AttributeError):
-        return False
-
-
-def _make(path: pathlib.Path, size: int) -> None:
-    """An allocated file of exactly this size, with our note beside it."""
-    _remove(path)
-    room = os.statvfs(path.parent)
-    free = room.f_bavail * room.f_frsize
-    if free < size + _MARGIN:
+    :raises DeviceError: where they would be too small
+    """
+    share = whole.size // count // _ALIGN * _ALIGN
+    if share < _ALIGN:
         raise errors.DeviceError(
-            f'{path.parent} has {free / GIB:.2f} GiB free and a scratch file '
-            f'of {size / GIB:.2f} GiB does not fit with '
-            f'{_MARGIN / GIB:.2f} GiB to spare; give a smaller --size-gib.')
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as exc:
-        raise errors.DeviceError(
-            f'{path} cannot be made: {exc.strerror}.') from None
-    try:
-        store.write_json(_sidecar(path), {
-            'schema': _SCRATCH_SCHEMA, 'inode': os.fstat(handle).st_ino})
-        os.posix_fallocate(handle, 0, size)
-    except OSError as exc:
-        raise errors.DeviceError(
-            f'{path} cannot be given {size / GIB:.2f} GiB: '
-            f'{exc.strerror}.') from None
-    finally:
-        os.close(handle)
+            f'{whole.path} is too small for {count} workloads at once, of '
+            'which each needs 1 MiB at least; give a larger one or fewer '
+            '--counts.')
+    return tuple(fio.Region(whole.path, whole.offset + i * share, share)
+                 for i in range(count))
 
 
-def _remove(path: pathlib.Path) -> None:
-    if path.exists() and _is_ours(path):
-        path.unlink()
-        _sidecar(path).unlink()
+def _identity(model: str | None, serial: str | None, size_bytes: int,
+              target: str, regions: Sequence[fio.Region],
+              wish: Wish) -> dict[str, Any]:
+    return {'model': model, 'serial': serial,
+            'size_gib': round(size_bytes / GIB, 3), 'target': target,
+            'workload_gib': round(regions[0].size / GIB, 6),
+            'ioengine': wish.engine}
