@@ -46,12 +46,16 @@ class Fleet:
         self._slot = np.array([slot.get(id(m), -1) for m in models], int)
         self._rows = 2 + max(
             (max(m.form.by_count, default=0) for m in distinct), default=0)
-        self._table = np.array([
-            [_row(m.form.row(count)) for count in range(self._rows)]
-            for m in distinct]).reshape(-1, self._rows, 1 + len(_COMMON))
-        self._counts = np.array(
-            [m.range.get('count', (0, np.inf)) for m in distinct]
-        ).reshape(-1, 2)
+        table = np.array([
+            _row(m.form.row(count)) for m in distinct
+            for count in range(self._rows)]).reshape(-1, 1 + len(_COMMON))
+        self._intercept = table[:, 0].copy()
+        self._terms = [(column, table[:, 1 + column].copy())
+                       for column in range(len(_COMMON))
+                       if table[:, 1 + column].any()]
+        self._least, self._greatest = np.array(
+            [m.range.get('count', (0, np.inf)) for m in distinct], float
+        ).reshape(-1, 2).T.copy()
         self._upper = np.array([m.relative_interval[1] for m in distinct])
 
     def load(self, workload: wl.Workload | None) -> Floats:
@@ -78,17 +82,21 @@ class Fleet:
             return np.full(len(loads), np.nan)
         slot = self._slot[pools]
         count = loads[:, 0]
-        row = np.minimum(count, self._rows - 1).astype(int)
-        table = self._table[slot, row]
-        middle = np.maximum(0.0, table[:, 0] + np.einsum(
-            'nf,nf->n', table[:, 1:], loads[:, :len(_COMMON)]))
-        outside = np.take_along_axis(
-            loads, (len(_COMMON) + slot)[:, None], axis=1)[:, 0]
-        least, greatest = self._counts[slot].T
-        beyond = (outside > 0) | (count < least) | (count > greatest)
-        middle = np.where(beyond, middle * (1 + self._upper[slot]), middle)
-        middle = np.where(count == 0, 0.0, middle)
-        return np.where(slot < 0, np.nan, middle)
+        row = slot * self._rows + np.minimum(
+            count, self._rows - 1).astype(np.intp)
+        # Term by term: every element is computed alike, in whatever company
+        # it is asked for, so that equal pools are equal to the last bit.
+        middle = self._intercept[row]
+        for column, coefficients in self._terms:
+            middle += coefficients[row] * loads[:, column]
+        np.maximum(middle, 0.0, out=middle)
+        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
+        beyond = ((outside > 0) | (count < self._least[slot])
+                  | (count > self._greatest[slot]))
+        middle *= np.where(beyond, 1 + self._upper[slot], 1.0)
+        middle[count == 0] = 0.0
+        middle[slot < 0] = np.nan
+        return middle
 
 
 def _row(coefficients: linear.Coefficients) -> list[float]:
