@@ -130,13 +130,13 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
                 _append(path, dataclasses.replace(sample, round=number))
                 in_a_row, done = 0, done + 1
             except errors.ToolError as exc:
-                in_a_row += 1
+                in_a_row, why = in_a_row + 1, str(exc).rstrip('.')
                 LOG.warning('A run failed%s: %s.',
-                            ' again' if again else '', exc)
+                            ' again' if again else '', why)
                 if in_a_row == IN_A_ROW:
                     raise errors.ToolError(
                         f'{IN_A_ROW} runs failed in a row, the last because '
-                        f'{exc}; the {done} of {total} runs made are in '
+                        f'{why}; the {done} of {total} runs made are in '
                         f'{path}: mend the cause, and the same command '
                         'resumes.') from None
                 if again:

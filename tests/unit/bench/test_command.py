@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import os
+import time
+
+import testtools
+
+from serifos.bench import command
+from serifos import errors
+
+
+class CommandTest(testtools.TestCase):
+
+    def test_what_it_printed(self):
+        self.assertEqual('a b\n', command.run(['echo', 'a b']))
+
+    def test_its_own_words_where_it_fails(self):
+        self.assertIn('failed: oh no', str(self.assertRaises(
+            errors.ToolError, command.run,
+            ['sh', '-c', 'echo oh no >&2; exit 3'])))
+
+    def test_exit_codes_that_are_no_failure(self):
+        self.assertEqual('', command.run(['sh', '-c', 'exit 3'],
+                                         accept=(0, 3)))
+
+    def test_a_missing_program_is_named_with_its_package(self):
+        self.assertIn('apt-get install no-such-program', str(
+            self.assertRaises(errors.ToolError, command.run,
+                              ['no-such-program'])))
+
+    def test_what_hangs_is_killed_with_all_that_it_started(self):
+        began = time.monotonic()
+        first, second = command.together(
+            [['sh', '-c', 'sleep 60 & echo $!; wait'], ['echo', 'done']],
+            0.5)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertIsNone(first.code)
+        self.assertEqual((0, 'done\n'), (second.code, second.out))
+        self.assertTrue(gone(int(first.out)))
+
+    def test_they_run_at_the_same_time(self):
+        began = time.monotonic()
+        command.together([['sleep', '0.5']] * 4, 10)
+        self.assertLess(time.monotonic() - began, 1.5)
+
+
+def gone(pid):
+    """Whether a process has ended, within two seconds."""
+    for _ in range(40):
+        try:
+            os.kill(pid, 0)
+            with open(f'/proc/{pid}/stat') as file:
+                if file.read().rpartition(')')[2].split()[0] == 'Z':
+                    return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+
+import ddt
+import testtools
+
+from serifos.bench import device
+from serifos import errors
+
+
+def node(name, number, kind='disk', mounts=(None,), children=(), **others):
+    return {'kname': name, 'path': f'/dev/{name}', 'maj:min': number,
+            'type': kind, 'size': 400 * device.GIB, 'ro': False,
+            'tran': 'sata', 'model': 'INTEL SSDSC2BX40 ', 'serial': 'S1',
+            'wwn': '0x5', 'mountpoints': list(mounts), 'log-sec': 512,
+            'children': list(children), **others}
+
+
+IDLE = device.Device('/dev/sdb', 'disk', 400 * device.GIB, 'INTEL', 'S1',
+                     '0x5')
+
+
+class ParseTest(testtools.TestCase):
+
+    def test_facts_of_an_idle_disk(self):
+        found = device.parse([node('sda', '8:0'), node('sdb', '8:16')],
+                             '8:16')
+        self.assertEqual('/dev/sdb', found.path)
+        self.assertEqual('INTEL SSDSC2BX40', found.model)
+        self.assertEqual('S1', found.confirm_word)
+        self.assertIsNone(device.refusal(found))
+
+    def test_what_is_not_listed(self):
+        self.assertIsNone(device.parse([node('sda', '8:0')], '8:16'))
+
+    def test_mounts_and_holders_anywhere_above_count(self):
+        lv = node('dm-0', '253:0', 'lvm', ['/srv'])
+        part = node('sdb1', '8:17', 'part', children=[lv])
+        found = device.parse([node('sdb', '8:16', children=[part])], '8:16')
+        self.assertEqual((('/srv',), ('dm-0',), ('sdb1',)), (
+            found.mounts, found.holders, found.partitions))
+
+    def test_a_partition_beside_the_system_is_on_its_disk(self):
+        tree = [node('sda', '8:0', children=[
+            node('sda1', '8:1', 'part', ['/']),
+            node('sda2', '8:2', 'part', serial=None)])]
+        self.assertTrue(device.parse(tree, '8:2').system)
+        self.assertTrue(device.parse(tree, '8:0').system)
+
+    def test_swap_is_the_system(self):
+        tree = [node('sdb', '8:16', mounts=['[SWAP]'])]
+        self.assertTrue(device.parse(tree, '8:16').system)
+
+
+@ddt.ddt
+class WordTest(testtools.TestCase):
+
+    @ddt.data(({}, 'S1'), ({'serial': None}, '0x5'),
+              ({'serial': None, 'wwn': None}, '/dev/sdb'),
+              # A partition's serial would name the whole disk.
+              ({'kind': 'part'}, '/dev/sdb'))
+    @ddt.unpack
+    def test_the_word_to_type(self, changes, word):
+        self.assertEqual(
+            word, dataclasses.replace(IDLE, **changes).confirm_word)
+
+
+@ddt.ddt
+class RefusalTest(testtools.TestCase):
+
+    @ddt.data(
+        ({'system': True, 'mounts': ('/',)}, 'running system'),
+        ({'mounts': ('/srv',)}, '/srv is mounted'),
+        ({'holders': ('md0',)}, 'held by md0'),
+        ({'kind': 'lvm'}, 'name of its volume group'),
+        ({'kind': 'crypt'}, 'type crypt'),
+        ({'kind': 'rom'}, 'type rom'),
+        ({'partitions': ('sdb1',)}, 'has partitions (sdb1)'),
+        ({'signatures': ('gpt', 'PMBR')}, 'partition table'),
+        ({'signatures': ('LVM2_member',)}, 'physical volume'),
+        ({'signatures': ('linux_raid_member',)}, 'linux_raid_member'),
+        ({'signatures': ('zfs_member',)}, 'zfs_member'),
+        ({'signatures': ('ceph_bluestore',)}, 'ceph_bluestore'),
+        ({'signatures': ('crypto_LUKS',)}, 'crypto_LUKS'),
+        ({'signatures': ('swap',)}, 'swap'),
+        ({'signatures': ('something new',)}, 'something new'),
+        ({'openers': ('qemu-system-x86 (process 7)',)}, 'qemu'),
+        ({'read_only': True}, 'read-only'),
+        ({'size_bytes': 0}, 'no capacity'))
+    @ddt.unpack
+    def test_in_use(self, changes, words):
+        why = device.refusal(dataclasses.replace(IDLE, **changes))
+        self.assertIn(words, why)
+        self.assertTrue(why.startswith('/dev/sdb '))
+        self.assertEqual(1, why.count('. ') + why.endswith('.'))
+
+    @ddt.data({}, {'kind': 'loop'}, {'kind': 'mpath'}, {'kind': 'raid1'},
+              {'signatures': ('ext4',)})
+    def test_idle(self, changes):
+        self.assertIsNone(device.refusal(
+            dataclasses.replace(IDLE, **changes)))
+
+
+@ddt.ddt
+class IdentifyTest(testtools.TestCase):
+
+    @ddt.data(('/dev/no-such-device', 'There is no device'),
+              ('/dev/null', 'file:PATH'), ('/tmp', 'file:PATH'))
+    @ddt.unpack
+    def test_what_is_no_device(self, path, words):
+        self.assertIn(words, str(self.assertRaises(
+            errors.DeviceError, device.identify, path)))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import json
+
+import ddt
+import testtools
+
+from serifos.bench import fio
+from serifos import errors
+from serifos import workload as wl
+
+REGION = fio.Region('/dev/sdx', 2 ** 30, 2 ** 31)
+
+
+def side(requests, mean_us=None, p99_us=None, bw=0):
+    percentile = {} if p99_us is None else {
+        'percentile': {'99.000000': p99_us * 1000}}
+    return {'iops': requests / 10, 'bw': bw, 'total_ios': requests,
+            'lat_ns': {'N': requests, 'mean': (mean_us or 0) * 1000,
+                       **percentile}}
+
+
+def output(read, write, error=0, ended_ms=1000):
+    return json.dumps({'timestamp_ms': ended_ms, 'jobs': [
+        {'error': error, 'read': read, 'write': write}]})
+
+
+@ddt.ddt
+class CommandTest(testtools.TestCase):
+
+    def options(self, **kinds):
+        workload = wl.Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
+        return fio.workload_command(workload, REGION, 15, 1, 'libaio')
+
+    def test_what_the_paper_asks_of_fio(self):
+        options = self.options(iodepth=8.0)
+        for option in ('--direct=1', '--ioengine=libaio',
+                       '--refill_buffers=1', '--iodepth=8', '--bs=4096',
+                       '--rw=randrw', '--rwmixwrite=25', '--time_based=1',
+                       '--runtime=15000ms', '--ramp_time=1000ms',
+                       '--percentage_random=100', '--norandommap=1',
+                       '--offset=1073741824', '--size=2147483648',
+                       '--filename=/dev/sdx', '--output-format=json'):
+            self.assertIn(option, options)
+
+    def test_it_makes_no_file_and_writes_to_nothing_mounted(self):
+        for options in (self.options(), fio.fill_command(REGION, 'libaio')):
+            self.assertIn('--allow_file_create=0', options)
+            self.assertIn('--allow_mounted_write=0', options)
+
+    def test_sequential(self):
+        options = self.options(random_pct=0)
+        self.assertIn('--rw=rw', options)
+        self.assertNotIn('percentage_random', ' '.join(options))
+
+    def test_a_path_with_a_colon_is_one_file(self):
+        options = fio.fill_command(fio.Region('/a:b', 0, 4096), 'libaio')
+        self.assertIn(r'--filename=/a\:b', options)
+
+    @ddt.data(({'write_pct': 33.3}, 'write_pct of 33.3'),
+              ({'iodepth': 2.5}, 'iodepth of 2.5'),
+              ({'random_pct': 0.5}, 'random_pct of 0.5'),
+              ({'block_kib': 4.25}, 'multiples of 0.5'),
+              ({'block_kib': 2 ** 20}, 'too few'))
+    @ddt.unpack
+    def test_what_fio_would_round_is_refused(self, kinds, words):
+        workload = wl.Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
+        self.assertIn(words, str(self.assertRaises(
+            errors.InputError, fio.refuse_unrunnable, [workload], REGION,
+            512)))
+
+
+@ddt.ddt
+class ParseTest(testtools.TestCase):
+
+    def test_nanoseconds_end_here(self):
+        found = fio.parse('fio: a note\n' + output(
+            side(300, 100, 200, bw=1200), side(100, 500, 900, bw=400)))
+        self.assertEqual(200, found['latency_us'])  # (300·100+100·500)/400
+        self.assertEqual((100, 500), (found['read_latency_us'],
+                                      found['write_latency_us']))
+        self.assertEqual((200, 900), (found['read_p99_us'],
+                                      found['write_p99_us']))
+        self.assertEqual((30, 10, 40), (
+            found['read_iops'], found['write_iops'], found['iops']))
+        self.assertEqual((1200, 400), (found['read_bw_kib_s'],
+                                       found['write_bw_kib_s']))
+
+    def test_a_kind_that_it_had_none_of_is_unknown(self):
+        found = fio.parse(output(side(0), side(10, 50, 60)))
+        self.assertIsNone(found['read_latency_us'])
+        self.assertIsNone(found['read_p99_us'])
+        self.assertEqual(0, found['read_iops'])
+
+    @ddt.data(
+        ('', 'nothing at all'), ('rubbish', 'rubbish'), ('{}', 'no result'),
+        ('{"jobs": []}', 'no result'), ('{"jobs": [1]}', 'no result'),
+        (output(side(10, 50, 60), side(0))[:-9], 'no result'),
+        (output(side(10, float('nan'), 60), side(0)), 'no result'),
+        (output(side(10, 50), side(0)), 'no result'),  # percentile missing
+        (output(side(0), side(0)), 'finished no request'),
+        (output(side(0), side(0), error=5), 'Input/output error'))
+    @ddt.unpack
+    def test_rubbish_costs_one_run(self, text, words):
+        self.assertIn(words, str(self.assertRaises(
+            fio.FioError, fio.parse, text)))
+
+
+class SampleTest(testtools.TestCase):
+
+    WORKLOADS = (wl.Workload(0, 4), wl.Workload(100, 4))
+
+    def test_every_tenant_counts_once(self):
+        seen = [fio.parse(output(side(900, 100, 1), side(0))),
+                fio.parse(output(side(0), side(100, 500, 1)))]
+        sample = fio.sample(self.WORKLOADS, 10, seen)
+        self.assertEqual(300, sample.latency_us)
+        self.assertEqual(140, sample.request_latency_us)
+        self.assertEqual(self.WORKLOADS, sample.workloads)
+        self.assertEqual(100, sample.figure('read_latency_us'))
+        self.assertNotIn('ended_ms', sample.seen[0])
+
+    def test_workloads_that_did_not_run_together_are_no_run(self):
+        seen = [fio.parse(output(side(9, 1, 1), side(0), ended_ms=ms))
+                for ms in (1000, 1700)]
+        fio.sample(self.WORKLOADS, 15, seen)  # within 5 % of 15 s
+        self.assertIn('0.7 s apart', str(self.assertRaises(
+            fio.FioError, fio.sample, self.WORKLOADS, 1, seen)))

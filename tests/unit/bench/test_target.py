@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies as st
+import testtools
+
+from serifos.bench import fio
+from serifos.bench import target
+from serifos import errors
+
+MIB = 2 ** 20
+
+
+@ddt.ddt
+class TargetTest(testtools.TestCase):
+
+    @given(st.integers(0, 100), st.integers(1, 64), st.integers(0, 10_000))
+    def test_shares_are_equal_apart_and_inside(self, offset, count, room):
+        whole = fio.Region('x', offset * MIB, count * MIB + room * 511)
+        shares = target.shares(whole, count)
+        self.assertEqual(count, len(shares))
+        self.assertEqual(1, len({share.size for share in shares}))
+        end = whole.offset
+        for share in shares:
+            self.assertGreaterEqual(share.offset, end)
+            end = share.offset + share.size
+        self.assertLessEqual(end, whole.offset + whole.size)
+        # Less than 1 MiB a workload stays unused.
+        self.assertLess(whole.size - count * shares[0].size, count * MIB)
+
+    def test_too_small_for_so_many(self):
+        self.assertIn('too small for 3', str(self.assertRaises(
+            errors.DeviceError, target.shares,
+            fio.Region('x', 0, 3 * MIB - 1), 3)))
+
+    @ddt.data({'size_gib': 0}, {'size_gib': float('nan')},
+              {'size_gib': -1}, {'lv_size_gib': float('inf')})
+    def test_absurd_sizes(self, sizes):
+        self.assertRaises(errors.InputError, target.Wish, 1, **sizes)
+
+    def test_a_name_without_a_slash_is_a_volume_group(self):
+        self.assertIn('volume group no-such-group', str(self.assertRaises(
+            errors.DeviceError, target.find, 'no-such-group',
+            target.Wish(1))))
