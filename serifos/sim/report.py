@@ -24,6 +24,13 @@ _DISTRIBUTIONS = (
     (3, 'latency_us', 'Mean latency of the hosts'),
     (4, 'read_p99_us', '99th percentile of reads'),
     (5, 'write_p99_us', '99th percentile of writes'))
+_COLUMNS = (
+    'In the table, variances are over the hosts of a case, in the mean over '
+    'the cases; "worst of all" is the slowest host of all cases, "worst '
+    'host" the mean of each case\'s slowest. An SLO is what 99 % of all '
+    'workloads meet: by mean latency, by the 99th percentile of reads, of '
+    'writes. A case is worse where its slowest host\'s latency, or its '
+    f'variance, rose by more than {summary.WORSE_BY:.0%}.')
 _BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
           'smallest to the greatest.')
 
@@ -67,7 +74,8 @@ def _balanced(evaluation: ev.Evaluation, name: str,
         for planner in _PLACEMENTS}
     return page.Section(
         f'Testbed {name}: {hosts}',
-        f'The figures show the planners with {kind} models. {_BOXES}',
+        f'The figures show the planners with {kind} models. {_BOXES}\n'
+        f'{_COLUMNS}',
         [*(_distribution(number, title, figure, of_placement, name)
            for number, figure, title in _DISTRIBUTIONS),
          _supported(of_placement)],
