@@ -15,16 +15,17 @@ host alone. Passes repeat until a whole one moves nothing.
 
 from __future__ import annotations
 
+import numpy as np
+
 from serifos import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
+from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
 from serifos.plan import steps
-
-_LEAST_CHUNK, _GREATEST_CHUNK = 16, 4096
 
 
 def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
@@ -36,25 +37,56 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
         → µs[n], NaN where a pool has no model
     """
     return steps.plan(
-        'bfd', pm.Problem.of(cluster, load, latency, limits), _next)
+        'bfd', pm.Problem.of(cluster, load, latency, limits), _Passes)
 
 
-def _next(state: st.State, queue: Ints) -> steps.Step | None:
-    """The first volume whose best host takes it, and that host.
+class _Passes:
+    """Passes over volumes; each search goes on where the last one ended.
 
-    The best host only, as in the paper: a volume whose best host is not
-    acceptable stays.
+    Only a volume's best host is tried, as in the paper: where that is not
+    acceptable it stays. What a batch of volumes would see on the pools is
+    kept from search to search: a move changes two devices only.
     """
-    chunk, done = _LEAST_CHUNK, 0
-    while done < len(queue):
-        some = pairs.promising(state, queue[done:done + chunk])
-        for batch in pairs.batches(state, some):
-            target, _ = pairs.best(state, batch, pairs.allowed(state, batch))
-            moving = target >= 0
-            hopeful = pairs.screen(state, pairs.outcomes(
-                state, batch[moving], target[moving]))
-            for step in zip(hopeful.volume, hopeful.target):
-                if steps.accepted(state, step):
-                    return step
-        done, chunk = done + chunk, min(2 * chunk, _GREATEST_CHUNK)
-    return None
+
+    def __init__(self, problem: pm.Problem, volumes: Ints) -> None:
+        self._batches = list(pairs.batches(problem, volumes))
+        self._batch = self._row = 0
+        self._priced: tuple[Floats, st.State] | None = None
+
+    def __call__(self, state: st.State) -> steps.Found | None:
+        """The first volume whose best host takes it, and that host."""
+        for _ in range(len(self._batches) and len(self._batches) + 1):
+            found = self._search(state)
+            if found is not None:
+                return found
+            self._batch = (self._batch + 1) % len(self._batches)
+            self._row, self._priced = 0, None
+        return None
+
+    def _search(self, state: st.State) -> steps.Found | None:
+        batch = self._batches[self._batch]
+        rows = self._row + np.flatnonzero(np.isin(
+            batch[self._row:], pairs.promising(state, batch[self._row:])))
+        if not len(rows):
+            return None
+        some = batch[rows]
+        target = pairs.best(state, some, pairs.allowed(state, some),
+                            self._prices(state)[rows])
+        moving = target >= 0
+        hopeful = pairs.screen(state, pairs.outcomes(
+            state, some[moving], target[moving]))
+        found = steps.first_accepted(
+            state, zip(hopeful.volume, hopeful.target))
+        if found is not None:
+            self._row = int(np.flatnonzero(batch == found[0][0])[0]) + 1
+        return found
+
+    def _prices(self, state: st.State) -> Floats:
+        batch = self._batches[self._batch]
+        if self._priced is None:
+            price = pairs.prices(state, batch)
+        else:
+            price, was = self._priced
+            pairs.reprice(price, batch, was, state)
+        self._priced = price, state
+        return price

@@ -16,12 +16,17 @@ import dataclasses
 
 import numpy as np
 
+from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
 _SLACK = 2e-10
+
+_WORTH = 0.1
+"""A device's mean share of the variance, 1 / devices, over min_gain: under
+a tenth of it hardly a pair is out of reach, and looking costs more."""
 
 _CELLS = 1 << 15
 """Pairs priced at once: their Loads stay in the processor's cache."""
@@ -56,24 +61,54 @@ def allowed(state: st.State, volumes: Ints) -> Bools:
             & (problem.size_gib[volumes][:, None] <= state.room))
 
 
-def best(state: st.State, volumes: Ints,
-         among: Bools) -> tuple[Ints, Floats]:
-    """Where each volume would see the least latency.
+def prices(state: st.State, volumes: Ints) -> Floats:
+    """float[volumes, pools]: µs of each pool with each volume come to it.
+
+    inf where a pool has no model. A volume's own device is priced with the
+    volume there twice; it is no target.
+    """
+    problem = state.problem
+    found = np.full((len(volumes), len(problem.device)), np.inf)
+    if len(volumes):
+        found[:, problem.members] = _grid(state, volumes, problem.members)
+    return found
+
+
+def reprice(price: Floats, volumes: Ints, was: st.State,
+            state: st.State) -> None:
+    """Brings prices of one state to another, device by changed device."""
+    device = state.problem.device
+    changed = np.flatnonzero(
+        state.problem.modelled
+        & (was.loads != state.loads).any(axis=1)[device])
+    if len(changed):
+        price[:, changed] = _grid(state, volumes, changed)
+
+
+def _grid(state: st.State, volumes: Ints, pools: Ints) -> Floats:
+    problem = state.problem
+    loads = (state.loads[problem.device[pools]]
+             + problem.loads[problem.kind[volumes]][:, None])
+    return problem.latency(
+        np.tile(pools, len(volumes)), loads.reshape(-1, loads.shape[-1])
+    ).reshape(len(volumes), len(pools))
+
+
+def best(state: st.State, volumes: Ints, among: Bools,
+         price: Floats) -> Ints:
+    """Where each volume would see the least latency; -1 where at home.
 
     Its home is priced at the home's present latency; a tie stays home, and
     of several targets the first wins.
 
     :param among: bool[volumes, pools], the targets to compare
-    :returns: the pool, -1 for home; and µs there
+    :param price: as from :func:`prices`
     """
-    row, target = np.nonzero(among)
-    price = np.full(among.shape, np.inf)
-    price[row, target] = _arrivals(state, volumes[row], target)
-    here = np.arange(len(volumes))
+    price = np.where(among, price, np.inf)
     choice = price.argmin(axis=1)
-    least = price[here, choice]
+    least = price[np.arange(len(volumes)), choice]
     home_us = state.latency_us[state.home[volumes]]
-    return np.where(least < home_us, choice, -1), np.minimum(least, home_us)
+    return np.where(least < home_us, choice, -1)
 
 
 def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
@@ -129,9 +164,9 @@ def promising(state: st.State, volumes: Ints) -> Ints:
     return np.concatenate(found)
 
 
-def batches(state: st.State, volumes: Ints) -> Iterator[Ints]:
+def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
     """The volumes in batches whose pairs fit the memory we allow."""
-    step = max(1, _CELLS // max(1, len(state.problem.device)))
+    step = min(256, max(1, _CELLS // max(1, len(problem.device))))
     for begin in range(0, len(volumes), step):
         yield volumes[begin:begin + step]
 
@@ -143,18 +178,14 @@ def _within_reach(state: st.State,
     Volumes of a device off which no move can be accepted are left out.
     """
     problem = state.problem
-    if not len(volumes):
-        return
-    device, place = np.unique(
-        problem.device[state.home[volumes]], return_inverse=True)
-    reach = possible(state, device)
-    alive = reach.any(axis=1)[place]
-    volumes, place = volumes[alive], place[alive]
+    device = problem.device[state.home[volumes]]
+    alive = possible(state, device).any(axis=1)
+    volumes, device = volumes[alive], device[alive]
     done = 0
-    for some in batches(state, volumes):
-        rows = place[done:done + len(some)]
+    for some in batches(problem, volumes):
+        here = device[done:done + len(some)]
         done += len(some)
-        yield some, reach[rows][:, problem.device]
+        yield some, possible(state, here)[:, problem.device]
 
 
 def possible(state: st.State, sources: Ints) -> Bools:
@@ -168,6 +199,17 @@ def possible(state: st.State, sources: Ints) -> Bools:
     :param sources: int[n], devices
     :returns: bool[n, devices]
     """
+    problem, known, reach = state.problem, *state.reach
+    if problem.limits.min_gain * len(problem.members) < _WORTH:
+        return np.ones((len(sources), len(known)), bool)
+    new = np.unique(sources[~known[sources]])
+    if len(new):
+        reach[new] = _possible(state, new)
+        known[new] = True
+    return reach[sources]
+
+
+def _possible(state: st.State, sources: Ints) -> Bools:
     problem, figures = state.problem, state.figures
     keeps = problem.limits.keeps + _SLACK
     sizes = np.diff(problem.begins)
@@ -190,14 +232,6 @@ def _worst_of_others(figures: st.Figures, a: Ints, b: Ints) -> Floats:
         worst = np.where((a == device) | (b == device), worst,
                          figures.worst[device])
     return worst
-
-
-def _arrivals(state: st.State, volumes: Ints, targets: Ints) -> Floats:
-    """µs[n] that target pools see with a volume more."""
-    problem = state.problem
-    loads = state.loads[problem.device[targets]]
-    loads += problem.loads[problem.kind[volumes]]
-    return problem.latency(targets, loads)
 
 
 def _device(state: st.State, devices: Ints,

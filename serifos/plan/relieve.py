@@ -10,6 +10,7 @@ variance over the pools.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -37,27 +38,29 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
     if limits.max_moves is None:
         limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
     return steps.plan(
-        'relieve', pm.Problem.of(cluster, load, latency, limits), _next)
+        'relieve', pm.Problem.of(cluster, load, latency, limits), _search)
 
 
-def _next(state: st.State, volumes: Ints) -> steps.Step | None:
+def _search(problem: pm.Problem, volumes: Ints) -> steps.Search:
+    return functools.partial(_next, np.sort(volumes))
+
+
+def _next(volumes: Ints, state: st.State) -> steps.Found | None:
     """The best move off the slowest pool that has one."""
-    volumes = np.sort(volumes)
     home = state.home[volumes]
     pools = np.unique(home)
     for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
-        found = pairs.acceptable(state, volumes[home == pool])
-        for i in _ranked(state, found):
-            step = found.volume[i], found.target[i]
-            if steps.accepted(state, step):
-                return step
+        ranked = _ranked(state, pairs.acceptable(state, volumes[home == pool]))
+        found = steps.first_accepted(state, zip(ranked.volume, ranked.target))
+        if found is not None:
+            return found
     return None
 
 
-def _ranked(state: st.State, found: pairs.Pairs) -> Ints:
+def _ranked(state: st.State, found: pairs.Pairs) -> pairs.Pairs:
     """Best first; equal to ten digits is equal."""
     was = state.score
-    return np.lexsort((
+    return found[np.lexsort((
         found.target, found.volume,
         np.round(found.variance_us2 / (was.variance_us2 or 1), 10),
-        np.round(found.worst_us / (was.max_us or 1), 10)))
+        np.round(found.worst_us / (was.max_us or 1), 10)))]

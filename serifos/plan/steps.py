@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,66 +19,64 @@ from serifos.plan import verdict
 Step = tuple[int, int]
 """A volume and the pool where it goes."""
 
-Search = Callable[[st.State, Ints], Step | None]
-"""The next acceptable move among volumes, in the planner's own taste."""
+Found = tuple[Step, st.State]
+"""An acceptable step, and the state after it."""
+
+Search = Callable[[st.State], Found | None]
+"""Finds the next step, in the planner's own taste."""
 
 
-def plan(planner: str, problem: pm.Problem, search: Search) -> pl.Plan:
+def plan(planner: str, problem: pm.Problem,
+         among: Callable[[pm.Problem, Ints], Search]) -> pl.Plan:
     """Moves until the search finds none, or there are max_moves.
 
-    The search begins behind the volume that moved last. The plan is
-    truncated where the search, in the state that the plan leads to, with
+    The plan is truncated where a search in the state that it leads to, with
     the space that its moves free, still finds a move.
+
+    :param among: a search among some of the problem's volumes
     """
     first = state = st.State.of(problem)
     steps: list[Step] = []
-    queue, full = problem.candidates, problem.limits.max_moves
-    while len(steps) != full and (step := search(state, queue)):
-        steps, state = _follow(first, steps, state, step)
-        behind = int(np.flatnonzero(queue == step[0])[0]) + 1
-        queue = np.concatenate([queue[behind:], queue[:behind]])
-    left = queue if len(steps) == full else queue[_waits(state, queue)]
-    truncated = search(state.carried_out(), left) is not None
-    return verdict.plan(planner, _states(first, steps), truncated)
+    volumes, full = problem.candidates, problem.limits.max_moves
+    search = among(problem, volumes)
+    while len(steps) != full and (found := search(state)):
+        steps, state = _follow(first, steps, *found)
+    left = volumes if len(steps) == full else volumes[_waits(state, volumes)]
+    truncated = among(problem, left)(state.carried_out()) is not None
+    return verdict.plan(planner, first, steps, truncated)
 
 
-def accepted(state: st.State, step: Step) -> st.State | None:
-    """The state after a step, None where the step is not acceptable."""
-    after = state.moved(*step)
-    if state.problem.limits.accepts(state.score, after.score):
-        return after
+def first_accepted(state: st.State, steps: Iterable[Step]) -> Found | None:
+    """The first of these steps that is acceptable from here."""
+    for step in steps:
+        after = state.moved(*step)
+        if state.problem.limits.accepts(state.score, after.score):
+            return step, after
     return None
 
 
-def _follow(first: st.State, steps: list[Step], state: st.State,
-            step: Step) -> tuple[list[Step], st.State]:
+def _follow(first: st.State, steps: list[Step], step: Step,
+            after: st.State) -> tuple[list[Step], st.State]:
     """The steps with one more; a volume's two as one where that may be."""
     volume, target = step
-    if volume in dict(steps):
+    if any(volume == other for other, _ in steps):
         short = [other for other in steps if other[0] != volume]
         if target != first.home[volume]:
             short.append(step)
-        if (after := _replay(first, short)) is not None:
-            return short, after
-    return [*steps, step], state.moved(volume, target)
+        if (shorter := _replay(first, short)) is not None:
+            return short, shorter
+    return [*steps, step], after
 
 
 def _replay(state: st.State, steps: list[Step]) -> st.State | None:
     for volume, target in steps:
         if not pairs.allowed(state, np.array([volume]))[0, target]:
             return None
-        after = accepted(state, (volume, target))
-        if after is None:
+        found = first_accepted(state, [(volume, target)])
+        if found is None:
             return None
-        state = after
+        state = found[1]
     return state
-
-
-def _states(state: st.State, steps: list[Step]) -> list[st.State]:
-    states = [state]
-    for step in steps:
-        states.append(states[-1].moved(*step))
-    return states
 
 
 def _waits(state: st.State, volumes: Ints) -> Bools:

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import itertools
 import math
-
-import numpy as np
 
 from serifos.plan import limits as lm
 from serifos.plan import pairs
@@ -17,11 +15,14 @@ from serifos.plan import score
 from serifos.plan import state as st
 
 
-def plan(planner: str, states: Sequence[st.State],
+def plan(planner: str, first: st.State, steps: Iterable[tuple[int, int]],
          truncated: bool) -> pl.Plan:
-    """The plan that leads through these states, a move between each two."""
-    first, last = states[0], states[-1]
-    moves = tuple(_move(*pair) for pair in itertools.pairwise(states))
+    """The plan that these steps make, (volume, target) each."""
+    moves, last = [], first
+    for volume, target in steps:
+        after = last.moved(volume, target)
+        moves.append(_move(last, after, volume))
+        last = after
     pools = first.problem.cluster.pools
     shown = [(pool.name, float(was), float(then)) for pool, was, then
              in zip(pools, first.latency_us, last.latency_us)
@@ -30,7 +31,7 @@ def plan(planner: str, states: Sequence[st.State],
     after = {name: then for name, _, then in shown}
     was, then = first.score, last.score
     return pl.Plan(
-        planner, moves, tuple(sorted(
+        planner, tuple(moves), tuple(sorted(
             _refused(last, moves), key=lambda refusal: refusal.volume)),
         truncated, {name: pl.Change(*pair) for name, *pair in shown},
         pl.Change(was.max_us, then.max_us),
@@ -40,9 +41,8 @@ def plan(planner: str, states: Sequence[st.State],
                   score.slo_misses(last.cluster(), after)))
 
 
-def _move(state: st.State, after: st.State) -> pl.Move:
+def _move(state: st.State, after: st.State, volume: int) -> pl.Move:
     problem, was, then = state.problem, state.score, after.score
-    volume = int(np.flatnonzero(state.home != after.home)[0])
     pair = state.home[volume], after.home[volume]
     if then.max_us <= was.max_us * problem.limits.keeps:
         reason = (f'worst latency {was.max_us / 1000:.4g} -> '
@@ -65,8 +65,9 @@ def _refused(state: st.State,
     for i, reason in problem.stay.items():
         if reason:
             yield pl.Refusal(problem.volumes[i].id, reason)
-    for batch in pairs.batches(state, problem.candidates):
-        target, _ = pairs.best(state, batch, pairs.elsewhere(state, batch))
+    for batch in pairs.batches(problem, problem.candidates):
+        target = pairs.best(state, batch, pairs.elsewhere(state, batch),
+                            pairs.prices(state, batch))
         wants = target >= 0
         then = pairs.outcomes(state, batch[wants], target[wants])
         for i, to, worst, variance in zip(
