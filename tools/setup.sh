@@ -26,10 +26,10 @@ install_packages() {
     [ "$(id -u)" = 0 ] ||
         die "run 'sudo apt-get install $*' first, then run this again."
     echo "Installing $* ..."
-    apt-get -qq update || die 'apt-get update failed, see above.'
-    DEBIAN_FRONTEND=noninteractive apt-get -qq -y install \
-        --no-install-recommends "$@" >/dev/null ||
-        die "apt-get could not install $*, see above."
+    said=$(apt-get -qq update 2>&1) || die "apt-get update failed: $said"
+    said=$(DEBIAN_FRONTEND=noninteractive apt-get -qq -y install \
+        --no-install-recommends "$@" 2>&1) ||
+        die "apt-get could not install $*: $said"
 }
 
 find_python() {
