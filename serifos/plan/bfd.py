@@ -65,8 +65,8 @@ class _Passes:
 
     def _search(self, state: st.State) -> steps.Found | None:
         batch = self._batches[self._batch]
-        rows = self._row + np.flatnonzero(np.isin(
-            batch[self._row:], pairs.promising(state, batch[self._row:])))
+        rows = self._row + np.flatnonzero(
+            pairs.promising(state, batch[self._row:]))
         if not len(rows):
             return None
         some = batch[rows]

@@ -116,7 +116,8 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
     problem, figures = state.problem, state.figures
     if not len(volumes):
         return Pairs(volumes, targets, np.zeros(0), np.zeros(0))
-    movers, which = np.unique(volumes, return_inverse=True)
+    begins = np.diff(volumes, prepend=-1) != 0  # lifted once for a run
+    movers, which = volumes[begins], np.cumsum(begins) - 1
     source = problem.device[state.home[movers]]
     left = _device(state, source, -problem.loads[problem.kind[movers]])
     there = problem.device[targets]
@@ -152,16 +153,15 @@ def acceptable(state: st.State, volumes: Ints) -> Pairs:
                    for field in dataclasses.fields(Pairs)))
 
 
-def promising(state: st.State, volumes: Ints) -> Ints:
-    """The volumes, in their order, that may have an acceptable move."""
-    found = [volumes[:0]]
+def promising(state: st.State, volumes: Ints) -> Bools:
+    """bool[volumes]: those that may have an acceptable move."""
+    hopeful = np.zeros(len(state.problem.volumes), bool)
     for some, reach in _within_reach(state, volumes):
         if 2 * reach.sum() < reach.size:  # else pricing all costs as much
             row, target = np.nonzero(allowed(state, some) & reach)
-            some = some[np.isin(some, screen(
-                state, outcomes(state, some[row], target)).volume)]
-        found.append(some)
-    return np.concatenate(found)
+            some = screen(state, outcomes(state, some[row], target)).volume
+        hopeful[some] = True
+    return hopeful[volumes]
 
 
 def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
@@ -202,7 +202,9 @@ def possible(state: st.State, sources: Ints) -> Bools:
     problem, known, reach = state.problem, *state.reach
     if problem.limits.min_gain * len(problem.members) < _WORTH:
         return np.ones((len(sources), len(known)), bool)
-    new = np.unique(sources[~known[sources]])
+    asked = np.zeros(len(known), bool)
+    asked[sources] = True
+    new = np.flatnonzero(asked & ~known)
     if len(new):
         reach[new] = _possible(state, new)
         known[new] = True

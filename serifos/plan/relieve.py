@@ -48,7 +48,7 @@ def _search(problem: pm.Problem, volumes: Ints) -> steps.Search:
 def _next(volumes: Ints, state: st.State) -> steps.Found | None:
     """The best move off the slowest pool that has one."""
     home = state.home[volumes]
-    pools = np.unique(home)
+    pools = np.flatnonzero(np.bincount(home))
     for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
         ranked = _ranked(state, pairs.acceptable(state, volumes[home == pool]))
         found = steps.first_accepted(state, zip(ranked.volume, ranked.target))

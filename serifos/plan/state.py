@@ -72,9 +72,7 @@ class State:
         free[target] -= size
         room[target] -= size
         for device in problem.device[[source, target]]:
-            mates = np.flatnonzero(problem.device == device)
-            here = (home == mates[0]) if len(mates) == 1 \
-                else np.isin(home, mates)
+            here = (problem.device == device)[home] & (home >= 0)
             loads[device] = problem.load(np.flatnonzero(here))
         return State(problem, home, loads, room, free)
 

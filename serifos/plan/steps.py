@@ -85,8 +85,7 @@ def _waits(state: st.State, volumes: Ints) -> Bools:
     The others find what they found before: no move.
     """
     freed = state.free > state.room
-    size, which = np.unique(
-        state.problem.size_gib[volumes], return_inverse=True)
-    waits = [np.any((state.room[freed] < gib) & (gib <= state.free[freed]))
-             for gib in size]
-    return np.array(waits, bool)[which]
+    room, free = state.room[freed], state.free[freed]
+    sizes = state.problem.size_gib[volumes].tolist()
+    waits = {gib: np.any((room < gib) & (gib <= free)) for gib in set(sizes)}
+    return np.array([waits[gib] for gib in sizes], bool)

@@ -122,9 +122,10 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
         names = {(state.problem.volumes[v].id, cluster.pools[t].name)
                  for v, t in zip(found.volume, found.target)}
         self.assertEqual(set(), known.acceptable(cluster) - names)
-        promising = pairs.promising(state, state.problem.candidates)
+        volumes = state.problem.candidates
         self.assertEqual(set(), {v for v, _ in names} - {
-            state.problem.volumes[v].id for v in promising})
+            state.problem.volumes[v].id
+            for v in volumes[pairs.promising(state, volumes)]})
 
     @EXAMPLES
     @given(clusters.clusters())
