@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from serifos.model import dataset as ds
-from serifos.model import study
 
 HEADER = ('model', 'term', 'coefficient', 'p_value', 'significant')
 
@@ -14,6 +13,8 @@ def rows(dataset: ds.Dataset) -> list[tuple[object, ...]]:
 
     :raises InputError: where the dataset's runs do not vary enough
     """
+    # statsmodels takes a second to import; build never needs it here.
+    from serifos.model import study
     found = []
     for name, anova in zip(('polynomial', 'linear'), study.tables(dataset)):
         found.append((name, 'adj. R²', round(anova.adj_r2, 4), None, None))
