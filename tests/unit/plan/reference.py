@@ -57,8 +57,8 @@ class Reference:
                 and pools[volume.pool].model in self.models
                 and pools[volume.pool].state == 'up')
 
-    def targets(self, cluster: cl.Cluster,
-                volume: cl.Volume) -> list[cl.Pool]:
+    def targets(self, cluster: cl.Cluster, volume: cl.Volume,
+                room: dict[str, float] | None = None) -> list[cl.Pool]:
         """Where the rules and the space let a volume go."""
         if not self.movable(cluster, volume):
             return []
@@ -68,7 +68,8 @@ class Reference:
                 and pool.device_key != home.device_key
                 and pool.zone == home.zone
                 and volume.required_backend_name in (None, pool.backend_name)
-                and pool.free_gib >= volume.size_gib]
+                and volume.size_gib <= (room[pool.name] if room
+                                        else pool.free_gib)]
 
     def acceptable(self, cluster: cl.Cluster) -> set[tuple[str, str]]:
         """Every acceptable (volume, target)."""
@@ -76,21 +77,27 @@ class Reference:
                 for pool in self.targets(cluster, volume)
                 if self.accepts(cluster, moved(cluster, volume, pool.name))}
 
-    def best_fit(self, cluster: cl.Cluster) -> tuple[str, str] | None:
-        """Algorithm 1's first acceptable move."""
-        now = self.latencies(cluster)
-        for volume in sorted(cluster.volumes, key=lambda v: (
-                -(v.workload.block_kib if v.workload else 0), v.id)):
-            prices = {
-                pool.name: self.latencies(
-                    moved(cluster, volume, pool.name))[pool.name]
-                for pool in self.targets(cluster, volume)}
+    def best_fit(self, cluster: cl.Cluster) -> list[tuple[str, str]]:
+        """Algorithm 1, pass after pass, until one accepts nothing."""
+        room = {pool.name: pool.free_gib for pool in cluster.pools}
+        queue = [v.id for v in sorted(cluster.volumes, key=lambda v: (
+            -(v.workload.block_kib if v.workload else 0), v.id))]
+        steps, quiet = [], 0
+        while quiet < len(queue):
+            volume = cluster.volume(queue[0])
+            queue, quiet = [*queue[1:], queue[0]], quiet + 1
+            after = {pool.name: moved(cluster, volume, pool.name)
+                     for pool in self.targets(cluster, volume, room)}
+            prices = {name: self.latencies(then)[name]
+                      for name, then in after.items()}
             best = min(prices, key=prices.get, default=None)
-            if (best is not None and prices[best] < now[volume.pool]
-                    and self.accepts(cluster,
-                                     moved(cluster, volume, best))):
-                return volume.id, best
-        return None
+            if (best is not None
+                    and prices[best] < self.latencies(cluster)[volume.pool]
+                    and self.accepts(cluster, after[best])):
+                cluster, quiet = after[best], 0
+                room[best] -= volume.size_gib
+                steps.append((volume.id, best))
+        return steps
 
     def relief(self, cluster: cl.Cluster) -> tuple[float, float] | None:
         """The objective after the best move off the slowest pool."""

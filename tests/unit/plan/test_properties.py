@@ -23,7 +23,7 @@ PLANNERS = hs.sampled_from((bfd, relieve))
 LIMITS = hs.builds(
     lm.Limits, hs.one_of(hs.sampled_from((0.0, 0.05)), hs.floats(0, 0.95)),
     hs.sampled_from((None, None, 1, 2)))
-EXAMPLES = settings(max_examples=200, deadline=None)
+EXAMPLES = settings(max_examples=150, deadline=None)
 
 
 def _start(cluster, limits):
@@ -60,9 +60,10 @@ class PlanTestCase(testtools.TestCase):
             cluster = after
 
     @EXAMPLES
-    @given(PLANNERS, clusters.clusters(), LIMITS)
+    @given(PLANNERS, clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
     def test_applied_and_planned_again_it_is_empty(
-            self, planner, cluster, limits):
+            self, planner, cluster, limits, cells):
+        self.patch(pairs, '_CELLS', cells)  # batches of one volume, or all
         plan = clusters.planned(planner, cluster, limits)
         for _ in range(60):
             cluster = clusters.applied(cluster, plan.moves)
@@ -144,14 +145,18 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
                 (worst, variance), expected, rtol=1e-8, atol=1e-6)
 
     @EXAMPLES
-    @given(clusters.clusters(), LIMITS)
-    def test_bfd_moves_what_algorithm_1_moves(self, cluster, limits):
-        known = reference.Reference(clusters.MODELS, limits.min_gain)
-        move = clusters.planned(
-            bfd, cluster, lm.Limits(limits.min_gain, 1)).moves
-        self.assertEqual(
-            known.best_fit(cluster),
-            (move[0].volume, move[0].target) if move else None)
+    @given(clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
+    def test_bfd_moves_what_algorithm_1_moves(self, cluster, limits, cells):
+        self.patch(pairs, '_CELLS', cells)
+        steps = reference.Reference(
+            clusters.MODELS, limits.min_gain).best_fit(cluster)
+        plan = clusters.planned(bfd, cluster, lm.Limits(limits.min_gain))
+        moves = [(move.volume, move.target) for move in plan.moves]
+        if len(dict(steps)) == len(steps):
+            self.assertEqual(steps, moves)
+        else:  # a volume's two hops may have become one
+            ends = {v.id: v.pool for v in cluster.volumes}
+            self.assertEqual({**ends, **dict(steps)}, {**ends, **dict(moves)})
 
     @EXAMPLES
     @given(clusters.clusters(), LIMITS)
