@@ -30,8 +30,8 @@ HANG_S = 60.0
 """Seconds beyond its time after which a fio counts as hanging."""
 
 _RAMP_S = 1.0
-_APART_S = 0.5       # what processes may end apart, seconds,
-_APART_SHARE = 0.05  # or this share of the runtime
+_APART_S = 1.0      # what processes may end apart, seconds,
+_APART_SHARE = 0.1  # or this share of the runtime
 _SLOWEST_FILL = 2 ** 20  # bytes a second
 _FILL_BLOCK = 128 * 1024
 

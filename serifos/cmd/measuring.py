@@ -178,7 +178,10 @@ class _Job:
         if given is None:
             print(f'Type {word} to go on: ', end='', file=sys.stderr,
                   flush=True)
-            given = sys.stdin.readline().strip()
+            line = sys.stdin.readline()
+            if not line.endswith('\n'):
+                say('')
+            given = line.strip()
         if given != word:
             raise errors.DeviceError(
                 f'{given!r} is not {word!r}; nothing was touched.' if given

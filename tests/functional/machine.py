@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does this machine offer a test: fio, root, loop devices?
+
+Where it offers too little, a test is skipped with the reason; with CI=true
+in the environment that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import testtools
+
+# Six runs of the paper's kind, which needs no scipy to be chosen.
+SIX = ('--full', '--counts', '1', '--write-pcts', '0,50,100',
+       '--block-kibs', '4,16', '--rounds', '1', '--runtime', '0.5')
+
+
+def which(program):
+    return shutil.which(program, path=os.environ.get('PATH', '')
+                        + ':/usr/sbin:/sbin')
+
+
+class MachineTest(testtools.TestCase):
+    """A directory on a disk, and the command line as a user has it."""
+
+    def setUp(self):
+        super().setUp()
+        # Not /tmp, which may live in memory.
+        self.directory = pathlib.Path(tempfile.mkdtemp(dir='/var/tmp'))
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def need(self, condition, reason):
+        if condition:
+            return
+        if os.environ.get('CI') == 'true':
+            self.fail(reason)
+        self.skipTest(reason)
+
+    def need_programs(self, *names):
+        for name in names:
+            self.need(which(name), f'{name} is not installed')
+
+    def start(self, *arguments, path=None):
+        """serifos-model with these arguments, in the directory."""
+        environment = {**os.environ, 'TERM': 'dumb'}
+        if path is not None:
+            environment['PATH'] = str(path)
+        return subprocess.Popen(
+            [sys.executable, '-m', 'serifos.cmd.model',
+             *map(str, arguments)], cwd=self.directory, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=environment)
+
+    def model(self, *arguments, path=None, typed=''):
+        """(exit code, stdout, stderr) of serifos-model."""
+        process = self.start(*arguments, path=path)
+        out, err = process.communicate(typed, timeout=300)
+        return process.returncode, out, err
+
+    def refused(self, code, words, *arguments, **others):
+        """It ends with this code and one sentence that says these words."""
+        found, out, err = self.model(*arguments, **others)
+        last = err.strip().splitlines()[-1]
+        self.assertEqual(code, found, err)
+        self.assertIn(words, last)
+        self.assertTrue(last.startswith('serifos-model: '), last)
+        self.assertNotIn('Traceback', err)
+        self.assertEqual('', out)
+        return err
+
+    def loop(self, size_mib=64):
+        """(path, backing file) of a loop device of its own."""
+        self.need(os.geteuid() == 0, 'only root can set up a loop device')
+        self.need_programs('losetup')
+        backing = self.directory / f'backing-{time.monotonic_ns()}'
+        backing.touch()
+        os.truncate(backing, size_mib * 2 ** 20)
+        found = subprocess.run(
+            [which('losetup'), '--find', '--show', backing],
+            capture_output=True, text=True)
+        self.need(found.returncode == 0,
+                  f'no loop device: {found.stderr.strip()}')
+        path = found.stdout.strip()
+        self.addCleanup(self.run_tool, 'losetup', '-d', path)
+        return path, backing
+
+    def run_tool(self, program, *arguments):
+        self.need_programs(program)
+        return subprocess.run(
+            [which(program), *map(str, arguments)], check=True,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            close_fds=True).stdout
+
+
+def wait_until(true, seconds=60):
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(f'still not so after {seconds} s')
+        time.sleep(0.02)
+
+
+def interrupt(process, number=signal.SIGINT):
+    """Sends a signal and waits: (exit code, stdout, stderr)."""
+    process.send_signal(number)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does build measure a scratch file with real fio, whatever happens?"""
+
+import collections
+import fcntl
+import os
+import pathlib
+import signal
+
+from serifos.bench import scratch
+from serifos import store
+from tests.functional import machine
+from tests.unit.cmd import command
+
+MIB = 2 ** 20
+
+
+class FileTest(machine.MachineTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need_programs('fio', 'lsblk', 'findmnt')
+        self.file = self.directory / 'x'
+        self.dataset = self.directory / 'x.jsonl'
+        self.target = (f'file:{self.file}', '--size-gib', '0.0625',
+                       *machine.SIX)
+
+    def lines(self):
+        return (self.dataset.read_bytes().count(b'\n')
+                if self.dataset.exists() else 0)
+
+    def assert_each_once(self, runs=6):
+        made = collections.Counter(
+            s.key for s in store.read_dataset(self.dataset).samples)
+        self.assertEqual(runs, len(made))
+        self.assertEqual({1}, set(made.values()))
+
+    def assert_nothing_left(self):
+        self.assertFalse(self.file.exists())
+        self.assertFalse(scratch.note(self.file).exists())
+
+    def test_from_a_file_to_a_model(self):
+        code, out, err = self.model('build', *self.target, '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertIn('6 sets x 1 round x 0.5 s = 0.00 h', err)
+        self.assertIn('measure: 6 of 6', err)
+        self.assert_each_once()
+        self.assert_nothing_left()
+        model = store.read_model(self.directory / 'x.json')
+        self.assertEqual(6, model.dataset['runs'])
+        self.assertEqual(f'file:{self.file}', model.device['target'])
+        self.assertIn('mre', out)
+
+    def test_figures_obey_littles_law_and_the_mix_asked_for(self):
+        code, _, err = self.model(
+            'build', f'file:{self.file}', '--size-gib', '0.125', '--full',
+            '--counts', '2', '--write-pcts', '0,25,100', '--block-kibs',
+            '4', '--iodepths', '8', '--rounds', '1', '--runtime', '2')
+        self.assertEqual(0, code, err)
+        for sample in store.read_dataset(self.dataset).samples:
+            for asked, saw in zip(sample.workloads, sample.seen):
+                # A request that began in the ramp counts whole: a stall
+                # of the machine at its end shows as a surplus.
+                q = saw['iops'] * saw['latency_us'] / 1e6
+                self.assertTrue(0.8 * asked.iodepth < q
+                                < 1.4 * asked.iodepth, (asked, saw))
+                share = 100 * saw['write_iops'] / saw['iops']
+                self.assertLess(abs(share - asked.write_pct), 5)
+                bandwidth = saw['read_bw_kib_s'] + saw['write_bw_kib_s']
+                self.assertTrue(
+                    0.9 < bandwidth / (saw['iops'] * 4) < 1.1, saw)
+
+    def test_ctrl_c_finishes_the_run_and_the_same_command_resumes(self):
+        process = self.start('build', *self.target)
+        machine.wait_until(lambda: self.lines() >= 3)
+        code, _, err = machine.interrupt(process)
+        self.assertEqual(130, code, err)
+        self.assertIn('the same command resumes', err)
+        made = self.lines() - 1
+        self.assertTrue(2 <= made < 6, made)
+        self.assert_nothing_left()
+        code, _, err = self.model('build', *self.target)
+        self.assertEqual(0, code, err)
+        self.assertIn(f'{made} of them are made already', err)
+        self.assert_each_once()
+
+    def test_killed_outright_and_the_last_line_cut(self):
+        process = self.start('build', *self.target)
+        machine.wait_until(lambda: self.lines() >= 4)
+        machine.interrupt(process, signal.SIGKILL)
+        self.assertTrue(self.file.exists())
+        with open(self.dataset, 'a') as file:
+            file.write('{"workloads": [{"write_p')
+        code, _, err = self.model('build', *self.target)
+        self.assertEqual(0, code, err)
+        self.assert_each_once()
+        self.assert_nothing_left()
+
+    def test_all_made_already_touches_nothing(self):
+        self.model('build', *self.target)
+        before = self.dataset.read_bytes()
+        code, _, err = self.model('build', *self.target)
+        self.assertEqual(0, code, err)
+        self.assertIn('All 6 runs', err)
+        self.refused(2, 'runtime_s 0.5 and 1', 'build', *self.target,
+                     '--runtime', '1')
+        self.assertEqual(before, self.dataset.read_bytes())
+
+    def test_never_longer_than_asked_and_kept_on_demand(self):
+        self.model('build', *self.target, '--keep')
+        info = self.file.stat()
+        self.assertEqual((64 * MIB, 64 * MIB),
+                         (info.st_size, info.st_blocks * 512))
+        self.assertTrue(scratch.is_ours(self.file))
+        with open(self.file, 'rb') as file:
+            for at in range(0, 64 * MIB, 4 * MIB):  # it was filled
+                self.assertNotEqual(bytes(4096), os.pread(
+                    file.fileno(), 4096, at))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.refused(3, 'Another build', 'build', *self.target,
+                         '--name', 'other')
+
+    def test_somebody_elses_file(self):
+        self.file.write_text('precious')
+        self.refused(3, 'serifos did not make it', 'build', *self.target)
+        self.assertEqual('precious', self.file.read_text())
+
+    def test_no_space(self):
+        self.refused(3, 'does not fit', 'build', f'file:{self.file}',
+                     '--size-gib', '1048576', *machine.SIX)
+        self.assert_nothing_left()
+
+    def test_a_file_in_memory(self):
+        memory = pathlib.Path('/dev/shm')
+        self.need(os.access(memory, os.W_OK), 'there is no /dev/shm')
+        self.refused(3, 'lives in memory', 'build',
+                     f'file:{memory}/serifos-test', *self.target[1:])
+        self.assertFalse((memory / 'serifos-test').exists())
+
+    def test_bad_arguments_touch_nothing(self):
+        for code, words, options in (
+                (2, '0 rounds', ('--rounds', '0')),
+                (2, 'write_pct of nan', ('--write-pcts', 'nan')),
+                (2, 'write_pct of 0.5', ('--write-pcts', '0.5')),
+                (2, 'design is empty', ('--counts', ',')),
+                (2, '--size-gib of nan', ('--size-gib', 'nan')),
+                (2, '--hang-after of 0', ('--hang-after', '0')),
+                (2, 'Settling takes', ('--settle-rounds', '1')),
+                (2, 'cannot name a file', ('--name', '../x')),
+                (2, 'end in .jsonl', ('--output', 'x.txt')),
+                (2, 'no directory', ('--output', 'no/x.jsonl')),
+                (2, 'no directory', ('--models-dir', 'no')),
+                (2, 'too few', ('--block-kibs', '65536')),
+                (2, 'made anew', ('--precondition', 'only'))):
+            found, out, err = command.model(
+                'build', *self.target, *options)
+            self.assertEqual((code, ''), (found, out), err)
+            self.assertIn(words, err)
+            self.assertEqual(1, err.count('\n'), err)
+        self.assertEqual([], os.listdir(self.directory))
