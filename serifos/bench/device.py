@@ -226,8 +226,8 @@ def _number(path: str) -> tuple[str, str]:
             f'There is no device {path} ({exc.strerror}).') from None
     if not stat.S_ISBLK(info.st_mode):
         raise errors.DeviceError(
-            f'{path} is no block device; to measure a scratch file, write '
-            'file:PATH.')
+            f'{path} is no block device; name a volume group without its '
+            'directory, and a scratch file as file:PATH.')
     if not os.access(path, os.R_OK | os.W_OK):
         raise errors.DeviceError(
             f'{path} may not be read and written by you; run as root.')

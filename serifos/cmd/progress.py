@@ -33,7 +33,8 @@ def shown() -> Iterator[Show]:
     columns = rich.progress.Progress(
         rich.progress.TextColumn('{task.description}'),
         rich.progress.BarColumn(), rich.progress.TaskProgressColumn(),
-        rich.progress.TextColumn('{task.fields[left]}'), console=console)
+        rich.progress.TextColumn('{task.fields[left]}'), console=console,
+        refresh_per_second=1)  # drawing takes time from what is measured
     tasks: dict[str, rich.progress.TaskID] = {}
 
     def show(what: str, done: int, total: int,

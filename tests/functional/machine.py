@@ -7,6 +7,7 @@ in the environment that is a failure.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -113,3 +114,12 @@ def interrupt(process, number=signal.SIGINT):
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
+
+
+def command_lines():
+    """What runs on the machine, as one text."""
+    found = []
+    for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+        with contextlib.suppress(OSError):
+            found.append(path.read_text())
+    return '\n'.join(found)

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import signal
+import time
 
 from serifos.bench import scratch
 from serifos import store
@@ -83,6 +84,18 @@ class FileTest(machine.MachineTest):
         self.assertEqual(0, code, err)
         self.assertIn(f'{made} of them are made already', err)
         self.assert_each_once()
+
+    def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing(self):
+        process = self.start('build', *self.target)
+        machine.wait_until(lambda: self.lines() >= 3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        code, _, err = machine.interrupt(process)
+        self.assertEqual(130, code, err)
+        self.assertIn('the same command resumes', err)
+        self.assertNotIn('Traceback', err)
+        self.assert_nothing_left()
+        self.assertNotIn(str(self.file), machine.command_lines())
 
     def test_killed_outright_and_the_last_line_cut(self):
         process = self.start('build', *self.target)
