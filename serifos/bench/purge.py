@@ -72,7 +72,7 @@ def choose_purge(device: dv.Device, asked: str = 'auto') -> Purge:
     elif _is_nvme(device):
         offers = _nvme(device.path)
     elif device.kind == 'disk' and device.transport in ('sata', 'ata'):
-        offers = _ata(device.path, asked)
+        offers = _ata(device.path)
     else:
         offers = {}
     if _discards(device):
@@ -223,7 +223,7 @@ def _is_nvme(device: dv.Device) -> bool:
         r'nvme\d+n\d+', device.name) is not None
 
 
-def _ata(path: str, asked: str) -> dict[str, Purge]:
+def _ata(path: str) -> dict[str, Purge]:
     if not command.found('hdparm'):
         LOG.warning('hdparm is not installed, so that the secure erase of '
                     '%s is not considered', path)

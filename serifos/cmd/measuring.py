@@ -122,7 +122,8 @@ class _Job:
         rounds = precondition.Rounds(args.settle_seconds, args.settle_rounds)
         target = tg.find(args.target, tg.Wish(
             max(design.numbers), args.size_gib, args.lv_size_gib,
-            args.ioengine, args.keep, args.purge))
+            args.ioengine, args.keep,
+            'none' if args.precondition == 'skip' else args.purge))
         if args.precondition == 'only' and (
                 target.purge is None or target.fresh):
             raise errors.InputError(

@@ -118,6 +118,11 @@ class ChooseTest(testtools.TestCase):
         self.assertIn('it offers none', str(self.assertRaises(
             errors.DeviceError, purge.choose_purge, self.DISK, 'discard')))
 
+    def test_nothing_is_asked_of_a_disk_that_shall_not_be_purged(self):
+        # A frozen disk, or a machine without hdparm, is no hindrance then.
+        disk = device.Device('/dev/none', 'disk', 2 ** 30, transport='sata')
+        self.assertEqual('none', purge.choose_purge(disk, 'none').name)
+
     def test_a_partition_is_never_formatted_with_its_disk(self):
         part = device.Device('/dev/nvme0n1p1', 'part', 2 ** 30,
                              transport='nvme')
