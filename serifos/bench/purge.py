@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -23,43 +22,26 @@ import signal
 import struct
 import threading
 import time
-from typing import Any
 
 from oslo_log import log
 
 from serifos.bench import command
 from serifos.bench import device as dv
+from serifos.bench import offers
 from serifos import errors
 
 LOG = log.getLogger(__name__)
 
 NAMES = ('format', 'sanitize', 'secure-erase', 'discard', 'none')
-PASSWORD = 'serifos'
 
 _BLKDISCARD = 0x1277
 _DISCARD_AT_ONCE = 32 * dv.GIB
 _MARK_BYTES = 4096
-_SANITIZE = {1: ('block erase', 2), 0: ('crypto erase', 4),
-             2: ('overwrite', 3)}
-_WAIT_S = 24 * 3600
+
+Purge, nvme_offers, ata_offers = offers.Purge, offers.nvme, offers.ata
 
 
-@dataclasses.dataclass(frozen=True)
-class Purge:
-    """A way to purge a device, chosen and not yet done.
-
-    :param name: one of :data:`NAMES`
-    :param words: what the user is told of it beforehand
-    :param commands: what will be run, in order
-    """
-
-    name: str
-    words: str
-    commands: tuple[tuple[str, ...], ...] = ()
-    timeout_s: float = 3600
-
-
-def choose_purge(device: dv.Device, asked: str = 'auto') -> Purge:
+def choose_purge(device: dv.Device, asked: str = 'auto') -> offers.Purge:
     """The purge that a device offers, or the one that was asked for.
 
     NVMe format is taken before sanitize: it is limited to the namespace.
@@ -68,27 +50,27 @@ def choose_purge(device: dv.Device, asked: str = 'auto') -> Purge:
         frozen ATA device has to be woken first
     """
     if asked in ('discard', 'none'):
-        offers = {}
+        offered = {}
     elif _is_nvme(device):
-        offers = _nvme(device.path)
+        offered = _nvme(device.path)
     elif device.kind == 'disk' and device.transport in ('sata', 'ata'):
-        offers = _ata(device.path)
+        offered = _ata(device.path)
     else:
-        offers = {}
+        offered = {}
     if _discards(device):
-        offers['discard'] = Purge(
+        offered['discard'] = offers.Purge(
             'discard', 'discard (TRIM) of the whole device')
-    offers['none'] = Purge('none', 'no purge: the device offers none')
+    offered['none'] = offers.Purge('none', 'no purge: the device offers none')
     if asked == 'none':
-        return Purge('none', 'no purge, as was asked for')
-    if asked != 'auto' and asked not in offers:
+        return offers.Purge('none', 'no purge, as was asked for')
+    if asked != 'auto' and asked not in offered:
         raise errors.DeviceError(
             f'{device.path} does not offer the purge {asked}; it offers '
-            f'{", ".join(offers)}.')
-    return next(iter(offers.values())) if asked == 'auto' else offers[asked]
+            f'{", ".join(offered)}.')
+    return next(iter(offered.values())) if asked == 'auto' else offered[asked]
 
 
-def purge(device: dv.Device, chosen: Purge, fd: int) -> str:
+def purge(device: dv.Device, chosen: offers.Purge, fd: int) -> str:
     """Purges a device; everything on it is gone.
 
     Marks are written before and looked for afterwards, so that a purge
@@ -129,80 +111,7 @@ def discard(fd: int, size_bytes: int) -> None:
         fcntl.ioctl(fd, _BLKDISCARD, struct.pack('QQ', at, length))
 
 
-def nvme_offers(path: str, controller: Mapping[str, Any],
-                namespace: Mapping[str, Any],
-                namespaces: int) -> dict[str, Purge]:
-    """What an NVMe device offers.
-
-    :param controller: ``nvme id-ctrl -o json``
-    :param namespace: ``nvme id-ns -o json``
-    :param namespaces: how many the subsystem has; what would erase those
-        of others is not offered
-    """
-    alone = namespaces == 1
-    offers = {}
-    if controller['oacs'] & 2 and (alone or not controller['fna'] & 3):
-        flbas, dps = namespace['flbas'], namespace['dps']
-        offers['format'] = Purge(
-            'format', 'NVMe format of the namespace, user data erase', ((
-                'nvme', 'format', path, '--ses=1', '--force',
-                f'--lbaf={flbas & 15 | (flbas >> 5 & 3) << 4}',
-                f'--ms={flbas >> 4 & 1}', f'--pi={dps & 7}',
-                f'--pil={dps >> 3 & 1}', '--timeout=3600000'),))
-    actions = [how for bit, how in _SANITIZE.items()
-               if controller.get('sanicap', 0) >> bit & 1]
-    if actions and alone:
-        words, action = actions[0]
-        offers['sanitize'] = Purge(
-            'sanitize', f'NVMe sanitize, {words}',
-            (('nvme', 'sanitize', path, f'--sanact={action}'),
-             ('nvme', 'sanitize-log', path)), _WAIT_S)
-    return offers
-
-
-def sanitize_state(text: str) -> int:
-    """The status in ``nvme sanitize-log``: 1 done, 2 running, 3 failed.
-
-    :raises ToolError: where the text does not say
-    """
-    found = re.search(r'\(SSTAT\)\s*:\s*(0x[0-9a-f]+|\d+)', text, re.I)
-    if found is None:
-        raise errors.ToolError(
-            'nvme sanitize-log does not say whether the sanitize goes on; '
-            'look at it yourself before the device is used.')
-    return int(found[1], 0) & 7
-
-
-def ata_offers(path: str, text: str) -> dict[str, Purge]:
-    """What an ATA device offers by ``hdparm -I``.
-
-    :raises DeviceError: where security is frozen, or a password is set
-    """
-    section = re.search(r'^Security:\s*\n((?:[ \t]+.*\n?)*)', text, re.M)
-    lines = [' '.join(line.split())
-             for line in (section[1] if section else '').splitlines()]
-    if 'supported' not in lines:
-        return {}
-    if 'enabled' in lines or 'locked' in lines:
-        raise errors.DeviceError(
-            f'{path} has an ATA password set; lift it first (hdparm '
-            '--security-disable PASSWORD), or take --purge discard.')
-    if 'frozen' in lines:
-        raise errors.DeviceError(
-            f"{path}'s ATA security is frozen by the firmware, so it cannot "
-            'be erased; suspend and resume the machine (rtcwake -m mem -s '
-            '5) or replug its power, or take --purge discard.')
-    minutes = re.search(r'(\d+)min for SECURITY ERASE UNIT', text)
-    erase = ('hdparm', '--user-master', 'u')
-    return {'secure-erase': Purge(
-        'secure-erase', 'ATA secure erase' + (
-            f', about {minutes[1]} min' if minutes else ''),
-        ((*erase, '--security-set-pass', PASSWORD, path),
-         (*erase, '--security-erase', PASSWORD, path)),
-        max(3600.0, 180.0 * int(minutes[1]) if minutes else _WAIT_S))}
-
-
-def _nvme(path: str) -> dict[str, Purge]:
+def _nvme(path: str) -> dict[str, offers.Purge]:
     if not command.found('nvme'):
         LOG.warning('nvme-cli is not installed, so that the format and '
                     'sanitize of %s are not considered', path)
@@ -214,7 +123,7 @@ def _nvme(path: str) -> dict[str, Purge]:
     # With namespace management there may be some that are not attached.
     every = ['--all'] if controller['oacs'] & 8 else []
     listing = command.run(['nvme', 'list-ns', path, *every])
-    return nvme_offers(path, controller, namespace,
+    return offers.nvme(path, controller, namespace,
                        len(re.findall(r':\s*0x[0-9a-f]+', listing, re.I)))
 
 
@@ -223,12 +132,12 @@ def _is_nvme(device: dv.Device) -> bool:
         r'nvme\d+n\d+', device.name) is not None
 
 
-def _ata(path: str) -> dict[str, Purge]:
+def _ata(path: str) -> dict[str, offers.Purge]:
     if not command.found('hdparm'):
         LOG.warning('hdparm is not installed, so that the secure erase of '
                     '%s is not considered', path)
         return {}
-    return ata_offers(path, command.run(['hdparm', '-I', path]))
+    return offers.ata(path, command.run(['hdparm', '-I', path]))
 
 
 def _discards(device: dv.Device) -> bool:
@@ -241,26 +150,26 @@ def _discards(device: dv.Device) -> bool:
     return False
 
 
-def _run(device: dv.Device, chosen: Purge, fd: int) -> None:
+def _run(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
     for argv in chosen.commands:
         command.run(argv, chosen.timeout_s)
 
 
-def _erase(device: dv.Device, chosen: Purge, fd: int) -> None:
+def _erase(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
     try:
         _run(device, chosen, fd)
     finally:
         state = command.run(['hdparm', '-I', device.path])
         if not re.search(r'^\s*not\s+enabled', state, re.M):
             command.run(['hdparm', '--user-master', 'u',
-                         '--security-disable', PASSWORD, device.path])
+                         '--security-disable', offers.PASSWORD, device.path])
 
 
-def _sanitize(device: dv.Device, chosen: Purge, fd: int) -> None:
+def _sanitize(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
     start, look = chosen.commands
     command.run(start, chosen.timeout_s)
     deadline = time.monotonic() + chosen.timeout_s
-    while (state := sanitize_state(command.run(look))) == 2:
+    while (state := offers.sanitize_state(command.run(look))) == 2:
         if time.monotonic() > deadline:
             raise errors.ToolError(
                 f'The sanitize of {device.path} goes on after '
@@ -273,7 +182,7 @@ def _sanitize(device: dv.Device, chosen: Purge, fd: int) -> None:
             'or choose another by --purge.')
 
 
-def _discard(device: dv.Device, chosen: Purge, fd: int) -> None:
+def _discard(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
     try:
         discard(fd, device.size_bytes)
     except OSError as exc:
@@ -282,7 +191,7 @@ def _discard(device: dv.Device, chosen: Purge, fd: int) -> None:
             'choose another purge by --purge.') from None
 
 
-_ACTS: Mapping[str, Callable[[dv.Device, Purge, int], None]] = {
+_ACTS: Mapping[str, Callable[[dv.Device, offers.Purge, int], None]] = {
     'format': _run, 'sanitize': _sanitize, 'secure-erase': _erase,
     'discard': _discard}
 
