@@ -7,7 +7,9 @@ algorithm adds a volume to its own host a second time when it prices
 staying, and never settles; here a volume is lifted off first, so that
 staying costs what its pool sees now. A move must also be acceptable by
 :meth:`serifos.plan.limits.Limits.accepts`: the paper looks at the receiving
-host alone. Passes repeat until a whole one moves nothing.
+host alone. Passes repeat until a whole one moves nothing. What acceptable
+move is then left does not lead to a volume's best host: the first volume
+that has one takes the best host that is acceptable, and passes begin anew.
 
 .. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
    Consolidation and Load Balancing for SSD Based Cloud Storage Systems.
@@ -43,8 +45,8 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
 class _Passes:
     """Passes over volumes; each search goes on where the last one ended.
 
-    Only a volume's best host is tried, as in the paper: where that is not
-    acceptable it stays. What a batch of volumes would see on the pools is
+    Only a volume's best host is tried, as in the paper, until no volume
+    finds it acceptable. What a batch of volumes would see on the pools is
     kept from search to search: a move changes two devices only.
     """
 
@@ -61,6 +63,22 @@ class _Passes:
                 return found
             self._batch = (self._batch + 1) % len(self._batches)
             self._row, self._priced = 0, None
+        self._batch = 0
+        return self._second_choice(state)
+
+    def _second_choice(self, state: st.State) -> steps.Found | None:
+        for batch in self._batches:
+            found = pairs.acceptable(state, batch)
+            if not len(found.volume):
+                continue
+            rows = np.argsort(batch)[np.searchsorted(
+                np.sort(batch), found.volume)]
+            price = pairs.prices(state, batch)[rows, found.target]
+            order = np.lexsort((found.target, price, rows))
+            step = steps.first_accepted(
+                state, zip(found.volume[order], found.target[order]))
+            if step is not None:
+                return step
         return None
 
     def _search(self, state: st.State) -> steps.Found | None:

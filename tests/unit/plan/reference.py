@@ -78,26 +78,54 @@ class Reference:
                 if self.accepts(cluster, moved(cluster, volume, pool.name))}
 
     def best_fit(self, cluster: cl.Cluster) -> list[tuple[str, str]]:
-        """Algorithm 1, pass after pass, until one accepts nothing."""
+        """Algorithm 1, pass after pass, until one accepts nothing.
+
+        Then the first volume with any acceptable host, and so on.
+        """
         room = {pool.name: pool.free_gib for pool in cluster.pools}
-        queue = [v.id for v in sorted(cluster.volumes, key=lambda v: (
+        largest_first = [v.id for v in sorted(cluster.volumes, key=lambda v: (
             -(v.workload.block_kib if v.workload else 0), v.id))]
-        steps, quiet = [], 0
-        while quiet < len(queue):
-            volume = cluster.volume(queue[0])
-            queue, quiet = [*queue[1:], queue[0]], quiet + 1
-            after = {pool.name: moved(cluster, volume, pool.name)
-                     for pool in self.targets(cluster, volume, room)}
-            prices = {name: self.latencies(then)[name]
-                      for name, then in after.items()}
-            best = min(prices, key=prices.get, default=None)
-            if (best is not None
-                    and prices[best] < self.latencies(cluster)[volume.pool]
-                    and self.accepts(cluster, after[best])):
-                cluster, quiet = after[best], 0
-                room[best] -= volume.size_gib
-                steps.append((volume.id, best))
-        return steps
+        queue, steps, quiet = [*largest_first], [], 0
+        while True:
+            if quiet < len(queue):
+                best = self._best_host(cluster, queue[0], room)
+                queue, quiet = [*queue[1:], queue[0]], quiet + 1
+                found = best and self._first(cluster, queue[-1], best[:1])
+            else:
+                queue, quiet = [*largest_first], 0
+                found = next(filter(None, (
+                    self._first(cluster, v, self._hosts(cluster, v, room))
+                    for v in queue)), None)
+                if found is None:
+                    return steps
+            if found:
+                volume, quiet = cluster.volume(found[0]), 0
+                cluster = moved(cluster, volume, found[1])
+                room[found[1]] -= volume.size_gib
+                steps.append(found)
+
+    def _hosts(self, cluster: cl.Cluster, volume: str,
+               room: dict[str, float]) -> list[tuple[float, str]]:
+        """(µs with the volume, pool) where it may go, the best first."""
+        one = cluster.volume(volume)
+        names = [pool.name for pool in self.targets(cluster, one, room)]
+        priced = [(self.latencies(moved(cluster, one, name))[name], i, name)
+                  for i, name in enumerate(names)]
+        return [(price, name) for price, _, name in sorted(priced)]
+
+    def _best_host(self, cluster: cl.Cluster, volume: str,
+                   room: dict[str, float]) -> list[tuple[float, str]]:
+        hosts = self._hosts(cluster, volume, room)
+        home = self.latencies(cluster).get(cluster.volume(volume).pool, 0)
+        return [host for host in hosts[:1] if host[0] < home]
+
+    def _first(self, cluster: cl.Cluster, volume: str,
+               hosts: list[tuple[float, str]]) -> tuple[str, str] | None:
+        for _, name in hosts:
+            if self.accepts(cluster, moved(
+                    cluster, cluster.volume(volume), name)):
+                return volume, name
+        return None
 
     def relief(self, cluster: cl.Cluster) -> tuple[float, float] | None:
         """The objective after the best move off the slowest pool."""
