@@ -30,7 +30,8 @@ IDLE_FILESYSTEMS = frozenset({
 them, and a mount is seen. Any other may be a part of something bigger that
 is not running now (a volume group, an array, a pool, another host's)."""
 
-_COLUMNS = ('KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
+# With NAME first, what stands on a disk is listed below it; without, beside.
+_COLUMNS = ('NAME', 'KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
             'MODEL', 'SERIAL', 'WWN', 'MOUNTPOINTS', 'LOG-SEC')
 _KINDS = ('disk', 'loop', 'part', 'mpath', 'raid')
 _TABLES = ('gpt', 'dos', 'PMBR', 'mac', 'bsd', 'sun', 'sgi', 'atari')
@@ -102,9 +103,7 @@ def identify(path: str) -> Device:
     :raises DeviceError: where it is none, or cannot be looked at
     """
     number, real = _number(path)
-    tree = json.loads(command.run(
-        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
-    device = parse(tree, number)
+    device = parse(_tree(), number)
     if device is None:
         raise errors.DeviceError(
             f'lsblk does not list {path}; it holds nothing to measure.')
@@ -209,13 +208,16 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     """(path, model, serial) of the disk that a file lives on, or Nones."""
     dev = os.stat(path).st_dev
     number = f'{os.major(dev)}:{os.minor(dev)}'
-    tree = json.loads(command.run(
-        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
-    for disk in tree:
+    for disk in _tree():
         if any(node['maj:min'] == number for node in _walk(disk)):
             return (disk['path'], _stripped(disk['model']),
                     _stripped(disk['serial']))
     return (None, None, None)
+
+
+def _tree() -> list[Node]:
+    return json.loads(command.run(
+        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
 
 
 def _number(path: str) -> tuple[str, str]:
