@@ -52,6 +52,7 @@ class Device:
     :param signatures: what is written on it, by libblkid's names
     :param openers: processes that have it open
     :param system: the running system lives on the same disk
+    :param serial_is_shared: another disk here has the same
     """
 
     path: str
@@ -69,6 +70,7 @@ class Device:
     signatures: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     system: bool = False
+    serial_is_shared: bool = False
 
     @property
     def name(self) -> str:
@@ -78,9 +80,13 @@ class Device:
     def confirm_word(self) -> str:
         """What must be typed before anything is destroyed.
 
-        A partition has no serial of its own: that names the whole disk.
+        A partition has no serial of its own: that names the whole disk. One
+        that several have, such as the namespaces of an NVMe device, names
+        none of them.
         """
-        own = None if self.kind == 'part' else self.serial or self.wwn
+        own = (None if self.kind == 'part' else
+               self.wwn if self.serial_is_shared else
+               self.serial or self.wwn)
         return own or self.path
 
     @property
@@ -107,6 +113,8 @@ def identify(path: str) -> Device:
     if device is None:
         raise errors.DeviceError(
             f'lsblk does not list {path}; it holds nothing to measure.')
+    device = dataclasses.replace(
+        device, serial=device.serial or _kernels_serial(device.name))
     if device.path != real and not device.path.startswith('/dev/mapper/'):
         raise errors.DeviceError(
             f'{path} is another name for {device.path}; give that one.')
@@ -124,7 +132,11 @@ def parse(tree: Sequence[Node], number: str) -> Device | None:
     for disk in tree:
         for node in _walk(disk):
             if node['maj:min'] == number:
-                return _device(node, disk)
+                return dataclasses.replace(
+                    _device(node, disk), serial_is_shared=any(
+                        other is not disk and other['serial']
+                        and other['serial'] == node['serial']
+                        for other in tree))
     return None
 
 
@@ -211,13 +223,23 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     for disk in _tree():
         if any(node['maj:min'] == number for node in _walk(disk)):
             return (disk['path'], _stripped(disk['model']),
-                    _stripped(disk['serial']))
+                    _stripped(disk['serial'])
+                    or _kernels_serial(disk['kname']))
     return (None, None, None)
 
 
 def _tree() -> list[Node]:
     return json.loads(command.run(
         ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
+
+
+def _kernels_serial(name: str) -> str | None:
+    # lsblk asks udev, which is missing in a container for one.
+    for file, head in (('serial', 0), ('device/vpd_pg80', 4)):
+        with contextlib.suppress(OSError):
+            page = pathlib.Path('/sys/class/block', name, file).read_bytes()
+            return _stripped(page[head:].decode('ascii', 'replace'))
+    return None
 
 
 def _number(path: str) -> tuple[str, str]:

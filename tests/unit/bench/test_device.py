@@ -24,12 +24,19 @@ IDLE = device.Device('/dev/sdb', 'disk', 400 * device.GIB, 'INTEL', 'S1',
 class ParseTest(testtools.TestCase):
 
     def test_facts_of_an_idle_disk(self):
-        found = device.parse([node('sda', '8:0'), node('sdb', '8:16')],
-                             '8:16')
+        found = device.parse(
+            [node('sda', '8:0', serial='S0'), node('sdb', '8:16')], '8:16')
         self.assertEqual('/dev/sdb', found.path)
         self.assertEqual('INTEL SSDSC2BX40', found.model)
         self.assertEqual('S1', found.confirm_word)
         self.assertIsNone(device.refusal(found))
+
+    def test_a_serial_of_two_namespaces_confirms_neither(self):
+        tree = [node('nvme0n1', '259:0', wwn='eui.1'),
+                node('nvme0n2', '259:1', wwn='eui.2'),
+                node('nvme1n1', '259:2', wwn='eui.3', serial='S2')]
+        self.assertEqual(['eui.1', 'eui.2', 'S2'], [
+            device.parse(tree, f'259:{i}').confirm_word for i in range(3)])
 
     def test_what_is_not_listed(self):
         self.assertIsNone(device.parse([node('sda', '8:0')], '8:16'))
@@ -58,6 +65,8 @@ class WordTest(testtools.TestCase):
 
     @ddt.data(({}, 'S1'), ({'serial': None}, '0x5'),
               ({'serial': None, 'wwn': None}, '/dev/sdb'),
+              ({'serial_is_shared': True}, '0x5'),
+              ({'serial_is_shared': True, 'wwn': None}, '/dev/sdb'),
               # A partition's serial would name the whole disk.
               ({'kind': 'part'}, '/dev/sdb'))
     @ddt.unpack
