@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are the files that the documentation shows files that serifos reads?"""
+
+import json
+import pathlib
+import re
+import textwrap
+
+import fixtures
+import testtools
+
+from serifos import store
+
+PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
+
+BLOCK = re.compile(r'^\.\. code-block:: json\n\n((?:   .*\n|\n)+)', re.M)
+
+
+class DocumentedFormatsTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+
+    def of(self, kind):
+        """Paths of files with the documented examples of a kind."""
+        for number, block in enumerate(BLOCK.findall(PAGE.read_text())):
+            text = textwrap.dedent(block).strip() + '\n'
+            if f'"serifos-{kind}/1"' in text:
+                path = self.directory / f'{kind}-{number}'
+                path.write_text(text)
+                yield path
+
+    def test_datasets(self):
+        whole, small = map(store.read_dataset, self.of('dataset'))
+        self.assertEqual('INTEL SSDSC2BX40', whole.header.device['model'])
+        workload, = whole.samples[0].workloads
+        self.assertEqual((25, 4, 8, 100), workload.pattern)
+        self.assertEqual([2], [s.count for s in small.valid()])
+
+    def test_model(self):
+        model, = map(store.read_model, self.of('model'))
+        load = model.load([])
+        self.assertEqual(0, model.predict(load))
+        self.assertEqual((1, 10), model.range['count'])
+
+    def test_cluster(self):
+        cluster, = map(store.read_cluster, self.of('cluster'))
+        self.assertEqual(8, cluster.volumes[0].workload.outstanding)
+        self.assertEqual('node1@ssd#ssd', cluster.volumes[0].pool)
+
+    def test_plan(self):
+        path, = self.of('plan')
+        store.write_plan(self.directory / 'out', json.loads(path.read_text()))
