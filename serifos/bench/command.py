@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import ctypes
 import dataclasses
 import os
 import shutil
@@ -26,6 +27,8 @@ LOG = log.getLogger(__name__)
 
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
 _LAST_WORDS = 300
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,13 +68,14 @@ def run(argv: Sequence[str], timeout_s: float = 60,
     return result.out
 
 
-def together(argvs: Sequence[Sequence[str]],
-             timeout_s: float) -> list[Result]:
+def together(argvs: Sequence[Sequence[str]], timeout_s: float,
+             die_with_us: bool = False) -> list[Result]:
     """Starts programs at once and waits for all of them.
 
     Each is a session of its own: a Ctrl-C is ours alone, and what it
     started is killed with it at the deadline, or when we are interrupted.
 
+    :param die_with_us: the kernel kills them even where we are killed
     :raises ToolError: where a program is missing
     """
     deadline = time.monotonic() + timeout_s
@@ -81,7 +85,7 @@ def together(argvs: Sequence[Sequence[str]],
             LOG.debug('running %s', argv)
             out = stack.enter_context(tempfile.TemporaryFile())
             err = stack.enter_context(tempfile.TemporaryFile())
-            process = _start(argv, out.fileno(), err.fileno())
+            process = _start(argv, out.fileno(), err.fileno(), die_with_us)
             stack.callback(_kill, process)
             running.append((process, out, err))
         codes = [_wait(process, deadline) for process, _, _ in running]
@@ -91,12 +95,13 @@ def together(argvs: Sequence[Sequence[str]],
                 for code, (_, out, err) in zip(codes, running)]
 
 
-def _start(argv: Sequence[str], out: int,
-           err: int) -> subprocess.Popen[bytes]:
+def _start(argv: Sequence[str], out: int, err: int,
+           die_with_us: bool) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            env=_environment(), start_new_session=True)
+            env=_environment(), start_new_session=True,
+            preexec_fn=_die_with_parent if die_with_us else None)
     except FileNotFoundError:
         raise errors.ToolError(
             f'{argv[0]} is not installed; install it (on Debian: apt-get '
@@ -104,6 +109,10 @@ def _start(argv: Sequence[str], out: int,
     except OSError as exc:
         raise errors.ToolError(
             f'{argv[0]} cannot be run: {exc.strerror}.') from None
+
+
+def _die_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> int | None:

@@ -123,8 +123,9 @@ def fill_command(region: Region, engine: str) -> list[str]:
 def _common(region: Region, engine: str, iodepth: int,
             block: int) -> list[str]:
     path = region.path.replace('\\', r'\\').replace(':', r'\:')
+    # A thread dies with its fio; a process that fio forked would go on.
     return [
-        'fio', '--name=serifos', f'--filename={path}',
+        'fio', '--name=serifos', '--thread=1', f'--filename={path}',
         f'--offset={region.offset}', f'--size={region.size}',
         '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
         '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
@@ -246,7 +247,7 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
 
 def _run(commands: Sequence[Sequence[str]], seconds: float,
          hang_s: float) -> list[str]:
-    results = command.together(commands, seconds + hang_s)
+    results = command.together(commands, seconds + hang_s, die_with_us=True)
     for result in results:
         if result.code is None:
             raise FioError(

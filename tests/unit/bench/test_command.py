@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import os
+import pathlib
+import subprocess
+import sys
 import time
 
+import fixtures
 import testtools
 
 from serifos.bench import command
@@ -37,6 +41,18 @@ class CommandTest(testtools.TestCase):
         self.assertIsNone(first.code)
         self.assertEqual((0, 'done\n'), (second.code, second.out))
         self.assertTrue(gone(int(first.out)))
+
+    def test_it_may_die_with_us(self):
+        said = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'pid')
+        with subprocess.Popen([sys.executable, '-c', (
+                'from serifos.bench import command; command.together(['
+                f'["sh", "-c", "echo $$ > {said}; exec sleep 60"]], 60, '
+                'die_with_us=True)')]) as us:
+            while not (said.exists() and said.read_text().strip()):
+                self.assertIsNone(us.poll())
+                time.sleep(0.05)
+            us.kill()
+        self.assertTrue(gone(int(said.read_text())))
 
     def test_they_run_at_the_same_time(self):
         began = time.monotonic()
