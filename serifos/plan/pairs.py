@@ -134,6 +134,30 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
     return Pairs(volumes, targets, worst, variance)
 
 
+def _all_outcomes(state: st.State, volumes: Ints, among: Bools) -> Pairs:
+    """As :func:`outcomes`, for most targets of each volume at once.
+
+    Where no pools share a device, rows and columns do what would else be
+    done pair by pair.
+    """
+    problem, figures = state.problem, state.figures
+    source = problem.device[state.home[volumes]]
+    left = _device(state, source, -problem.loads[problem.kind[volumes]])
+    there, count = problem.device, len(problem.members)
+    price = np.where(among, prices(state, volumes), figures.mean)
+    came = price - figures.mean
+    total = came - figures.total[there] + (
+        figures.total.sum() - figures.total[source] + left[0])[:, None]
+    squares = came * came - figures.squares[there] + (
+        figures.squares.sum() - figures.squares[source] + left[1])[:, None]
+    variance = np.maximum(0.0, squares / count - (total / count) ** 2)
+    worst = np.maximum(np.maximum(price, left[2][:, None]), _worst_of_others(
+        figures, *np.broadcast_arrays(source[:, None], there)))
+    row, target = np.nonzero(among)
+    return Pairs(volumes[row], target, worst[row, target],
+                 variance[row, target])
+
+
 def screen(state: st.State, pairs: Pairs) -> Pairs:
     """The pairs that may be acceptable; none that is acceptable is lost."""
     keeps = state.problem.limits.keeps + _SLACK
@@ -147,7 +171,11 @@ def acceptable(state: st.State, volumes: Ints) -> Pairs:
     """All moves of these volumes that may be acceptable."""
     found = [Pairs(volumes[:0], volumes[:0], np.zeros(0), np.zeros(0))]
     for some, reach in _within_reach(state, volumes):
-        row, target = np.nonzero(allowed(state, some) & reach)
+        among = allowed(state, some) & reach
+        if 4 * among.sum() > among.size and not state.problem.shared:
+            found.append(screen(state, _all_outcomes(state, some, among)))
+            continue
+        row, target = np.nonzero(among)
         found.append(screen(state, outcomes(state, some[row], target)))
     return Pairs(*(np.concatenate([getattr(p, field.name) for p in found])
                    for field in dataclasses.fields(Pairs)))

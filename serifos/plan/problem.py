@@ -92,6 +92,11 @@ class Problem:
         block = np.array([self.volumes[i].workload.block_kib for i in able])
         return able[np.argsort(-block, kind='stable')]
 
+    @functools.cached_property
+    def shared(self) -> bool:
+        """Whether a device holds more than one pool with a model."""
+        return bool((np.diff(self.begins) > 1).any())
+
     def load(self, volumes: Ints) -> Floats:
         """float[features] that volumes, in the order of ids, add up to."""
         return self.loads[self.kind[volumes]].sum(axis=0)
