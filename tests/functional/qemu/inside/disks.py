@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inside a guest: what does serifos do with emulated disks?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import functools
+import json
+import os
+import pathlib
+from typing import Any
+
+from serifos.bench import device as dv
+from serifos.bench import purge as pg
+from serifos import errors
+from tests.functional.qemu.inside import pattern
+from tests.functional.qemu.inside import report
+
+# A single set, so that nothing has to be computed to choose it.
+SINGLE = ('--full', '--counts', '1', '--write-pcts', '50', '--block-kibs',
+          '4', '--name', 'disk')
+
+
+def _all() -> list[dv.Device]:
+    paths = ('/dev' / pathlib.Path(entry.name)
+             for entry in pathlib.Path('/sys/class/block').iterdir())
+    return [dv.identify(str(path)) for path in sorted(paths)
+            if path.exists()]
+
+
+@functools.cache
+def _serials() -> list[tuple[str | None, str]]:
+    return [(disk.serial, disk.path) for disk in _all()]
+
+
+def path(serial: str, end: str = '') -> str:
+    """Of the disk with this serial; names depend on the order of probing."""
+    found, = (path for its, path in _serials()
+              if its == serial and path.endswith(end))
+    return found
+
+
+def _facts() -> Any:
+    return {disk.path: {
+        'model': disk.model, 'serial': disk.serial,
+        'size_bytes': disk.size_bytes, 'transport': disk.transport,
+        'word': disk.confirm_word, 'refusal': dv.refusal(disk)}
+        for disk in _all()}
+
+
+def identified_without_udev() -> Any:
+    return _facts()
+
+
+def identified() -> Any:
+    report.start_udev()
+    return _facts()
+
+
+def not_emulated() -> Any:
+    controller = json.loads(report.sh(
+        'nvme', 'id-ctrl', path('NVME'), '-o', 'json'))
+    return {'sanicap': controller['sanicap'], 'security': pg.ata_offers(
+        path('ATA'), report.sh('hdparm', '-I', path('ATA')))}
+
+
+def _purged(disk: str) -> dict[str, Any]:
+    device = dv.identify(disk)
+    chosen = pg.choose_purge(device)
+    with dv.held(device) as fd:
+        words = pg.purge(device, chosen, fd)
+    return {'name': chosen.name, 'words': words, 'left': pattern.left(disk)}
+
+
+def purged() -> Any:
+    found = {}
+    for serial in ('NVME', 'ATA', 'SCSI', 'VIRTIO', 'DULL'):
+        pattern.write(path(serial))
+        found[serial] = _purged(path(serial))
+    return found
+
+
+def purged_beside_a_namespace() -> Any:
+    first, second = path('SHARED', 'n1'), path('SHARED', 'n2')
+    pattern.write(first)
+    pattern.write(second)
+    return {**_purged(first), 'beside': pattern.left(second)}
+
+
+def purged_beside_a_partition() -> Any:
+    disk = path('NVME')
+    report.sh('sfdisk', disk, given='label: gpt\nsize=20MiB\nsize=20MiB\n')
+    report.sh('udevadm', 'settle')
+    first, second = f'{disk}p1', f'{disk}p2'
+    pattern.write(first)
+    pattern.write(second)
+    found = {'whole': dv.refusal(dv.identify(disk)), **_purged(second),
+             'beside': pattern.left(first)}
+    try:
+        pg.choose_purge(dv.identify(second), 'format')
+    except errors.DeviceError as exc:
+        found['format'] = str(exc)
+    report.sh('mkfs.ext4', '-q', '-F', first)
+    os.makedirs('/boot', exist_ok=True)
+    report.sh('mount', first, '/boot')
+    found['system'] = dv.refusal(dv.identify(second))
+    report.sh('umount', '/boot')
+    report.sh('wipefs', '--all', '--force', disk)
+    report.sh('blockdev', '--rereadpt', disk)
+    report.sh('udevadm', 'settle')
+    return found
+
+
+def refused() -> Any:
+    """What build says, and whether the disk is as it was."""
+    disk = path('ATA')
+    found = {}
+
+    def build(name: str, *options: str) -> None:
+        before = pattern.checksum(disk)
+        found[name] = {**report.serifos('build', disk, *SINGLE, *options),
+                       'untouched': pattern.checksum(disk) == before}
+
+    pattern.write(disk)
+    build('nobody types')
+    build('wrong word', '--yes-destroy', 'NVME')
+    right = ('--yes-destroy', 'ATA')
+    build('not offered', '--purge', 'secure-erase', *right)
+    opened = os.open(disk, os.O_RDONLY)
+    build('open', *right)
+    os.close(opened)
+    report.sh('sfdisk', disk, given='label: gpt\n')
+    build('partition table', *right)
+    report.sh('wipefs', '--all', disk)
+    report.sh('mkfs.ext4', '-q', disk)
+    report.sh('mount', disk, '/mnt')
+    build('mounted', *right)
+    report.sh('umount', '/mnt')
+    report.sh('wipefs', '--all', disk)
+    report.sh('pvcreate', '-q', disk)
+    build('physical volume', *right)
+    return found
+
+
+def preconditioned() -> Any:
+    disk = path('NVME')
+    pattern.write(disk)
+    found = report.serifos(
+        'build', disk, *SINGLE, '--precondition', 'only', '--settle-seconds',
+        '0.5', '--settle-rounds', '5', '--yes-destroy', 'NVME')
+    return {**found, 'left': pattern.left(disk), 'record': json.loads(
+        pathlib.Path('disk.precondition.json').read_text())}
+
+
+CHECKS: tuple[Callable[[], Any], ...] = (
+    identified_without_udev, identified, not_emulated, purged,
+    purged_beside_a_namespace, purged_beside_a_partition, refused,
+    preconditioned)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inside a guest: what does a build leave of a volume group's tenants?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+import os
+import pathlib
+import signal
+import time
+from typing import Any
+
+from serifos.bench import device as dv
+from serifos.bench import lvm
+from tests.functional.qemu.inside import disks
+from tests.functional.qemu.inside import pattern
+from tests.functional.qemu.inside import report
+
+GROUP = 'guest'
+TENANTS = {
+    'tenant': (),
+    'tagged': ('--addtag', lvm.TAG),  # with our tag, without our name
+    f'{lvm.TAG}-7': ()}               # with our name, without our tag
+BUILD = ('build', GROUP, '--full', '--write-pcts', '0,50,100', '--rounds',
+         '1', '--lv-size-gib', '0.03125')
+PAIRS = (*BUILD, '--counts', '2', '--block-kibs', '4')
+# Emulated processors start two fios too far apart for a run that counts.
+SINGLES = (*BUILD, '--counts', '1', '--block-kibs', '4,16')
+QUICK = ('--runtime', '0.5', '--precondition', 'skip')
+LONG = ('--runtime', '60', '--precondition', 'skip')
+
+
+def _volumes() -> dict[str, str]:
+    """Names → tags, of all volumes in the group."""
+    rows = json.loads(report.sh(
+        'lvs', '--reportformat', 'json', '-o', 'lv_name,lv_tags', GROUP))
+    return {row['lv_name']: row['lv_tags'] for row in rows['report'][0]['lv']}
+
+
+def _scratch() -> dict[str, str]:
+    return {name: tags for name, tags in _volumes().items()
+            if name not in TENANTS}
+
+
+def _word() -> tuple[str, str]:
+    return '--yes-destroy', lvm.identify(GROUP).uuid
+
+
+def _state() -> dict[str, Any]:
+    """What tenants have, and what is left of ours."""
+    return {'tenants': {name: pattern.left(f'/dev/{GROUP}/{name}')
+                        for name in TENANTS},
+            'scratch': _scratch()}
+
+
+def _begun(*options: str) -> report.Serifos:
+    """A build whose fio runs."""
+    build = report.Serifos(*PAIRS, *options, *_word())
+    report.until(lambda: build.ended()
+                 or (len(_scratch()) == 2 and bool(_fios())))
+    return build
+
+
+def _fios() -> list[str]:
+    found = []
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
+        try:
+            if (process / 'comm').read_text().strip() == 'fio':
+                found.append(process.name)
+        except OSError:
+            pass  # it has ended meanwhile
+    return found
+
+
+def group_set_up() -> Any:
+    paths = [disks.path('ONE'), disks.path('TWO')]
+    report.sh('pvcreate', '-q', *paths)
+    report.sh('vgcreate', '-q', GROUP, *paths)
+    for name, tags in TENANTS.items():
+        report.sh('lvcreate', '-q', '-L', '32M', '-n', name, *tags, GROUP)
+        pattern.write(f'/dev/{GROUP}/{name}')
+    return _state()
+
+
+def group_refusals() -> Any:
+    return {
+        'volume': dv.refusal(dv.identify(f'/dev/mapper/{GROUP}-tenant')),
+        'physical volume': dv.refusal(dv.identify(disks.path('ONE'))),
+        'wrong word': report.serifos(*PAIRS, '--yes-destroy', 'tenant'),
+        'too big': report.serifos(*PAIRS, *_word(), '--lv-size-gib', '0.2'),
+        **_state()}
+
+
+def group_killed() -> Any:
+    build = _begun('--name', 'killed', *LONG)
+    os.kill(build.pid, signal.SIGKILL)
+    ended = build.end()
+    report.until(lambda: not _fios(), 5)
+    return {**ended, **_state()}
+
+
+def group_measured() -> Any:
+    """A whole build after the killed one, watched."""
+    build = report.Serifos(*SINGLES, '--name', 'measured', *QUICK, *_word())
+    seen: set[tuple[str, str]] = set()
+    while not build.ended():
+        seen.update(_scratch().items())
+        time.sleep(0.5)
+    runs = pathlib.Path('measured.jsonl')
+    return {**build.end(), 'seen': sorted(seen), **_state(),
+            'dataset': runs.read_text() if runs.exists() else '',
+            'model': pathlib.Path('measured.json').exists()}
+
+
+def group_interrupted() -> Any:
+    build = _begun('--name', 'interrupted', *QUICK)
+    os.kill(build.pid, signal.SIGINT)
+    return {**build.end(), **_state()}
+
+
+def group_preconditioned() -> Any:
+    return {**report.serifos(
+        *PAIRS, '--name', 'settled', '--runtime', '0.5', '--settle-rounds',
+        '5', '--settle-seconds', '0.5', *_word()), **_state()}
+
+
+def group_with_a_volume_of_our_name() -> Any:
+    report.sh('lvcreate', '-q', '-L', '32M', '-n', f'{lvm.TAG}-1', GROUP)
+    return {**report.serifos(*PAIRS, '--name', 'clash', *QUICK, *_word()),
+            **_state()}
+
+
+CHECKS: tuple[Callable[[], Any], ...] = (
+    group_set_up, group_refusals, group_killed, group_measured,
+    group_interrupted, group_preconditioned,
+    group_with_a_volume_of_our_name)
