@@ -16,7 +16,7 @@ import stat
 ROOT_TAG = 'root'
 INIT = f'''#!/bin/busybox sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export HOME=/root
+export HOME=/root OPENBLAS_NUM_THREADS=1
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -40,9 +40,10 @@ done
 mount -t tmpfs tmpfs /root/run
 stty -F /dev/ttyS1 raw
 set -- $(sed 's/.* guest=//' /proc/cmdline)
-timeout $1 chroot /root /usr/bin/env -C $2 $3 -m $4 > /dev/ttyS1 < /dev/null
+timeout -s KILL $1 chroot /root /usr/bin/env -C $2 $3 -m $4 \\
+    > /dev/ttyS1 < /dev/null
 echo "the program of the guest ended with $?"
-poweroff -f
+poweroff -n -f
 '''
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import json
 import os
 import pathlib
 import signal
-import time
 from typing import Any
 
 from serifos.bench import device as dv
@@ -104,9 +104,9 @@ def group_measured() -> Any:
     """A whole build after the killed one, watched."""
     build = report.Serifos(*SINGLES, '--name', 'measured', *QUICK, *_word())
     seen: set[tuple[str, str]] = set()
-    while not build.ended():
-        seen.update(_scratch().items())
-        time.sleep(0.5)
+    with contextlib.suppress(TimeoutError):
+        report.until(
+            lambda: seen.update(_scratch().items()) or build.ended(), 240)
     runs = pathlib.Path('measured.jsonl')
     return {**build.end(), 'seen': sorted(seen), **_state(),
             'dataset': runs.read_text() if runs.exists() else '',

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import faulthandler
 import functools
 import io
 import json
@@ -72,7 +73,7 @@ class Serifos:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(self._words.fileno(), 1)
             os.dup2(self._words.fileno(), 2)
-            os.setsid()
+            faulthandler.enable()
             code = model.main(argv)
         except BaseException:
             traceback.print_exc()
@@ -92,7 +93,7 @@ class Serifos:
         try:
             until(self.ended)
         except TimeoutError:
-            os.killpg(self.pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGABRT)  # it says where it is
         until(self.ended)
         self._words.seek(0)
         return {'code': self.code, 'words': self._words.read().decode()}
