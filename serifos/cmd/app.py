@@ -19,6 +19,10 @@ import pbr.version
 from serifos import conf
 from serifos import errors
 
+_EXTRAS = {'scipy': 'model', 'statsmodels': 'model',
+           'matplotlib': 'report', 'jinja2': 'report'}
+"""Which extra of ours brings a package that a verb may need."""
+
 
 class App(app.App):
     """One of our programs; its verbs are entry points in a namespace."""
@@ -69,6 +73,14 @@ class Fails(command.Command):
                 raise
             print(f'{self.app.NAME}: {exc}', file=sys.stderr)
             return exc.exit_code
+        except ModuleNotFoundError as exc:
+            name = (exc.name or '').partition('.')[0]
+            extra = _EXTRAS.get(name)
+            if extra is None or self.app.options.debug:
+                raise
+            print(f'{self.app.NAME}: {name} is not installed; install '
+                  f'it with pip install serifos[{extra}].', file=sys.stderr)
+            return errors.ToolError.exit_code
         except BrokenPipeError:
             sys.stderr.close()
             return 1
