@@ -57,14 +57,19 @@ def first_accepted(state: st.State, steps: Iterable[Step]) -> Found | None:
 
 def _follow(first: st.State, steps: list[Step], step: Step,
             after: st.State) -> tuple[list[Step], st.State]:
-    """The steps with one more; a volume's two as one where that may be."""
+    """The steps with one more; a volume's two as one where that may be.
+
+    The one takes the place of the first if it can, so that a plan keeps
+    its order; else it comes last.
+    """
     volume, target = step
     if any(volume == other for other, _ in steps):
-        short = [other for other in steps if other[0] != volume]
-        if target != first.home[volume]:
-            short.append(step)
-        if (shorter := _replay(first, short)) is not None:
-            return short, shorter
+        back = target == first.home[volume]
+        others = [other for other in steps if other[0] != volume]
+        in_place = [step if other[0] == volume else other for other in steps]
+        for short in [others] if back else [in_place, [*others, step]]:
+            if (shorter := _replay(first, short)) is not None:
+                return short, shorter
     return [*steps, step], after
 
 
