@@ -20,7 +20,11 @@ CLUSTER_SCHEMA = 'serifos-cluster/1'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Volume:
-    """A Cinder volume; ``movable`` is True or the reason why it is not."""
+    """A Cinder volume; ``movable`` is True or the reason why it is not.
+
+    ``workload`` is its mean over a window, ``busiest`` that of the busiest
+    5 % of it.
+    """
 
     id: str
     pool: str
@@ -32,6 +36,7 @@ class Volume:
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
     movable: bool | str = True
     workload: wl.Workload | None = None
+    busiest: wl.Workload | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,8 +138,9 @@ class Cluster:
 
 
 def _volume(doc: Mapping[str, Any]) -> Volume:
-    active = doc.get('workload')
-    return _known(Volume, {**doc, 'workload': active and workload(active)})
+    return _known(Volume, {**doc, **{
+        name: workload(doc[name]) for name in ('workload', 'busiest')
+        if doc.get(name) is not None}})
 
 
 def workload(doc: Mapping[str, Any]) -> wl.Workload:

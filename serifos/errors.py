@@ -36,6 +36,12 @@ class ToolError(SerifosError):
     exit_code = 4
 
 
+class CloudError(SerifosError):
+    """Cinder, or a source of telemetry, does not answer or says no."""
+
+    exit_code = 5
+
+
 class Interrupted(SerifosError):
     """The user stopped the work; the text says how to go on."""
 

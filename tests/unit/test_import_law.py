@@ -19,7 +19,7 @@ import testtools
 PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
-    {'workload', 'cluster', 'errors'},
+    {'workload', 'cluster', 'activity', 'inventory', 'errors'},
     {'design', 'model', 'plan', 'page'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal'},
     {'balancer', 'scheduler', 'sim', 'report'},
@@ -27,7 +27,8 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: {'workload', 'cluster', 'errors'}, 2: {'store'}}
+SIDEWAYS = {0: {'workload', 'cluster', 'activity', 'inventory', 'errors'},
+            2: {'store'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}

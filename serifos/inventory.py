@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Cinder says of its volumes, pools and services, frozen.
+
+These are Cinder's own words, read once and unjudged: what they mean for
+placing and moving is decided in ``plan``, and a :class:`.cluster.Cluster`
+is made of them and of what telemetry saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """A volume as Cinder lists it, hidden migration records included.
+
+    :param pool: ``host@backend#pool``, None while it is not scheduled
+    :param name_id: what its LV is named after where that is not its id
+    :param status: ``available``, ``in-use``, ``maintenance``, ...
+    :param migration_status: None, ``starting``, ``migrating``,
+        ``completing``, ``success``, ``error``, ``deleting``, ``target:ID``
+    :param snapshots: how many it has
+    :param group_id: of its group or consistency group
+    """
+
+    id: str
+    size_gib: float
+    status: str
+    pool: str | None = None
+    name_id: str | None = None
+    migration_status: str | None = None
+    name: str | None = None
+    description: str | None = None
+    volume_type: str | None = None
+    zone: str | None = None
+    project_id: str | None = None
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    snapshots: int = 0
+    group_id: str | None = None
+    replication_status: str | None = None
+    encrypted: bool = False
+    multiattach: bool = False
+    attachments: int = 0
+    updated_at: str | None = None
+
+    @property
+    def lv_id(self) -> str:
+        """What follows ``volume-`` in the name of its logical volume."""
+        return self.name_id or self.id
+
+    @property
+    def target_of(self) -> str | None:
+        """The volume that is being copied to this hidden record."""
+        kind, _, source = (self.migration_status or '').partition(':')
+        return source if kind == 'target' else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Type:
+    """A volume type: its extra specs and those of its QoS."""
+
+    name: str
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    qos: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Service:
+    """A cinder-volume service; ``host`` is ``host@backend``.
+
+    :param backend_up: what its driver says, None where it says nothing
+    :param updated_at: ISO 8601, its last heartbeat
+    """
+
+    binary: str
+    host: str
+    zone: str | None = None
+    up: bool = True
+    enabled: bool = True
+    frozen: bool = False
+    backend_up: bool | None = None
+    updated_at: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PoolStats:
+    """A pool as ``get_pools?detail=True`` gives it; sizes in GiB.
+
+    :param free_gib: what Cinder would still place there: virtual free
+        where it is thin, the reserve deducted
+    :param model: its capability ``serifos_model``
+    """
+
+    name: str
+    total_gib: float
+    free_gib: float
+    allocated_gib: float = 0.0
+    backend_name: str | None = None
+    model: str | None = None
+    thin: bool = False
+    capabilities: Mapping[str, object] = dataclasses.field(
+        default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """All of it, at one moment."""
+
+    pools: tuple[PoolStats, ...]
+    services: tuple[Service, ...]
+    records: tuple[Record, ...]
+    types: tuple[Type, ...] = ()
+
+    @functools.cached_property
+    def record_by_id(self) -> Mapping[str, Record]:
+        return {record.id: record for record in self.records}
+
+    @functools.cached_property
+    def type_by_name(self) -> Mapping[str, Type]:
+        return {kind.name: kind for kind in self.types}
+
+    @functools.cached_property
+    def service_by_host(self) -> Mapping[str, Service]:
+        """The cinder-volume services, by their ``host@backend``."""
+        return {service.host: service for service in self.services
+                if service.binary == 'cinder-volume'}
+
+    def service_of(self, pool: str) -> Service | None:
+        """The service that a pool ``host@backend#pool`` belongs to."""
+        return self.service_by_host.get(pool.partition('#')[0])
