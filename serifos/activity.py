@@ -60,6 +60,9 @@ class Observed:
     :param pools: pool name → activity of the volumes asked about there
     :param missing: volume id → why nothing is known, one sentence
     :param problems: pool name → why its host is not, or not wholly, seen
+    :param started: pool name → when its host, or the cinder-volume on it,
+        last started, seconds of the epoch; a pool is absent where the
+        source does not tell
     """
 
     at: float
@@ -67,6 +70,7 @@ class Observed:
     pools: Mapping[str, Activity]
     missing: Mapping[str, str]
     problems: Mapping[str, str]
+    started: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 class Telemetry(Protocol):

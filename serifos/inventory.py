@@ -44,6 +44,7 @@ class Record:
     encrypted: bool = False
     multiattach: bool = False
     attachments: int = 0
+    created_at: str | None = None
     updated_at: str | None = None
 
     @property
