@@ -45,7 +45,8 @@ class Pool:
 
     ``model`` is the stem of a file in the models directory. ``free_gib`` is
     what Cinder would still place here. ``device`` names what several pools
-    share: their Loads add.
+    share: their Loads add. ``refuses`` names the volume types whose extra
+    specs it does not meet.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Pool:
     backend_name: str | None = None
     state: str = 'up'
     device: str | None = None
+    refuses: tuple[str, ...] = ()
 
     @property
     def device_key(self) -> str:
@@ -151,5 +153,7 @@ def workload(doc: Mapping[str, Any]) -> wl.Workload:
 def _known(kind: Any, doc: Mapping[str, Any]) -> Any:
     # A missing optional key and a null one both mean its default.
     fields = {field.name for field in dataclasses.fields(kind)}
-    return kind(**{key: value for key, value in doc.items()
-                   if key in fields and value is not None})
+    return kind(**{
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in doc.items()
+        if key in fields and value is not None})

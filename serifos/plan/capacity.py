@@ -18,6 +18,7 @@ def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
     """
     fitting = [pool for pool in cluster.pools
                if pool.free_gib >= volume.size_gib and limits.bar(
-                   pool.zone, volume.required_backend_name, pool) is None]
+                   pool.zone, volume.required_backend_name,
+                   volume.volume_type, pool) is None]
     best = max(fitting, key=lambda pool: pool.free_gib, default=None)
     return best and best.name

@@ -66,12 +66,12 @@ class Limits:
                 f'{100 * self.min_gain:.3g} %')
 
 
-def bar(zone: str | None, backend_name: str | None,
+def bar(zone: str | None, backend_name: str | None, volume_type: str | None,
         target: cl.Pool) -> str | None:
     """Why a volume may not go to a pool, space aside, or None.
 
     :param zone: of the pool where it lives
-    :param backend_name: what its volume type asks for, None for any
+    :param backend_name: what it has to stay on, None for any
     """
     if target.state != 'up':
         return f'{target.name} is {target.state}'
@@ -79,7 +79,10 @@ def bar(zone: str | None, backend_name: str | None,
         return f'{target.name} is in another zone, {target.zone}'
     if backend_name is not None and target.backend_name != backend_name:
         return (f'{target.name} is of backend {target.backend_name}, the '
-                f'volume type asks for {backend_name}')
+                f'volume belongs on {backend_name}')
+    if volume_type in target.refuses:
+        return (f'{target.name} does not offer what the extra specs of '
+                f'{volume_type} ask for')
     return None
 
 

@@ -74,8 +74,10 @@ class Problem:
         members, begins = _by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
         lives = [pools[at] if at >= 0 else None for at in home]
+        typed = {name for pool in pools for name in pool.refuses}
         rules, group = _distinct(
-            (pool and pool.zone, volume.required_backend_name)
+            (pool and pool.zone, volume.required_backend_name,
+             volume.volume_type if volume.volume_type in typed else None)
             for volume, pool in zip(volumes, lives))
         return cls(
             cluster, limits, latency, volumes, home,
@@ -118,7 +120,7 @@ def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
     return items[order], np.searchsorted(device[order], np.arange(count + 1))
 
 
-def _open(rules: Iterable[tuple[str | None, str | None]],
+def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
           pools: Sequence[cl.Pool]) -> Bools:
     found = [[lm.bar(*rule, pool) is None for pool in pools]
              for rule in rules]

@@ -86,7 +86,8 @@ def _why(state: st.State, volume: int, target: int, moves: int,
         return limits.shortfall(state.score, then)
     size, pool = problem.size_gib[volume], pools[target]
     reason = lm.bar(pools[state.home[volume]].zone,
-                    problem.volumes[volume].required_backend_name, pool)
+                    problem.volumes[volume].required_backend_name,
+                    problem.volumes[volume].volume_type, pool)
     if reason is not None:
         return reason
     if size > state.room[target]:

@@ -131,7 +131,7 @@ class BothTestCase(testtools.TestCase):
         ({'workload': None}, 'no telemetry'),
         ({'workload': None, 'movable': 'in a group'}, 'in a group'),
         ({'required_backend_name': 'hdd'},
-         'b is of backend ssd, the volume type asks for hdd'),
+         'b is of backend ssd, the volume belongs on hdd'),
         ({'size_gib': 1001}, 'b has 1000 GiB free, 1001 needed'))
     @ddt.unpack
     def test_a_volume_that_may_not_move_says_why(self, more, reason):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a pool offer what a volume type's extra specs ask for?
+
+The rules of Cinder's CapabilitiesFilter, which runs on every migration: a
+key without a scope, or scoped ``capabilities:``, is a requirement; any
+other scope is somebody else's. The operators are those of its
+``extra_specs_ops``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import operator
+from typing import Any
+
+_OPERATORS: Mapping[str, Callable[[Any, str], bool]] = {
+    '=': lambda found, asked: float(found) >= float(asked),
+    '==': lambda found, asked: float(found) == float(asked),
+    '!=': lambda found, asked: float(found) != float(asked),
+    '>=': lambda found, asked: float(found) >= float(asked),
+    '<=': lambda found, asked: float(found) <= float(asked),
+    's==': operator.eq, 's!=': operator.ne, 's<': operator.lt,
+    's<=': operator.le, 's>': operator.gt, 's>=': operator.ge,
+    '<in>': lambda found, asked: asked in found,
+    '<is>': lambda found, asked: _true(found) == _true(asked)}
+_TRUE = {'1', 't', 'true', 'on', 'y', 'yes'}
+
+
+def unmet(specs: Mapping[str, str],
+          capabilities: Mapping[str, Any]) -> str | None:
+    """The first extra spec that these capabilities do not meet, or None."""
+    for key, required in sorted(specs.items()):
+        path = key.split(':')
+        if path[0] == 'capabilities':
+            del path[0]
+        elif len(path) > 1:
+            continue
+        if not _offered(path, required, capabilities):
+            return f'{key}={required}'
+    return None
+
+
+def _offered(path: Sequence[str], required: str, found: Any) -> bool:
+    for name in path:
+        if not isinstance(found, Mapping) or name not in found:
+            return False
+        found = found[name]
+    return any(meets(one, required) for one in (
+        found if isinstance(found, list) else [found]))
+
+
+def meets(found: object, required: str) -> bool:
+    """Whether a capability's value is what an extra spec asks for."""
+    op, *asked = required.split() or ['']
+    if op == '<or>':
+        return found in asked[::2]
+    if op not in _OPERATORS:
+        return found == required
+    try:
+        return bool(asked) and _OPERATORS[op](found, asked[0])
+    except (TypeError, ValueError):
+        return False
+
+
+def _true(value: object) -> bool:
+    return str(value).strip().lower() in _TRUE

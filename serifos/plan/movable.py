@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""May Cinder move this volume at all, and do we want it to?
+
+What Cinder itself would refuse, what it would accept and then fail at, and
+what operators forbid. A reason is a few words; it stands in
+``cluster.json`` as the volume's ``movable`` and in the plan as its refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from serifos import inventory as inv
+
+PIN = 'serifos:pin'
+"""Metadata by which a tenant, or an operator for him, pins a volume."""
+
+AT_REST = (None, 'none', 'success', 'error', 'deleting')
+"""Migration statuses from which Cinder starts a migration."""
+
+_NOT_REPLICATED = (None, 'disabled', 'not-capable')
+_NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the operator allows, and what the journal remembers.
+
+    :param allow_attached: whether volumes in use may be moved, by Nova
+    :param cool_down_s: how long a moved volume stays where it is
+    :param moved_at: volume → when it was last moved, seconds of the epoch
+    :param back_off_until: volume → until when it is left alone
+    """
+
+    allow_attached: bool = False
+    excluded_projects: frozenset[str] = frozenset()
+    cool_down_s: float = 0.0
+    moved_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    back_off_until: Mapping[str, float] = dataclasses.field(
+        default_factory=dict)
+
+
+def hidden(record: inv.Record) -> bool:
+    """Whether a record is one half of a migration and no volume of its own.
+
+    It is the copy in the making, or the old copy on its way out.
+    """
+    return record.target_of is not None or leftover_of(record) is not None
+
+
+def leftover_of(record: inv.Record) -> str | None:
+    """The volume whose old copy this record is, waiting to be deleted."""
+    said, _, source = (record.description or '').rpartition(' ')
+    if said == 'migration src for' and (
+            record.status in ('deleting', 'error_deleting')
+            or record.migration_status == 'deleting'):
+        return source
+    return None
+
+
+def migrating(record: inv.Record) -> bool:
+    return record.migration_status not in AT_REST
+
+
+def why_not(record: inv.Record, rules: Rules, now: float) -> str | None:
+    """Why a volume may not be moved, or None where it may.
+
+    Zone, backend and space depend on the target: see :mod:`.limits`.
+
+    :param now: seconds of the epoch
+    """
+    return _cinder(record) or _operator(record, rules, now)
+
+
+def _cinder(record: inv.Record) -> str | None:
+    if migrating(record):
+        return f'a migration of it is {record.migration_status}'
+    if record.status not in ('available', 'in-use'):
+        return f'its status is {record.status}'
+    if record.snapshots:
+        return ('a snapshot holds it' if record.snapshots == 1 else
+                f'{record.snapshots} snapshots hold it')
+    if record.group_id:
+        return 'it is in a group'
+    if record.replication_status not in _NOT_REPLICATED:
+        return f'its replication is {record.replication_status}'
+    if record.encrypted:
+        return 'it is encrypted'
+    return None
+
+
+def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
+    if record.metadata.get(PIN, 'no').strip().lower() not in _NO:
+        return f'its metadata says {PIN}'
+    if record.project_id in rules.excluded_projects:
+        return 'its project is excluded'
+    attached = record.status == 'in-use' or record.attachments
+    if attached and not rules.allow_attached:
+        return 'attached'
+    if attached and record.attachments > 1:
+        return f'{record.attachments} servers share it'
+    until = rules.back_off_until.get(record.id, 0.0)
+    if now < until:
+        return f'a migration of it failed; left alone until {stamp(until)}'
+    moved = rules.moved_at.get(record.id)
+    if moved is not None and now < moved + rules.cool_down_s:
+        return (f'moved at {stamp(moved)}; cools down until '
+                f'{stamp(moved + rules.cool_down_s)}')
+    return None
+
+
+def stamp(at: float) -> str:
+    """Seconds of the epoch as ISO 8601, whole seconds, UTC."""
+    return datetime.datetime.fromtimestamp(
+        int(at), datetime.UTC).isoformat().replace('+00:00', 'Z')

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+
+import ddt
+import testtools
+
+from serifos import inventory as inv
+from serifos.plan import movable
+
+NOW = 1_800_000_000.0
+FREE = inv.Record('v', 1, 'available', pool='a@ssd#ssd', project_id='p')
+
+
+@ddt.ddt
+class WhyNotTest(testtools.TestCase):
+
+    @ddt.data(
+        {}, {'migration_status': 'success'}, {'migration_status': 'error'},
+        {'migration_status': 'none'}, {'replication_status': 'disabled'},
+        {'metadata': {'serifos:pin': 'false'}})
+    def test_may_move(self, change):
+        self.assertIsNone(movable.why_not(
+            dataclasses.replace(FREE, **change), movable.Rules(), NOW))
+
+    @ddt.data(
+        ({'status': 'error'}, 'its status is error'),
+        ({'status': 'maintenance'}, 'its status is maintenance'),
+        ({'migration_status': 'migrating'}, 'a migration of it is migrating'),
+        ({'migration_status': 'starting'}, 'a migration of it is starting'),
+        ({'migration_status': 'completing'}, 'is completing'),
+        ({'snapshots': 1}, 'a snapshot holds it'),
+        ({'snapshots': 2}, '2 snapshots hold it'),
+        ({'group_id': 'g'}, 'it is in a group'),
+        ({'replication_status': 'enabled'}, 'its replication is enabled'),
+        ({'encrypted': True}, 'it is encrypted'),
+        ({'status': 'in-use', 'attachments': 1}, 'attached'),
+        ({'attachments': 1}, 'attached'),
+        ({'metadata': {'serifos:pin': 'true'}}, 'says serifos:pin'),
+        ({'metadata': {'serifos:pin': 'yes'}}, 'says serifos:pin'),
+        ({'project_id': 'kept'}, 'its project is excluded'))
+    @ddt.unpack
+    def test_may_not(self, change, reason):
+        rules = movable.Rules(excluded_projects=frozenset({'kept'}))
+        self.assertIn(reason, movable.why_not(
+            dataclasses.replace(FREE, **change), rules, NOW) or '')
+
+    def test_attached_may_where_it_is_allowed_and_alone(self):
+        rules = movable.Rules(allow_attached=True)
+        attached = dataclasses.replace(FREE, status='in-use', attachments=1)
+        self.assertIsNone(movable.why_not(attached, rules, NOW))
+        shared = dataclasses.replace(attached, attachments=2)
+        self.assertEqual('2 servers share it',
+                         movable.why_not(shared, rules, NOW))
+
+    @ddt.data((3599, True), (3600, False))
+    @ddt.unpack
+    def test_cools_down(self, since, stays):
+        rules = movable.Rules(cool_down_s=3600, moved_at={'v': NOW - since})
+        self.assertEqual(
+            stays, bool(movable.why_not(FREE, rules, NOW)))
+
+    @ddt.data((1, True), (0, False))
+    @ddt.unpack
+    def test_backs_off(self, left, stays):
+        rules = movable.Rules(back_off_until={'v': NOW + left})
+        self.assertEqual(stays, bool(movable.why_not(FREE, rules, NOW)))
+
+    def test_names_the_time_in_words(self):
+        rules = movable.Rules(back_off_until={'v': 1_800_000_060.0})
+        self.assertIn('2027-01-15T08:01:00Z',
+                      movable.why_not(FREE, rules, NOW))
+
+
+@ddt.ddt
+class HiddenTest(testtools.TestCase):
+
+    @ddt.data(
+        ({'migration_status': 'target:w'}, True),
+        ({'status': 'deleting', 'migration_status': 'deleting',
+          'description': 'migration src for w'}, True),
+        ({'status': 'available', 'description': 'migration src for w'},
+         False),
+        ({'status': 'deleting'}, False),
+        ({}, False))
+    @ddt.unpack
+    def test_hidden(self, change, hidden):
+        self.assertEqual(
+            hidden, movable.hidden(dataclasses.replace(FREE, **change)))
