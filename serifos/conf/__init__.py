@@ -11,10 +11,11 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.conf import balancer
+from serifos.conf import cinder
 from serifos.conf import serifos
 from serifos import errors
 
-_GROUPS = (serifos, balancer)
+_GROUPS = (serifos, balancer, cinder)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
@@ -24,7 +25,8 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
     """What oslo-config-generator asks for."""
-    return [(group.GROUP, group.OPTS) for group in _GROUPS]
+    return [(group.GROUP, [*group.OPTS, *getattr(group, 'LATE_OPTS', ())])
+            for group in _GROUPS]
 
 
 def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
@@ -39,7 +41,7 @@ def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
         conf([], project='serifos', default_config_files=files or None)
         for group in _GROUPS:
             for opt in group.OPTS:
-                conf[group.GROUP.name][opt.name]
+                conf[group.GROUP.name][opt.dest]
     except (cfg.Error, ValueError) as exc:
         raise errors.InputError(
             f'The configuration cannot be used: {exc}') from None

@@ -31,4 +31,4 @@ class ConfigSampleTest(testtools.TestCase):
         for group, opts in conf.list_opts():
             self.assertIn(f'[{group.name}]\n', sample)
             for opt in opts:
-                self.assertIn(f'#{opt.name} = ', sample)
+                self.assertIn(f'\n#{opt.dest} =', sample)

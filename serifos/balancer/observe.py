@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do Cinder's inventory and telemetry say together?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos import activity as act
+from serifos import cluster as cl
+from serifos import inventory as inv
+from serifos.plan import extra_specs
+from serifos.plan import movable
+
+UNSEEN = 'without fresh telemetry'
+"""The state of a pool whose load nobody knows: neither source nor target."""
+
+
+def places(inventory: inv.Inventory) -> list[act.Place]:
+    """The volumes to watch: all that have a pool, hidden copies too."""
+    return [act.Place(record.id, record.lv_id, record.pool)
+            for record in inventory.records if record.pool]
+
+
+def cluster(inventory: inv.Inventory, observed: act.Observed,
+            stems: Collection[str], rules: movable.Rules) -> cl.Cluster:
+    """The observation that is planned for and that the weigher reads.
+
+    :param stems: of the files in the models directory
+    """
+    records = [record for record in inventory.records
+               if record.pool and not movable.hidden(record)]
+    stats = {pool.name: pool for pool in inventory.pools}
+    names = sorted({*stats, *(str(record.pool) for record in records)})
+    asked = {record.volume_type for record in records}
+    types = [kind for kind in inventory.types if kind.name in asked]
+    return cl.Cluster(
+        tuple(_pool(name, stats.get(name), inventory.service_of(name), types,
+                    stems, observed) for name in names),
+        tuple(_volume(record, inventory.type_by_name, stats, observed, rules)
+              for record in records),
+        movable.stamp(observed.at))
+
+
+def _pool(name: str, stats: inv.PoolStats | None,
+          service: inv.Service | None, types: Collection[inv.Type],
+          stems: Collection[str], observed: act.Observed) -> cl.Pool:
+    state = _state(name, stats, service, observed)
+    zone = service.zone if service else None
+    if stats is None:
+        return cl.Pool(name, zone=zone, state=state)
+    return cl.Pool(
+        name, model=stats.model or (name if name in stems else None),
+        total_gib=stats.total_gib, free_gib=stats.free_gib, zone=zone,
+        backend_name=stats.backend_name, state=state,
+        device=_text(stats.capabilities.get('serifos_device')),
+        refuses=tuple(sorted(
+            kind.name for kind in types if extra_specs.unmet(
+                kind.extra_specs, stats.capabilities) is not None)))
+
+
+def _state(name: str, stats: inv.PoolStats | None,
+           service: inv.Service | None, observed: act.Observed) -> str:
+    if service is None:
+        return 'without a service'
+    if not service.up or service.backend_up is False:
+        return 'down'
+    if not service.enabled:
+        return 'disabled'
+    if service.frozen:
+        return 'frozen'
+    if stats is None:
+        return 'not known to the scheduler'
+    return UNSEEN if name in observed.problems else 'up'
+
+
+def _volume(record: inv.Record, types: Mapping[str, inv.Type],
+            stats: Mapping[str, inv.PoolStats], observed: act.Observed,
+            rules: movable.Rules) -> cl.Volume:
+    kind = types.get(record.volume_type or '')
+    home = stats.get(record.pool or '')
+    seen = observed.volumes.get(record.id)
+    why = movable.why_not(record, rules, observed.at)
+    return cl.Volume(
+        record.id, record.pool or '', record.size_gib,
+        name_id=record.name_id, volume_type=record.volume_type,
+        required_backend_name=home and home.backend_name,
+        max_latency_us=_promise(kind), metadata=record.metadata,
+        movable=why or True, workload=seen and seen.mean,
+        busiest=seen and seen.busiest)
+
+
+def _promise(kind: inv.Type | None) -> float | None:
+    """``serifos:max_latency_us``, None where it is absent or no figure."""
+    try:
+        promise = float((kind.extra_specs if kind else {}).get(
+            'serifos:max_latency_us', 0))
+    except ValueError:
+        return None
+    return promise if 0 < promise < float('inf') else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def hindrances(inventory: inv.Inventory, observed: act.Observed,
+               found: cl.Cluster, stems: Collection[str]) -> Iterator[str]:
+    """Why nothing may be moved now, a sentence each."""
+    for record in inventory.records:
+        if movable.migrating(record) and not movable.hidden(record):
+            yield (f'Volume {record.id} on {record.pool} is being migrated '
+                   f'({record.migration_status}).')
+        elif (source := movable.leftover_of(record)) is not None:
+            yield (f'The old copy of volume {source} on {record.pool} is '
+                   f'{record.status}.')
+    homes = {volume.pool for volume in found.volumes}
+    for pool in found.pools:
+        if pool.state == 'down' and pool.name in homes:
+            yield f'Pool {pool.name} is down.'
+    lively = [pool for pool in found.pools
+              if pool.state == 'up' and pool.model in stems]
+    if len(lively) < 2:
+        yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
+               'telemetry and have a model; moves need two.')
+
+
+def gaps(observed: act.Observed, found: cl.Cluster,
+         stems: Collection[str]) -> Iterator[str]:
+    """What is not known and therefore left out of a plan, a sentence each."""
+    for pool in found.pools:
+        if pool.name in observed.problems:
+            yield (f'Pool {pool.name} is left out: '
+                   f'{observed.problems[pool.name]}')
+        elif pool.state != 'up':
+            yield f'Pool {pool.name} is left out: it is {pool.state}.'
+        elif pool.model is None:
+            yield (f'Pool {pool.name} is left out: it names no model; set '
+                   'serifos_model in its extra_capabilities.')
+        elif pool.model not in stems:
+            yield (f'Pool {pool.name} is left out: its model {pool.model} '
+                   'is not in the models directory.')

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[cinder]: how serifos-balancer reaches Cinder, by keystoneauth."""
+
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+GROUP = cfg.OptGroup('cinder', title='How serifos-balancer reaches Cinder')
+
+OPTS = [
+    *loading.get_auth_common_conf_options(),
+    *loading.get_session_conf_options(),
+    *(opt for opt in loading.get_adapter_conf_options(
+        include_deprecated=False)
+      if opt.name in ('region-name', 'valid-interfaces',
+                      'endpoint-override')),
+    cfg.StrOpt(
+        'noauth_endpoint',
+        help='URL of a Cinder without Keystone (auth_strategy = noauth), '
+             'such as http://10.0.0.1:8776/v3; auth_type stays unset.'),
+    cfg.StrOpt(
+        'noauth_project_id', default='0' * 32,
+        help='The project to ask such a Cinder as.'),
+]
+
+LATE_OPTS = loading.get_auth_plugin_conf_options('password')
+"""What keystoneauth registers once it knows the auth_type."""
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    conf.register_group(GROUP)
+    conf.register_opts(OPTS, group=GROUP)

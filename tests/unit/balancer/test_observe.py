@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+
+import ddt
+import testtools
+
+from serifos import activity as act
+from serifos.balancer import observe
+from serifos import inventory as inv
+from serifos.plan import movable
+from serifos import workload as wl
+
+BUSY = wl.Workload(30, 16, 8, iops=2000, latency_us=4000)
+A, B = 'a@ssd#ssd', 'b@ssd#ssd'
+
+
+def stats(name, **others):
+    return inv.PoolStats(name, 100, 50, backend_name='ssd', model='m',
+                         capabilities={'volume_backend_name': 'ssd'},
+                         **others)
+
+
+def service(host, **others):
+    return inv.Service('cinder-volume', host, zone='nova', **others)
+
+
+def record(name, pool=A, **others):
+    return inv.Record(name, 1, others.pop('status', 'available'), pool=pool,
+                      **others)
+
+
+def inventory(*records, **others):
+    return inv.Inventory(
+        others.get('pools', (stats(A), stats(B))),
+        others.get('services', (service('a@ssd'), service('b@ssd'))),
+        records, others.get('types', ()))
+
+
+def observed(*seen, problems=()):
+    return act.Observed(
+        1e9, {name: act.Activity(BUSY, None, 600, 40, 0) for name in seen},
+        {}, {}, dict.fromkeys(problems, 'node_exporter does not answer.'))
+
+
+def cluster(found, told, stems=('m',)):
+    return observe.cluster(found, told, stems, movable.Rules())
+
+
+@ddt.ddt
+class ClusterTest(testtools.TestCase):
+
+    def test_joins_what_both_say(self):
+        gold = inv.Type('gold', {'volume_backend_name': 'ssd',
+                                 'serifos:max_latency_us': '5000'})
+        found = cluster(inventory(
+            record('v', volume_type='gold', name_id='n'), types=(gold,)),
+            observed('v'))
+        volume, = found.volumes
+        self.assertEqual(
+            (A, 'n', 'gold', 'ssd', 5000, True, BUSY),
+            (volume.pool, volume.name_id, volume.volume_type,
+             volume.required_backend_name, volume.max_latency_us,
+             volume.movable, volume.workload))
+        self.assertEqual(
+            [(A, 'up', 'nova', 'm', 50), (B, 'up', 'nova', 'm', 50)],
+            [(p.name, p.state, p.zone, p.model, p.free_gib)
+             for p in found.pools])
+        self.assertEqual('2001-09-09T01:46:40Z', found.observed_at)
+
+    def test_halves_of_a_migration_are_no_volumes(self):
+        found = cluster(inventory(
+            record('v', migration_status='migrating'),
+            record('t', B, migration_status='target:v'),
+            record('old', B, status='deleting', migration_status='deleting',
+                   description='migration src for w')), observed('v'))
+        self.assertEqual(['v'], [volume.id for volume in found.volumes])
+        self.assertEqual('a migration of it is migrating',
+                         found.volumes[0].movable)
+
+    def test_an_unseen_volume_has_no_workload(self):
+        found = cluster(inventory(record('v')), observed())
+        self.assertIsNone(found.volumes[0].workload)
+
+    @ddt.data(
+        ({'up': False}, 'down'), ({'backend_up': False}, 'down'),
+        ({'enabled': False}, 'disabled'), ({'frozen': True}, 'frozen'))
+    @ddt.unpack
+    def test_state_of_a_service(self, change, state):
+        found = cluster(inventory(record('v'), services=(
+            service('a@ssd', **change), service('b@ssd'))), observed('v'))
+        self.assertEqual([state, 'up'], [p.state for p in found.pools])
+
+    def test_a_pool_that_the_scheduler_hides_is_there_by_its_volumes(self):
+        found = cluster(inventory(
+            record('v'), pools=(stats(B),),
+            services=(service('a@ssd', enabled=False), service('b@ssd'))),
+            observed('v'))
+        self.assertEqual([(A, 'disabled', 0), (B, 'up', 50)],
+                         [(p.name, p.state, p.free_gib)
+                          for p in found.pools])
+
+    def test_a_pool_without_telemetry_is_no_target(self):
+        found = cluster(inventory(record('v')), observed(problems=[A]))
+        self.assertEqual(observe.UNSEEN, found.pools[0].state)
+
+    def test_a_model_by_the_name_of_the_pool(self):
+        plain = dataclasses.replace(stats(A), model=None)
+        found = cluster(inventory(pools=(plain, stats(B))), observed(),
+                        stems=(A, 'm'))
+        self.assertEqual([A, 'm'], [pool.model for pool in found.pools])
+
+    def test_a_type_that_a_pool_does_not_serve(self):
+        fast = inv.Type('fast', {'volume_backend_name': 'nvme'})
+        idle = inv.Type('unused', {'volume_backend_name': 'none'})
+        found = cluster(inventory(
+            record('v', volume_type='fast'), types=(fast, idle)),
+            observed('v'))
+        self.assertEqual([('fast',), ('fast',)],
+                         [pool.refuses for pool in found.pools])
+
+    @ddt.data('soon', '-1', '0', 'inf', 'nan')
+    def test_a_promise_that_is_no_figure_promises_nothing(self, text):
+        kind = inv.Type('gold', {'serifos:max_latency_us': text})
+        found = cluster(inventory(
+            record('v', volume_type='gold'), types=(kind,)), observed('v'))
+        self.assertIsNone(found.volumes[0].max_latency_us)
+
+
+@ddt.ddt
+class HindrancesTest(testtools.TestCase):
+
+    def hindrances(self, found, told, stems=('m',)):
+        return list(observe.hindrances(
+            found, told, cluster(found, told, stems), stems))
+
+    def test_nothing_in_the_way(self):
+        self.assertEqual([], self.hindrances(
+            inventory(record('v')), observed('v')))
+
+    @ddt.data(
+        (record('v', migration_status='starting'), 'v on a@ssd#ssd is being'),
+        (record('v', status='deleting', description='migration src for w'),
+         'old copy of volume w on a@ssd#ssd is deleting'))
+    @ddt.unpack
+    def test_a_migration_in_flight(self, one, said):
+        found, = self.hindrances(inventory(one), observed('v'))
+        self.assertIn(said, found)
+
+    @ddt.data((A, 1), (B, 0))
+    @ddt.unpack
+    def test_a_pool_that_is_down_with_volumes_in_it(self, pool, count):
+        others = tuple(service(f'{name}@ssd', up=f'{name}@ssd#ssd' != pool)
+                       for name in 'ab') + (service('c@ssd'),)
+        found = self.hindrances(inventory(
+            record('v'), services=others,
+            pools=(stats(A), stats(B), stats('c@ssd#ssd'))), observed('v'))
+        self.assertEqual(
+            [f'Pool {pool} is down.'][:count], found)
+
+    @ddt.data(((), ('m',), 2), ((A,), ('m',), 1), ((), (), 0))
+    @ddt.unpack
+    def test_moves_need_two_pools(self, problems, stems, lively):
+        found = self.hindrances(
+            inventory(record('v')), observed('v', problems=problems), stems)
+        self.assertEqual(
+            [] if lively == 2 else
+            [f'{lively} of 2 pools are up, seen by telemetry and have a '
+             'model; moves need two.'], found)
+
+    def test_gaps_are_named(self):
+        found = inventory(record('v'), pools=(
+            dataclasses.replace(stats(A), model=None),
+            dataclasses.replace(stats(B), model='gone')))
+        told = observed('v')
+        self.assertEqual([
+            'Pool a@ssd#ssd is left out: it names no model; set '
+            'serifos_model in its extra_capabilities.',
+            'Pool b@ssd#ssd is left out: its model gone is not in the '
+            'models directory.'],
+            list(observe.gaps(told, cluster(found, told), ('m',))))
