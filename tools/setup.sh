@@ -27,10 +27,23 @@ install_packages() {
         die "run 'sudo apt-get install $*' first, then run this again."
     echo "Installing $* ..."
     said=$(apt-get -qq update 2>&1) || die "apt-get update failed: $said"
-    said=$(DEBIAN_FRONTEND=noninteractive apt-get -qq -y install \
-        --no-install-recommends "$@" 2>&1) ||
+    said=$(apt_install "$@" 2>&1) ||
         die "apt-get could not install $*: $said"
 }
+
+# apt_install PACKAGE...: starts no daemon that comes with them, unless the
+# machine has a policy of its own; whoever wants one starts it himself.
+apt_install() (
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 130' HUP INT TERM
+        printf '#!/bin/sh\nexit 101\n' > "$policy"
+        chmod 755 "$policy"
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y install \
+        --no-install-recommends "$@"
+)
 
 find_python() {
     for python in python3 python3.14 python3.13 python3.12 python3.11; do
