@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Protocol
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -132,3 +133,33 @@ class Inventory:
     def service_of(self, pool: str) -> Service | None:
         """The service that a pool ``host@backend#pool`` belongs to."""
         return self.service_by_host.get(pool.partition('#')[0])
+
+
+class Cloud(Protocol):
+    """The port behind which Cinder stands, and a simulated one.
+
+    Every verb raises CloudError where there is no answer;
+    ``volumes.Refused``, one of its kind, where Cinder says no.
+    """
+
+    def inventory(self) -> Inventory:
+        """Everything, of all projects."""
+
+    def volume(self, volume_id: str) -> Record | None:
+        """One volume as it is now, None where it is gone."""
+
+    def halves(self, volume_id: str) -> tuple[Record, ...]:
+        """The hidden records of a volume's migration.
+
+        The copy in the making (``target:ID``), and the old copy on its way
+        out (``migration src for ID``).
+        """
+
+    def migrate(self, volume_id: str, pool: str) -> None:
+        """Asks for a migration that locks the volume, without force."""
+
+    def reset(self, volume_id: str, status: str | None = None) -> None:
+        """Clears the migration status, and sets the status where given."""
+
+    def delete(self, volume_id: str) -> None:
+        """Deletes a volume, or a hidden record of one."""

@@ -25,6 +25,7 @@ from serifos import cluster as cl
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import model as mm
+from serifos.plan import plan as pl
 
 _MODE = 0o640
 _MEND = 'mend the file, or make it again'
@@ -60,6 +61,14 @@ def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:
 
 def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
     write_json(path, cluster.to_json())
+
+
+def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A plan's document.
+
+    :raises InputError: where the file is missing or not a plan
+    """
+    return dict(_read(path, 'plan', pl.PLAN_SCHEMA))
 
 
 def write_plan(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:

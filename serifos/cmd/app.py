@@ -65,6 +65,10 @@ class Fails(command.Command):
     app: App
     exit_code = 0
 
+    def say(self, text: str) -> None:
+        """One line beside the results."""
+        print(f'{self.app.NAME}: {text}', file=sys.stderr)
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             return super().run(parsed_args) or self.exit_code

@@ -5,29 +5,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
 import pathlib
-import sys
-from typing import Any
-import uuid
+import time
 
 from cliff import command
 from oslo_config import cfg
 
-from serifos import cluster as cl
+from serifos.balancer import planning
 from serifos.cmd import app
 from serifos import errors
-from serifos.model import fleet
-from serifos.model import model as mm
-from serifos.plan import bfd
 from serifos.plan import limits as lm
-from serifos.plan import plan as pl
-from serifos.plan import relieve
 from serifos.plan import text
 from serifos import store
-
-PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
 
 
 class Plan(app.Fails, command.Command):
@@ -44,7 +34,7 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--models', metavar='DIR', help='directory of the latency models '
             '(default: [serifos] models_dir)')
-        parser.add_argument('--planner', choices=tuple(PLANNERS),
+        parser.add_argument('--planner', choices=tuple(planning.PLANNERS),
                             help='(default: [balancer] planner)')
         parser.add_argument(
             '--max-moves', type=int, metavar='N', help='moves that the plan '
@@ -67,16 +57,13 @@ class Plan(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         limits = _limits(parsed_args, conf)
-        planner = PLANNERS[parsed_args.planner or conf.balancer.planner]
         cluster = store.read_cluster(
             parsed_args.cluster
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
-        models = _models(
-            cluster, parsed_args.models or conf.serifos.models_dir)
-        known = fleet.Fleet([models.get(pool.model or '')
-                             for pool in cluster.pools], limits.active_floor)
-        plan = planner(cluster, known.load, known.latency, limits)
-        doc = _document(plan, conf.balancer.plan_ttl)
+        plan = planning.plan(
+            parsed_args.planner or conf.balancer.planner, cluster, limits,
+            parsed_args.models or conf.serifos.models_dir, self.say)
+        doc = planning.document(plan, time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             store.write_plan(parsed_args.out, doc)
         print(json.dumps(doc, indent=1, allow_nan=False)
@@ -104,36 +91,3 @@ def _limits(parsed_args: argparse.Namespace,
             f'An active_floor of {limits.active_floor:g} cannot be used; '
             'give outstanding I/Os, such as 0.05.')
     return limits
-
-
-def _models(cluster: cl.Cluster, directory: str) -> dict[str, mm.Model]:
-    """The models that the pools name, those without a file left out."""
-    if not pathlib.Path(directory).is_dir():
-        raise errors.InputError(
-            f'There is no directory of models {directory}; name it with '
-            '--models.')
-    models = {}
-    for stem in sorted({pool.model for pool in cluster.pools if pool.model}):
-        if pathlib.PurePath(stem).name != stem or not stem.isprintable():
-            raise errors.InputError(
-                f'A pool names the model {stem!r}; a model is named by its '
-                'file in the models directory, without .json.')
-        path = pathlib.Path(directory, f'{stem}.json')
-        if not path.exists():
-            print(f'serifos-balancer: there is no model {path}; its pools '
-                  'are left out of the plan.', file=sys.stderr)
-            continue
-        models[stem] = store.read_model(path)
-        if not models[stem].predicts.endswith('_us'):
-            raise errors.InputError(
-                f'{path} predicts {models[stem].predicts}; a plan needs '
-                'models of latency, in µs.')
-    return models
-
-
-def _document(plan: pl.Plan, ttl_s: int) -> dict[str, Any]:
-    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    created, expires = (
-        (now + datetime.timedelta(seconds=s)).isoformat().replace(
-            '+00:00', 'Z') for s in (0, ttl_s))
-    return plan.to_json(str(uuid.uuid4()), created, expires)

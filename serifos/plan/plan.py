@@ -12,14 +12,17 @@ PLAN_SCHEMA = 'serifos-plan/1'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Move:
-    """One volume to another pool, and what its two pools would then see."""
+    """One volume to another pool, and what its two pools would then see.
+
+    The latencies of a source without a model are None.
+    """
 
     volume: str
     source: str
     target: str
     size_gib: float
-    source_before_us: float
-    source_after_us: float
+    source_before_us: float | None
+    source_after_us: float | None
     target_before_us: float
     target_after_us: float
     reason: str
@@ -28,6 +31,13 @@ class Move:
         doc = dataclasses.asdict(self)
         return {'volume': doc.pop('volume'), 'from': doc.pop('source'),
                 'to': doc.pop('target'), **doc}
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Move:
+        """A move as a ``serifos-plan/1`` document writes it."""
+        named = {**doc, 'source': doc['from'], 'target': doc['to']}
+        return cls(**{field.name: named[field.name]
+                      for field in dataclasses.fields(cls)})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

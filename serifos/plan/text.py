@@ -64,7 +64,9 @@ def _figure(name: str, change: pl.Change,
     return name, f'{before:.4g}', f'{after:.4g}', percent
 
 
-def _step(before_us: float, after_us: float) -> str:
+def _step(before_us: float | None, after_us: float | None) -> str:
+    if before_us is None or after_us is None:
+        return '-'
     return f'{before_us / 1000:.3g} -> {after_us / 1000:.3g}'
 
 

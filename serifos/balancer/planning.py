@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How does an observation become a plan, and where are plans kept?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import datetime
+import os
+import pathlib
+from typing import Any
+import uuid
+
+from serifos import cluster as cl
+from serifos import errors
+from serifos.model import fleet
+from serifos.model import model as mm
+from serifos.plan import bfd
+from serifos.plan import limits as lm
+from serifos.plan import movable
+from serifos.plan import plan as pl
+from serifos.plan import relieve
+from serifos import store
+
+PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
+
+_KEPT_S = 7 * 86400.0
+"""How long a plan is kept after it has expired."""
+
+
+def stems(directory: str | os.PathLike[str]) -> frozenset[str]:
+    """The names of the models in a directory; none where there is none."""
+    return frozenset(
+        path.stem for path in pathlib.Path(directory).glob('*.json'))
+
+
+def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
+           say: Callable[[str], None]) -> dict[str, mm.Model]:
+    """The models that the pools name, those without a file left out.
+
+    :param say: is told of each that has no file
+    :raises InputError: where there is no such directory, or a file is not
+        a model of latency
+    """
+    if not pathlib.Path(directory).is_dir():
+        raise errors.InputError(
+            f'There is no directory of models {directory}; name it with '
+            '--models.')
+    found = {}
+    for stem in sorted({pool.model for pool in cluster.pools if pool.model}):
+        if pathlib.PurePath(stem).name != stem or not stem.isprintable():
+            raise errors.InputError(
+                f'A pool names the model {stem!r}; a model is named by its '
+                'file in the models directory, without .json.')
+        path = pathlib.Path(directory, f'{stem}.json')
+        if not path.exists():
+            say(f'there is no model {path}; its pools are left out of the '
+                'plan.')
+            continue
+        found[stem] = store.read_model(path)
+        if not found[stem].predicts.endswith('_us'):
+            raise errors.InputError(
+                f'{path} predicts {found[stem].predicts}; a plan needs '
+                'models of latency, in µs.')
+    return found
+
+
+def known(cluster: cl.Cluster, directory: str | os.PathLike[str],
+          floor: float, say: Callable[[str], None]) -> fleet.Fleet:
+    """What predicts for each pool of the cluster, in its order."""
+    found = models(cluster, directory, say)
+    return fleet.Fleet(
+        [found.get(pool.model or '') for pool in cluster.pools], floor)
+
+
+def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
+         directory: str | os.PathLike[str],
+         say: Callable[[str], None]) -> pl.Plan:
+    """A plan by one of the :data:`PLANNERS`.
+
+    :raises InputError: as :func:`models`
+    """
+    them = known(cluster, directory, limits.active_floor, say)
+    return PLANNERS[planner](cluster, them.load, them.latency, limits)
+
+
+def document(made: pl.Plan, now: float, ttl_s: float) -> dict[str, Any]:
+    """A ``serifos-plan/1`` document with an id, valid for ``ttl_s``."""
+    return made.to_json(str(uuid.uuid4()), movable.stamp(now),
+                        movable.stamp(now + ttl_s))
+
+
+def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
+         now: float) -> pathlib.Path:
+    """Writes a plan where ``apply`` finds it, old ones removed.
+
+    A plan of the same moves as the last that is still valid is not written
+    again.
+
+    :returns: the file that holds these moves
+    """
+    there = pathlib.Path(directory)
+    there.mkdir(mode=0o750, exist_ok=True)
+    plans = [(path, store.read_plan(path)) for path in there.glob('*.json')]
+    for path, old in plans:
+        if expires(old) + _KEPT_S < now:
+            path.unlink()
+    last = max(plans, key=lambda each: each[1]['created_at'], default=None)
+    if last is not None and now < expires(last[1]) and (
+            steps(last[1]) == steps(doc)):
+        return last[0]
+    path = there / f'{doc["id"]}.json'
+    store.write_plan(path, doc)
+    return path
+
+
+def find(directory: str | os.PathLike[str], named: str) -> dict[str, Any]:
+    """The plan of this file, or of this id in the directory of plans.
+
+    :raises InputError: where there is none, or it is no plan
+    """
+    for path in (pathlib.Path(named),
+                 pathlib.Path(directory, f'{pathlib.Path(named).name}.json')):
+        if path.is_file():
+            return store.read_plan(path)
+    raise errors.InputError(
+        f'There is no plan {named}, neither as a file nor by this id in '
+        f'{directory}.')
+
+
+def expires(doc: Mapping[str, Any]) -> float:
+    """When a plan expires, seconds of the epoch."""
+    try:
+        at = datetime.datetime.fromisoformat(doc['expires_at'])
+    except ValueError:
+        raise errors.FormatError(
+            f'Plan {doc["id"]} expires at {doc["expires_at"]!r}, which is no '
+            'time; make the plan again.') from None
+    return (at if at.tzinfo else at.replace(
+        tzinfo=datetime.UTC)).timestamp()
+
+
+def steps(doc: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(volume, source, target) of each move."""
+    return [(move['volume'], move['from'], move['to'])
+            for move in doc['moves']]
