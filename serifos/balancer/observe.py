@@ -49,7 +49,8 @@ def _pool(name: str, stats: inv.PoolStats | None,
     state = _state(name, stats, service, observed)
     zone = service.zone if service else None
     if stats is None:
-        return cl.Pool(name, zone=zone, state=state)
+        return cl.Pool(name, zone=zone, state=state,
+                       backend_name=_named(name))
     return cl.Pool(
         name, model=stats.model or (name if name in stems else None),
         total_gib=stats.total_gib, free_gib=stats.free_gib, zone=zone,
@@ -85,10 +86,16 @@ def _volume(record: inv.Record, types: Mapping[str, inv.Type],
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         name_id=record.name_id, volume_type=record.volume_type,
-        required_backend_name=home and home.backend_name,
+        required_backend_name=(home.backend_name if home
+                               else _named(record.pool or '')),
         max_latency_us=_promise(kind), metadata=record.metadata,
         movable=why or True, workload=seen and seen.mean,
         busiest=seen and seen.busiest)
+
+
+def _named(pool: str) -> str | None:
+    """The backend name in the name of an LVM pool, HOST@BACKEND#NAME."""
+    return pool.partition('#')[2] or None
 
 
 def _promise(kind: inv.Type | None) -> float | None:

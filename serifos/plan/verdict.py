@@ -23,6 +23,14 @@ def plan(planner: str, first: st.State, steps: Iterable[tuple[int, int]],
         after = last.moved(volume, target)
         moves.append(_move(last, after, volume))
         last = after
+    return figures(planner, first, last, moves, _refused(last, moves),
+                   truncated)
+
+
+def figures(planner: str, first: st.State, last: st.State,
+            moves: Sequence[pl.Move], refused: Iterable[pl.Refusal],
+            truncated: bool) -> pl.Plan:
+    """A plan of these moves, which lead from one state to the other."""
     pools = first.problem.cluster.pools
     shown = [(pool.name, float(was), float(then)) for pool, was, then
              in zip(pools, first.latency_us, last.latency_us)
@@ -31,8 +39,8 @@ def plan(planner: str, first: st.State, steps: Iterable[tuple[int, int]],
     after = {name: then for name, _, then in shown}
     was, then = first.score, last.score
     return pl.Plan(
-        planner, tuple(moves), tuple(sorted(
-            _refused(last, moves), key=lambda refusal: refusal.volume)),
+        planner, tuple(moves),
+        tuple(sorted(refused, key=lambda refusal: refusal.volume)),
         truncated, {name: pl.Change(*pair) for name, *pair in shown},
         pl.Change(was.max_us, then.max_us),
         pl.Change(was.mean_us, then.mean_us),
