@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What did a volume do between two readings of its counters?
+
+Pure arithmetic. Counters only grow while a device lives; where one has
+fallen the device began anew, so what happened between those two readings is
+unknown, and that interval is left out rather than guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+
+from serifos import activity as act
+from serifos import workload as wl
+
+MIN_FOR_BUSIEST = 20
+"""Intervals below which there is no busiest 5 %."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Counters:
+    """The counters of one logical volume, as the kernel keeps them.
+
+    :param reads: completed requests
+    :param writes: completed requests
+    :param read_bytes: bytes
+    :param written_bytes: bytes
+    :param read_s: seconds that all reads took together
+    :param write_s: seconds that all writes took together
+    """
+
+    reads: float
+    writes: float
+    read_bytes: float
+    written_bytes: float
+    read_s: float
+    write_s: float
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return (self.reads, self.writes, self.read_bytes,
+                self.written_bytes, self.read_s, self.write_s)
+
+    @property
+    def are_sane(self) -> bool:
+        return all(math.isfinite(v) and v >= 0 for v in self.values)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What a source said of the volumes of one host at one moment.
+
+    :param at: seconds of the epoch
+    :param volumes: what follows ``volume-`` in an LV's name → its counters
+    :param faults: the same → why its counters cannot be used
+    :param started: when the host booted, seconds of the epoch
+    :param fault: why nothing at all is known
+    """
+
+    at: float
+    volumes: Mapping[str, Counters] = dataclasses.field(default_factory=dict)
+    faults: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    started: float | None = None
+    fault: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Delta:
+    """What was done from ``start`` to ``end``, seconds of the epoch.
+
+    :param requests: reads and writes that were completed
+    :param size: bytes read and written
+    :param busy_s: seconds that these requests took together
+    """
+
+    start: float
+    end: float
+    requests: float
+    writes: float
+    size: float
+    busy_s: float
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+    @property
+    def outstanding(self) -> float:
+        """Little's law: the seconds waited in each second."""
+        return self.busy_s / self.seconds
+
+
+def between(start: float, before: Counters,
+            end: float, after: Counters) -> Delta | None:
+    """What happened between two readings; None where that is unknown."""
+    reads, writes, read_bytes, written_bytes, read_s, write_s = (
+        b - a for a, b in zip(before.values, after.values))
+    if end <= start or min(reads, writes, read_bytes, written_bytes,
+                           read_s, write_s) < 0:
+        return None
+    return Delta(start, end, reads + writes, writes,
+                 read_bytes + written_bytes, read_s + write_s)
+
+
+def together(start: float, end: float, deltas: Iterable[Delta]) -> Delta:
+    """What several volumes did in an interval that holds all of these."""
+    return Delta(start, end, *_sums(deltas))
+
+
+def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
+    """What these intervals, oldest first, come to; None for none.
+
+    :param until: the time of the last reading, which may lie behind the
+        last interval where what happened in between is unknown
+    """
+    if not deltas:
+        return None
+    return act.Activity(
+        mean=_workload(deltas), busiest=_busiest(deltas),
+        seconds=sum(d.seconds for d in deltas), intervals=len(deltas),
+        quiet_s=_quiet_s(deltas, until))
+
+
+def _workload(deltas: Sequence[Delta]) -> wl.Workload:
+    requests, writes, size, busy_s = _sums(deltas)
+    if requests <= 0:
+        return wl.Workload(0.0, 0.0, iodepth=0.0, iops=0.0, latency_us=0.0)
+    seconds = sum(d.seconds for d in deltas)
+    return wl.Workload(
+        write_pct=min(100 * writes / requests, 100.0),
+        block_kib=size / requests / 1024, iodepth=busy_s / seconds,
+        iops=requests / seconds, latency_us=1e6 * busy_s / requests)
+
+
+def _busiest(deltas: Sequence[Delta]) -> wl.Workload | None:
+    if len(deltas) < MIN_FOR_BUSIEST:
+        return None
+    busiest = sorted(deltas, key=lambda d: -d.outstanding)
+    return _workload(busiest[:math.ceil(len(deltas) / 20)])
+
+
+def _quiet_s(deltas: Sequence[Delta], until: float) -> float:
+    since = until
+    for delta in reversed(deltas):
+        if delta.requests > 0 or delta.end < since:
+            break
+        since = delta.start
+    return until - since
+
+
+def _sums(deltas: Iterable[Delta]) -> tuple[float, float, float, float]:
+    columns = zip(*((d.requests, d.writes, d.size, d.busy_s)
+                    for d in deltas))
+    requests, writes, size, busy_s = map(math.fsum, columns)
+    return requests, writes, size, busy_s

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do counters become the activity that made them grow?"""
+
+import dataclasses
+import math
+
+import ddt
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from serifos.telemetry import counters as cn
+from tests.unit.telemetry import readings as rd
+
+COUNT = st.integers(0, 10 ** 12)
+SECONDS = st.floats(0, 1e9)
+COUNTERS = st.builds(cn.Counters, COUNT, COUNT, COUNT, COUNT, SECONDS,
+                     SECONDS)
+
+
+def deltas_of(readings):
+    return [delta for (at, a), (then, b) in zip(readings, readings[1:])
+            if (delta := cn.between(at, a, then, b))]
+
+
+@ddt.ddt
+class ActivityTest(testtools.TestCase):
+
+    @ddt.data((25, 8, 1000, 2000), (0, 4, 1, 100), (100, 256, 20, 9e5))
+    @ddt.unpack
+    def test_what_was_done_is_what_is_seen(self, write_pct, block_kib, iops,
+                                           latency_us):
+        seen = cn.activity(deltas_of(
+            [(at, rd.steady(at, write_pct, block_kib, iops, latency_us))
+             for at in range(0, 615, 15)]), 600)
+        for workload in (seen.mean, seen.busiest):
+            self.assertAlmostEqual(write_pct, workload.write_pct)
+            self.assertAlmostEqual(block_kib, workload.block_kib)
+            self.assertAlmostEqual(iops, workload.iops)
+            self.assertAlmostEqual(latency_us, workload.latency_us, 4)
+            self.assertAlmostEqual(iops * latency_us / 1e6,
+                                   workload.iodepth)
+        self.assertEqual((600, 40, 0),
+                         (seen.seconds, seen.intervals, seen.quiet_s))
+
+    def test_an_idle_volume_is_all_zero_and_not_active(self):
+        still = rd.steady(5)
+        seen = cn.activity(deltas_of([(0, still), (15, still)]), 15)
+        self.assertEqual((0, 0, 0, 0, 0), (
+            seen.mean.write_pct, seen.mean.block_kib, seen.mean.iodepth,
+            seen.mean.iops, seen.mean.latency_us))
+        self.assertFalse(seen.mean.is_active())
+        self.assertEqual(15, seen.quiet_s)
+
+    @ddt.data(*(field.name for field in dataclasses.fields(cn.Counters)))
+    def test_a_counter_that_fell_says_nothing(self, name):
+        after = dataclasses.replace(rd.steady(30), **{name: 1})
+        self.assertIsNone(cn.between(0, rd.steady(15), 15, after))
+
+    def test_time_that_stands_still_or_runs_back_says_nothing(self):
+        for then in (15, 10):
+            self.assertIsNone(
+                cn.between(15, rd.steady(15), then, rd.steady(30)))
+
+    def test_the_rest_is_known_where_a_counter_began_anew(self):
+        seen = cn.activity(deltas_of([
+            (0, rd.steady(1000)), (15, rd.steady(1015)),
+            (30, rd.steady(10)), (45, rd.steady(25))]), 45)
+        self.assertEqual((30, 2), (seen.seconds, seen.intervals))
+        self.assertAlmostEqual(1000, seen.mean.iops)
+
+    def test_the_busiest_twentieth_by_outstanding_requests(self):
+        def at(nth):
+            extra = max(0, nth - 37)
+            return rd.steady(nth + 4 * extra, latency_us=1000)
+        readings = [(nth, at(nth)) for nth in range(41)]
+        seen = cn.activity(deltas_of(readings), 40)
+        self.assertAlmostEqual(5.0, seen.busiest.iodepth)
+        self.assertAlmostEqual(5000, seen.busiest.iops)
+        self.assertLess(seen.mean.iodepth, 1.4)
+
+    def test_no_busiest_under_twenty_intervals(self):
+        readings = [(nth, rd.steady(nth)) for nth in range(21)]
+        self.assertIsNone(
+            cn.activity(deltas_of(readings[:20]), 19).busiest)
+        self.assertIsNotNone(cn.activity(deltas_of(readings), 20).busiest)
+
+    def test_quiet_since_the_last_request(self):
+        readings = [(at, rd.steady(min(at, 40))) for at in range(0, 105, 15)]
+        self.assertEqual(
+            45, cn.activity(deltas_of(readings), 90).quiet_s)
+
+    def test_not_quiet_where_what_happened_is_unknown(self):
+        still, anew = rd.steady(100), rd.steady(0)
+        readings = [(0, still), (15, still), (30, anew)]
+        self.assertEqual(0, cn.activity(deltas_of(readings), 30).quiet_s)
+        readings += [(45, anew)]
+        self.assertEqual(15, cn.activity(deltas_of(readings), 45).quiet_s)
+
+    def test_nothing_known_is_none(self):
+        self.assertIsNone(cn.activity([], 0))
+
+    @hypothesis.given(st.lists(
+        st.tuples(st.floats(0, 1000, width=16), COUNTERS), max_size=30))
+    def test_any_counters_give_finite_figures(self, steps):
+        at, readings = 1e9, []
+        for seconds, counters in steps:
+            at += seconds
+            readings.append((at, counters))
+        seen = cn.activity(deltas_of(readings), at)
+        for workload in filter(None, (seen and seen.mean,
+                                      seen and seen.busiest)):
+            for value in dataclasses.astuple(workload):
+                self.assertTrue(math.isfinite(value) and value >= 0, value)
+            self.assertLessEqual(workload.write_pct, 100)
+        if seen:
+            self.assertGreaterEqual(seen.quiet_s, 0)
+            self.assertGreater(seen.seconds, 0)
+
+    @hypothesis.given(st.lists(st.tuples(
+        st.integers(0, 10 ** 6), st.integers(0, 10 ** 6)), min_size=1))
+    def test_the_whole_window_is_the_sum_of_its_intervals(self, grown):
+        readings, reads, writes = [(0, rd.steady(0))], 0, 0
+        for nth, (more_reads, more_writes) in enumerate(grown, 1):
+            reads, writes = reads + more_reads, writes + more_writes
+            readings.append((nth * 15, cn.Counters(
+                reads, writes, reads * 4096, writes * 8192, reads, writes)))
+        by_steps = cn.activity(deltas_of(readings), 0).mean
+        at_once = cn.activity(deltas_of([readings[0], readings[-1]]), 0).mean
+        self.assertEqual(at_once, by_steps)
