@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are the right devices found in what a node_exporter says?"""
+
+import ddt
+import testtools
+
+from serifos.telemetry import exporter
+from tests.unit.telemetry import readings as rd
+
+
+def reading(text):
+    return exporter.reading(7.0, exporter.parse(text))
+
+
+@ddt.ddt
+class ExporterTest(testtools.TestCase):
+
+    def test_a_real_answer(self):
+        found = reading(rd.REAL)
+        self.assertIsNone(found.fault)
+        self.assertEqual({}, found.faults)
+        self.assertEqual({rd.FIRST, rd.SECOND}, set(found.volumes))
+        self.assertEqual((625, 375, 10_240_000, 6_144_000, 12.5, 3.75),
+                         found.volumes[rd.FIRST].values)
+        self.assertEqual((7.0, 1795226062.0), (found.at, found.started))
+
+    def test_without_device_mapper_it_says_what_is_needed(self):
+        text = '\n'.join(line for line in rd.REAL.splitlines()
+                         if exporter.INFO not in line)
+        self.assertIn('/run/udev', reading(text).fault)
+        self.assertEqual({}, reading(text).volumes)
+
+    def test_a_host_without_volumes_is_seen_all_the_same(self):
+        text = '\n'.join(line for line in rd.REAL.splitlines()
+                         if 'volume-' not in line)
+        self.assertIsNone(reading(text).fault)
+        self.assertEqual({}, reading(text).volumes)
+
+    @ddt.data(*exporter.COUNTERS)
+    def test_a_missing_series_is_named(self, name):
+        text = rd.REAL.replace(f'{name}{{device="dm-0"}}',
+                               f'{name}{{device="dm-9"}}')
+        found = reading(text)
+        self.assertEqual({rd.SECOND}, set(found.volumes))
+        self.assertIn(f'no {name} of its device dm-0',
+                      found.faults[rd.FIRST])
+
+    def test_a_series_twice_is_said(self):
+        found = reading(
+            rd.REAL + 'node_disk_read_bytes_total{device="dm-0"} 5\n')
+        self.assertIn('2 times', found.faults[rd.FIRST])
+
+    def test_two_lvs_of_one_name_are_said_with_their_groups(self):
+        found = reading(rd.text({'a': rd.steady(5)}) + (
+            f'{exporter.INFO}{{device="dm-7",lv_name="volume-a",'
+            'vg_name="vgb"} 1\n'))
+        self.assertEqual({}, found.volumes)
+        self.assertIn('in vga and vgb', found.faults['a'])
+
+    @ddt.data('NaN', '+Inf', '-1')
+    def test_what_is_no_figure(self, value):
+        found = reading(rd.REAL.replace(
+            'node_disk_writes_completed_total{device="dm-0"} 375',
+            f'node_disk_writes_completed_total{{device="dm-0"}} {value}'))
+        self.assertIn('no figure', found.faults[rd.FIRST])
+
+    @ddt.data('', '<html><body>node_disk</body></html>', '{"a": 1}')
+    def test_what_is_no_exposition_is_a_fault(self, text):
+        self.assertIn('shows no', reading(text).fault)
+
+    def test_a_line_cut_short(self):
+        self.assertRaises(ValueError, exporter.parse,
+                          'node_disk_read_bytes_total{device="dm-0"\n')
