@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do the readings of a window tell of the places asked about?
+
+Pure. Whatever is not known is said with its reason, never guessed: a host
+that is silent or stale, an LV that is not there, counters that began anew.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import itertools
+
+from serifos import activity as act
+from serifos.telemetry import counters as cn
+
+STALE_INTERVALS = 3
+"""Readings are stale after this many intervals without a new one."""
+
+_REBOOTED_S = 5.0
+"""A boot time that differs by more is another boot, not another clock."""
+
+History = Mapping[str, Sequence[cn.Reading]]
+"""A host, or whatever else places share, → its readings, oldest first."""
+
+
+def host_of(place: act.Place) -> str:
+    return place.host
+
+
+def observed(places: Sequence[act.Place], history: History, *, now: float,
+             window_s: float, interval_s: float,
+             of: Callable[[act.Place], str] = host_of) -> act.Observed:
+    """What telemetry knows of these places.
+
+    :param now: seconds of the epoch
+    :param window_s: counted back from the newest reading of each host
+    :param interval_s: how often readings are taken
+    :param of: whose readings tell of a place
+    """
+    views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
+             for key in {of(place): None for place in places}}
+    volumes, missing = {}, {}
+    for place in places:
+        view = views[of(place)]
+        found = cn.activity(view.deltas(place.lv_id), view.until)
+        why = view.why_not(place.lv_id)
+        if found is None or why:
+            missing[place.volume] = why or (
+                f'the counters of volume-{place.lv_id} began anew, or were '
+                'read once only, so far')
+        else:
+            volumes[place.volume] = found
+    pools = _by_pool(places)
+    return act.Observed(
+        at=max((view.until for view in views.values() if view.readings),
+               default=0.0),
+        volumes=volumes, missing=missing,
+        pools={pool: found for pool, here in pools.items() if (found := _pool(
+            [(views[of(place)], place.lv_id) for place in here
+             if place.volume in volumes]))},
+        problems={pool: text for pool, here in pools.items()
+                  if (text := _problem(here, missing))},
+        started={pool: at for pool, here in pools.items()
+                 if (at := views[of(here[0])].started) is not None})
+
+
+def covered(readings: Sequence[cn.Reading], now: float, window_s: float,
+            interval_s: float) -> float:
+    """Seconds of a window that readings cover; 0 where they are stale."""
+    view = _View('', readings, now, window_s, interval_s)
+    return view.until - view.readings[0].at if view.readings else 0.0
+
+
+class _View:
+    """The usable readings of one host within the window."""
+
+    def __init__(self, key: str, readings: Sequence[cn.Reading], now: float,
+                 window_s: float, interval_s: float) -> None:
+        self.key = key
+        limit = STALE_INTERVALS * interval_s
+        past = [r for r in readings if r.at <= now + limit]
+        good = [r for r in past if r.fault is None]
+        self.trouble = _trouble(key, past, good, now, limit)
+        self.readings = [] if self.trouble else _within(
+            good, window_s + interval_s / 2, interval_s / 3)
+        self.until = self.readings[-1].at if self.readings else 0.0
+        self.started = self.readings[-1].started if self.readings else None
+
+    def deltas(self, lv_id: str) -> list[cn.Delta]:
+        return [delta for _, delta in self.steps(lv_id) if delta]
+
+    def steps(self, lv_id: str) -> Iterator[tuple[float, cn.Delta | None]]:
+        """From when, what: each interval at whose ends the LV was there."""
+        for before, after in itertools.pairwise(self.readings):
+            a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
+            if a and b:
+                yield before.at, None if _rebooted(
+                    before, after) else cn.between(
+                        before.at, a, after.at, b)
+
+    def why_not(self, lv_id: str) -> str | None:
+        """Why the newest reading tells nothing of an LV."""
+        if self.trouble:
+            return self.trouble
+        newest = self.readings[-1]
+        if fault := newest.faults.get(lv_id):
+            return f'of volume-{lv_id} on {self.key}: {fault}'
+        if lv_id not in newest.volumes:
+            return f'there is no LV volume-{lv_id} on {self.key}'
+        return None
+
+
+def _trouble(key: str, past: Sequence[cn.Reading],
+             good: Sequence[cn.Reading], now: float,
+             limit: float) -> str | None:
+    """Why the readings of a host tell nothing, or nothing any more."""
+    if not past:
+        return f'there is no reading of {key}'
+    latest = f': {past[-1].fault}' if past[-1].fault else ''
+    if not good:
+        return f'there is no usable reading of {key}{latest}'
+    age = now - good[-1].at
+    if age > limit:
+        return (f'the newest reading of {key} is {age:.0f} s old, more than '
+                f'{limit:.0f} s{latest}')
+    return None
+
+
+def _within(good: Sequence[cn.Reading], window_s: float,
+            apart_s: float) -> list[cn.Reading]:
+    """Those of the window, without any that follow hard upon another."""
+    kept = [good[-1]]
+    for reading in reversed(good[:-1]):
+        if (good[-1].at - reading.at <= window_s
+                and kept[-1].at - reading.at >= apart_s):
+            kept.append(reading)
+    return kept[::-1]
+
+
+def _rebooted(before: cn.Reading, after: cn.Reading) -> bool:
+    return (before.started is not None and after.started is not None
+            and abs(after.started - before.started) > _REBOOTED_S)
+
+
+def _pool(members: Sequence[tuple[_View, str]]) -> act.Activity | None:
+    """The sum of volumes over the intervals that all of them tell of."""
+    if not members:
+        return None
+    times = sorted(set.intersection(*(
+        {reading.at for reading in view.readings}
+        for view in {view.key: view for view, _ in members}.values())))
+    found: dict[int, list[cn.Delta]] = {}
+    broken = {-1, len(times) - 1}
+    for view, lv_id in members:
+        for start, delta in view.steps(lv_id):
+            nth = bisect.bisect_right(times, start) - 1
+            if delta is None:
+                broken.add(nth)
+            else:
+                found.setdefault(nth, []).append(delta)
+    return cn.activity(
+        [cn.together(times[nth], times[nth + 1], found[nth])
+         for nth in sorted(found.keys() - broken)],
+        max(view.until for view, _ in members))
+
+
+def _by_pool(places: Sequence[act.Place]) -> dict[str, list[act.Place]]:
+    pools: dict[str, list[act.Place]] = {}
+    for place in places:
+        pools.setdefault(place.pool, []).append(place)
+    return pools
+
+
+def _problem(here: Sequence[act.Place],
+             missing: Mapping[str, str]) -> str | None:
+    """Why a pool is not, or not wholly, seen."""
+    reasons = [missing[p.volume] for p in here if p.volume in missing]
+    if not reasons:
+        return None
+    if len(reasons) == len(here) and len(set(reasons)) == 1:
+        return reasons[0]
+    return (f'{len(reasons)} of {len(here)} volumes are not seen; '
+            f'{reasons[0]}')
