@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do the node_exporters of the storage hosts say, asked straight?
+
+No Prometheus is needed: every interval each exporter is asked once, the
+readings go to a ring on disk, and a window of them is what is observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent import futures
+import time
+
+from oslo_log import log as logging
+
+from serifos import activity as act
+from serifos import errors
+from serifos.telemetry import counters as cn
+from serifos.telemetry import exporter
+from serifos.telemetry import history
+from serifos.telemetry import ring as rg
+
+LOG = logging.getLogger(__name__)
+
+MIN_WINDOW_S = 30.0
+"""The least that readings taken for a single command cover."""
+
+_TOGETHER = 16
+_UNNAMED = '[telemetry] endpoints names no node_exporter of it'
+
+
+class Scrape:
+    """The port :class:`.activity.Telemetry` over node_exporters.
+
+    :param endpoints: Cinder's host → the URL of its node_exporter
+    :param ring: where the readings are kept
+    :param get: the text behind a URL; raises CloudError
+    :param interval_s: seconds between readings
+    """
+
+    def __init__(self, endpoints: Mapping[str, str], ring: rg.Ring,
+                 get: Callable[[str], str], *, interval_s: float = 15.0,
+                 clock: Callable[[], float] = time.time,
+                 sleep: Callable[[float], object] = time.sleep) -> None:
+        if not endpoints:
+            raise errors.InputError(
+                'No node_exporter is known; name them in [telemetry] '
+                'endpoints, as in node1:http://node1:9100/metrics.')
+        self._endpoints = dict(endpoints)
+        self._ring = ring
+        self._get = get
+        self._interval_s = interval_s
+        self._clock = clock
+        self._sleep = sleep
+
+    def scrape(self) -> dict[str, str]:
+        """Takes one reading of every host: host → what was wrong with it.
+
+        :raises InputError: where the ring cannot be written
+        """
+        with futures.ThreadPoolExecutor(_TOGETHER) as pool:
+            readings = dict(zip(self._endpoints, pool.map(
+                self._reading, self._endpoints.values())))
+        self._ring.append(readings)
+        troubles = {host: r.fault for host, r in readings.items() if r.fault}
+        for host, why in troubles.items():
+            LOG.warning('Nothing is seen of %s: %s', host, why)
+        return troubles
+
+    def observe(self, places: Sequence[act.Place],
+                window_s: float) -> act.Observed:
+        """:raises CloudError: where there is no reading at all"""
+        found = self._ring.read()
+        if not found:
+            raise errors.CloudError(
+                'No reading has been taken yet; is serifos-balancer running '
+                'with the same state_dir?')
+        now = self._clock()
+        strange = [cn.Reading(now, fault=_UNNAMED)]
+        return history.observed(
+            places, {host: found.get(host, []) if host in self._endpoints
+                     else strange for host in map(history.host_of, places)},
+            now=now, window_s=window_s, interval_s=self._interval_s)
+
+    def gather(self, window_s: float,
+               progress: Callable[[float, float], object]) -> None:
+        """Takes readings until the ring holds a window of fresh ones.
+
+        Nothing is taken where it does already; what it holds is counted.
+
+        :param window_s: raised to :data:`MIN_WINDOW_S`
+        :param progress: told (seconds held, seconds wanted) before each
+            wait
+        :raises InputError: where the ring cannot be written
+        """
+        wanted = max(window_s, MIN_WINDOW_S)
+        if self._held(wanted) >= wanted - self._interval_s / 2:
+            return
+        began = self._clock()
+        self.scrape()
+        while (held := self._held(wanted)) < wanted and (
+                waited := self._clock() - began) < wanted:
+            progress(held, wanted)
+            self._sleep(min(self._interval_s, wanted - max(held, waited)))
+            self.scrape()
+
+    def _held(self, window_s: float) -> float:
+        """Seconds that fresh readings in the ring cover of a window."""
+        return max((history.covered(
+            readings, self._clock(), window_s, self._interval_s)
+            for host, readings in self._ring.read().items()
+            if host in self._endpoints), default=0.0)
+
+    def _reading(self, url: str) -> cn.Reading:
+        """At the middle of the question: about when it was answered."""
+        asked = self._clock()
+        try:
+            text = self._get(url)
+            return exporter.reading((asked + self._clock()) / 2,
+                                    exporter.parse(text))
+        except errors.CloudError as exc:
+            fault = str(exc)
+        except ValueError as exc:
+            fault = f'what its node_exporter says cannot be read: {exc}'
+        return cn.Reading(asked, fault=fault)
