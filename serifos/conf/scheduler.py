@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[serifos] in cinder.conf: how the weigher, driver and filter judge.
+
+These options are cinder-scheduler's; serifos.conf has none of them.
+``state_dir`` and ``models_dir`` of the same group mean the same in both.
+"""
+
+import math
+
+from oslo_config import cfg
+from oslo_config import types
+
+from serifos.conf import serifos
+
+GROUP = serifos.GROUP
+
+
+class Figure(types.Float):
+    """A finite number: NaN passes every comparison with a bound."""
+
+    def __call__(self, value: object) -> float:
+        number = super().__call__(value)
+        if not math.isfinite(number):
+            raise ValueError(f'{value} is no figure')
+        return number
+
+
+OPTS = [
+    cfg.Opt(
+        'cluster_max_age', type=Figure(min=1), default=1800,
+        help='Seconds after which cluster.json is stale: Serifos then has '
+             'no opinion until it is written again. Take at least twice '
+             'the interval at which serifos-balancer observes.'),
+    cfg.Opt(
+        'newcomer_write_pct', type=Figure(min=0, max=100), default=30,
+        help='Writes in percent of the requests of a new volume of which '
+             'neither a scheduler hint, nor its volume type, nor volumes of '
+             'that type tell more.'),
+    cfg.Opt(
+        'newcomer_block_kib', type=Figure(min=0.5, max=65536), default=16,
+        help='Mean request size, KiB, of such a volume.'),
+    cfg.Opt(
+        'newcomer_iodepth', type=Figure(min=0.05, max=65536), default=8,
+        help='Requests that such a volume keeps outstanding.'),
+    cfg.Opt(
+        'active_floor', type=Figure(min=0), default=0.05,
+        help='Outstanding I/Os below which a volume is idle and counts as '
+             'no load at all; the same as [balancer] active_floor in '
+             'serifos.conf.'),
+    cfg.Opt(
+        'reservation_ttl', type=Figure(min=0), default=3600,
+        help='Seconds for which a new volume counts by what it is expected '
+             'to do, unless it is seen active before.'),
+    cfg.Opt(
+        'weight_multiplier', type=Figure(min=0), default=1,
+        help='Multiplier of SerifosWeigher beside other weighers.'),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """All of [serifos], on Cinder's own configuration."""
+    serifos.register_opts(conf)
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
+    """What oslo-config-generator asks for: --namespace serifos.scheduler."""
+    return [(GROUP, [*serifos.OPTS, *OPTS])]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SerifosScheduler: a FilterScheduler that places by Serifos.
+
+Cinder's own filters and weighers run as ever. Where Serifos knows what the
+pools will be like with the newcomer, they are ranked by that, and Cinder's
+order decides among those that Serifos cannot tell apart; where it knows
+nothing, that order stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from cinder.scheduler import filter_scheduler
+from cinder.scheduler import weights
+from oslo_config import cfg
+from oslo_log import log
+
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import placing
+from serifos.scheduler import predict
+from serifos.scheduler import seldom
+
+CONF = cfg.CONF
+LOG = log.getLogger(__name__)
+
+
+class Ranked(weights.WeighedHost):
+    """A host state, its weight, and the volume that it was ranked for."""
+
+    def __init__(self, obj: Any, weight: float, request: nc.Request,
+                 newcomer: nc.Newcomer) -> None:
+        super().__init__(obj, weight)
+        self.request = request
+        self.newcomer = newcomer
+
+
+class SerifosScheduler(filter_scheduler.FilterScheduler):
+    """``scheduler_driver = serifos.scheduler.driver.SerifosScheduler``."""
+
+    def _get_weighted_candidates(
+            self, context: Any, request_spec: Any,
+            filter_properties: dict[str, Any] | None = None
+            ) -> list[weights.WeighedHost]:
+        properties = {} if filter_properties is None else filter_properties
+        weighed = super()._get_weighted_candidates(
+            context, request_spec, properties)
+        return _ranked(weighed, [properties])
+
+    def _get_weighted_candidates_generic_group(
+            self, context: Any, group_spec: Any,
+            request_spec_list: Sequence[Any],
+            group_filter_properties: dict[str, Any] | None = None,
+            filter_properties_list: Sequence[Any] | None = None
+            ) -> list[weights.WeighedHost]:
+        weighed = super()._get_weighted_candidates_generic_group(
+            context, group_spec, request_spec_list, group_filter_properties,
+            filter_properties_list)
+        # A group is placed before its volumes: by one of each of its types.
+        return _ranked(weighed, [
+            {'request_spec': spec} for spec in request_spec_list])
+
+    def _choose_top_backend(
+            self, weighed_backends: list[weights.WeighedHost],
+            request_spec: Any) -> weights.WeighedHost:
+        top = super()._choose_top_backend(weighed_backends, request_spec)
+        try:
+            if isinstance(top, Ranked) and top.request.volume_id:
+                placing.shared(CONF).record(
+                    top.request, top.newcomer, top.obj)
+        except Exception as exc:  # the volume is placed, whatever we forget
+            seldom.WARNINGS.warn('bug', 'Serifos reserves nothing: %s', exc,
+                                 exc_info=True)
+        return top
+
+
+def _ranked(weighed: list[weights.WeighedHost],
+            properties: Sequence[Mapping[str, Any]]
+            ) -> list[weights.WeighedHost]:
+    """The same host states, the best for the newcomers first."""
+    try:
+        requests = [nc.Request.of(each) for each in properties]
+        if weighed and requests and all(
+                r.operation in placing.PLACES for r in requests):
+            return _by_prediction(weighed, requests)
+    except Exception as exc:  # Cinder must go on placing volumes
+        seldom.WARNINGS.warn('bug', 'Serifos has no opinion: %s', exc,
+                             exc_info=True)
+    return weighed
+
+
+def _by_prediction(weighed: Sequence[weights.WeighedHost],
+                   requests: Sequence[nc.Request]) -> list[Ranked]:
+    found = placing.shared(CONF).judge(
+        requests, [each.obj for each in weighed])
+    request, newcomer = requests[0], found.newcomers[0]
+    if not found.predictions:
+        LOG.info('Serifos leaves volume %s to the default weighers, '
+                 'expecting %s', request.volume_id, newcomer)
+        return [Ranked(each.obj, each.weight, request, newcomer)
+                for each in weighed]
+    places = predict.bands(found.predictions)
+    mine = predict.weights(found.predictions)
+    order = sorted(range(len(weighed)), key=places.__getitem__)
+    best = found.predictions[order[0]]
+    LOG.info('Serifos ranks %s pools for volume %s: %s first (%s), among %s '
+             'that are equal; expecting %s', len(weighed), request.volume_id,
+             weighed[order[0]].obj.backend_id,
+             f'{best.latency_us:.0f} µs' if best else 'unknown',
+             places.count(0), newcomer)
+    return [Ranked(weighed[i].obj, mine[i], request, newcomer)
+            for i in order]

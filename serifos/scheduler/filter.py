@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SerifosFilter: would a promise of latency be broken in this pool?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from cinder.scheduler import filters
+from oslo_config import cfg
+from oslo_log import log
+
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import placing
+from serifos.scheduler import seldom
+
+CONF = cfg.CONF
+LOG = log.getLogger(__name__)
+
+_MOVES = frozenset({'retype_volume', 'migrate_volume'})
+_REFUSES = placing.PLACES | _MOVES
+"""A tenant's extend or snapshot must never fail for want of speed."""
+
+
+class SerifosFilter(filters.BaseBackendFilter):
+    """Keeps what ``serifos:max_latency_us`` of a volume type promises.
+
+    To the newcomer, and to the volumes that live in the pool or are on
+    their way there. Without data, and for all that places nothing, every
+    pool passes.
+    """
+
+    def filter_all(self, filter_obj_list: Iterable[Any],
+                   filter_properties: Mapping[str, Any]) -> list[Any]:
+        states = list(filter_obj_list)
+        try:
+            request = nc.Request.of(filter_properties)
+            if request.operation in _REFUSES and states:
+                refused = dict(_refused(request, states))
+                return [each for i, each in enumerate(states)
+                        if i not in refused]
+        except Exception as exc:  # Cinder must go on placing volumes
+            seldom.WARNINGS.warn('bug', 'Serifos refuses nothing: %s', exc,
+                                 exc_info=True)
+        return states
+
+    def backend_passes(self, backend_state: Any,
+                       filter_properties: Mapping[str, Any]) -> bool:
+        return bool(self.filter_all([backend_state], filter_properties))
+
+
+def _refused(request: nc.Request,
+             states: list[Any]) -> Iterator[tuple[int, str]]:
+    """Index → why, of the pools that would break a promise."""
+    serifos = placing.shared(CONF)
+    own = serifos.promise_us(request)
+    found = serifos.judge([request], states)
+    for i, prediction in enumerate(found.predictions):
+        if prediction is None or _stays(request, states[i]):
+            continue
+        promised = _strictest(found, found.candidates[i].pool, request)
+        if own is not None and (promised is None or own < promised[0]):
+            promised = own, 'its own type'
+        if promised and prediction.latency_us > promised[0]:
+            LOG.info('Serifos refuses %s for volume %s: %.0f µs are '
+                     'predicted, %.0f µs promised to %s',
+                     states[i].backend_id, request.volume_id,
+                     prediction.latency_us, *promised)
+            yield i, promised[1]
+
+
+def _stays(request: nc.Request, state: Any) -> bool:
+    """Whether the volume lives in this pool already and may stay."""
+    if request.operation not in _MOVES or not request.home:
+        return False
+    here = {state.backend_id, state.host}
+    return request.home in here or request.home in {
+        name.partition('#')[0] for name in here}
+
+
+def _strictest(found: placing.Judgement, pool: str,
+               request: nc.Request) -> tuple[float, str] | None:
+    """The least latency promised to another volume there, and to which."""
+    device = found.snapshot.devices[pool]
+    promises = [(volume.max_latency_us, f'volume {volume.id}')
+                for volume in found.snapshot.promised.get(device, ())
+                if volume.id != request.volume_id][:1]
+    promises += [(one.max_latency_us, 'a volume placed there before')
+                 for one in found.reserved.get(device, ())
+                 if one.max_latency_us is not None]
+    return min(promises, default=None)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which latency will each candidate have once the newcomer lives there?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+import statistics
+
+from serifos.model import model as mm
+from serifos.scheduler import known
+from serifos import workload as wl
+
+NEUTRAL = 1.0
+"""The weight of every candidate where there is no opinion.
+
+Not 0: a lottery by weight, Cinder's StochasticHostWeightHandler, would
+always draw the first of those.
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pool that a volume may be placed in.
+
+    :param model: the stem of its model's file
+    :param allocated_gib: what Cinder says is allocated there, None where
+        it says no figure
+    """
+
+    pool: str
+    model: str
+    allocated_gib: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prediction:
+    """µs, and how far from it measurements are on average, µs."""
+
+    latency_us: float
+    error_us: float
+
+
+class Predictor:
+    """The predictions of one request.
+
+    :param coming: workloads that are placed, all of them together
+    :param reserved: device → workloads that are not seen there yet
+    :param lifted: device → workloads that leave it for this
+    """
+
+    def __init__(self, view: known.View, coming: Sequence[wl.Workload],
+                 reserved: Mapping[str, Sequence[wl.Workload]],
+                 lifted: Mapping[str, Sequence[wl.Workload]]) -> None:
+        self._view = view
+        self._coming = coming
+        self._reserved = reserved
+        self._lifted = lifted
+        self._own: dict[str, wl.Load | None] = {}
+        self._met: dict[tuple[str, str], Prediction | None] = {}
+
+    def __call__(self, candidate: Candidate) -> Prediction | None:
+        """None where the pool's load is unknown or it has no model."""
+        device = self._view.snapshot.devices.get(candidate.pool)
+        if device is None or candidate.model not in self._view.models:
+            return None
+        key = device, candidate.model
+        if key not in self._met:
+            self._met[key] = self._predict(*key)
+        return self._met[key]
+
+    def _predict(self, device: str, stem: str) -> Prediction | None:
+        model, floor = self._view.models[stem], self._view.snapshot.floor
+        load = self._view.load(device, stem)
+        if device in self._lifted:
+            load -= model.load(self._lifted[device], floor)
+        for workload in self._reserved.get(device, ()):
+            load += added(model, load, workload, floor)
+        if stem not in self._own:
+            bounded = any(w.iops is not None for w in self._coming)
+            self._own[stem] = None if bounded else model.load(
+                self._coming, floor)
+        own = self._own[stem]
+        if own is not None:
+            load += own
+        else:
+            for workload in self._coming:
+                load += added(model, load, workload, floor)
+        latency = model.plan(load)
+        if not math.isfinite(latency):
+            return None
+        return Prediction(latency, latency * model.quality.get('mre', 0.0))
+
+
+def added(model: mm.Model, load: wl.Load, workload: wl.Workload,
+          floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
+    """What an expected workload adds to a Load.
+
+    Where its QoS bounds it to so many requests per second, no more are
+    outstanding than pass in the latency that it would see at full depth
+    (Little's law; at its own depth it sees no more than that).
+    """
+    own = model.load([workload], floor)
+    if workload.iops is None or not own.count:
+        return own
+    passing = workload.iops * model.plan(load + own) / 1e6
+    return model.load([dataclasses.replace(
+        workload, iodepth=min(workload.iodepth, passing), iops=None)], floor)
+
+
+def weights(predictions: Iterable[Prediction | None]) -> list[float]:
+    """The worst latency less each one's own: finite, never negative.
+
+    One without a prediction gets the median of the others; where all are
+    equal, or none has a prediction, all are :data:`NEUTRAL`.
+    """
+    latencies = [p and p.latency_us for p in predictions]
+    found = [latency for latency in latencies if latency is not None]
+    if not found or min(found) == max(found):
+        return [NEUTRAL] * len(latencies)
+    worst = max(found)
+    middle = worst - statistics.median(found)
+    return [middle if latency is None else worst - latency
+            for latency in latencies]
+
+
+def bands(predictions: Sequence[Prediction | None]) -> list[int]:
+    """The place of each candidate, 0 for the best; equals share theirs.
+
+    From the best on, those are equal to a band's first whose latency
+    differs from its by less than the models' own error, the greater of the
+    two. One without a prediction stands where the median stands.
+    """
+    found = [p for p in predictions if p is not None]
+    if not found:
+        return [0] * len(predictions)
+    middle = Prediction(
+        statistics.median(p.latency_us for p in found), 0.0)
+    filled = [p or middle for p in predictions]
+    order = sorted(range(len(filled)), key=lambda i: filled[i].latency_us)
+    places, first, place = [0] * len(filled), filled[order[0]], 0
+    for index in order:
+        this = filled[index]
+        apart = this.latency_us - first.latency_us
+        if apart and apart >= max(first.error_us, this.error_us):
+            first, place = this, place + 1
+        places[index] = place
+    return places

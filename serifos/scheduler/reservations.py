@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which volumes were placed that ``cluster.json`` does not show at work yet?
+
+A burst of volumes must not all go to the pool that looks fastest. The
+driver records what it places. For what others place, the capacity that a
+pool has allocated beyond its volumes in ``cluster.json`` tells of it, and so
+do volumes that are new there and idle. Every volume counts once, until it
+is seen active or its time is over.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import threading
+
+from serifos import cluster as cl
+from serifos.scheduler import known
+from serifos.scheduler import predict
+from serifos import workload as wl
+
+_WHOLE = 1e-6
+"""Less than this many GiB are rounding, not a volume."""
+
+_REMEMBERED, _REMEMBERED_S = 64, 60.0
+"""Requests whose outcome is still to be seen, and for how long."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reservation:
+    """A volume on its way into a pool.
+
+    :param at: when it was placed, seconds of the epoch
+    :param home: the pool that it leaves, where it is no new one
+    :param max_latency_us: what it was promised
+    """
+
+    pool: str
+    workload: wl.Workload
+    size_gib: float
+    at: float
+    home: str | None = None
+    max_latency_us: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inferred:
+    """Capacity allocated by volumes that we know nothing else of."""
+
+    gib: float
+    at: float
+    workload: wl.Workload
+    count: int = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that was weighed; where its volume went is not told."""
+
+    size_gib: float
+    workload: wl.Workload
+    at: float
+
+
+class Reservations:
+    """All of them; safe to share between threads, green or native."""
+
+    def __init__(self, ttl_s: float, default: wl.Workload) -> None:
+        self._ttl_s = ttl_s
+        self._default = default
+        self._lock = threading.Lock()
+        self._recorded: dict[str, Reservation] = {}
+        self._inferred: dict[str, list[Inferred]] = {}
+        self._asked: collections.deque[Asked] = collections.deque(
+            maxlen=_REMEMBERED)
+        self._snapshot: known.Snapshot | None = None
+
+    def record(self, volume_id: str, reservation: Reservation) -> None:
+        """The driver placed this volume, perhaps for the second time."""
+        with self._lock:
+            self._recorded[volume_id] = reservation
+
+    def ask(self, asked: Asked) -> None:
+        """A volume was weighed that this process may not learn to place."""
+        with self._lock:
+            self._asked.append(asked)
+
+    def update(self, snapshot: known.Snapshot,
+               candidates: Iterable[predict.Candidate], asked: Asked) -> None:
+        """Takes in what is known now, before a request is judged.
+
+        :param asked: what capacity that nobody explains is taken for
+        """
+        with self._lock:
+            self._expire(asked.at)
+            if snapshot is not self._snapshot:
+                self._meet(snapshot, asked.at)
+            booked = self._booked(snapshot)
+            for candidate in candidates:
+                pool, allocated = candidate.pool, candidate.allocated_gib
+                if allocated is None or pool not in snapshot.devices:
+                    continue
+                beyond = (allocated - snapshot.gib[pool]
+                          - booked.get(pool, 0.0))
+                if beyond > _WHOLE or pool in self._inferred:
+                    self._infer(pool, max(0.0, beyond), snapshot, asked)
+
+    def standing(self, devices: Mapping[str, str],
+                 but: str | None = None) -> dict[str, list[Reservation]]:
+        """Device → what is on its way there, ``but`` one volume.
+
+        :param devices: pool → device
+        """
+        found: dict[str, list[Reservation]] = {}
+        with self._lock:
+            for volume_id, one in self._recorded.items():
+                if one.pool in devices and volume_id != but:
+                    found.setdefault(devices[one.pool], []).append(one)
+            for pool, several in self._inferred.items():
+                for one in several:
+                    if pool in devices and one.count:
+                        found.setdefault(devices[pool], []).extend(
+                            [Reservation(pool, one.workload,
+                                         one.gib / one.count, one.at)]
+                            * one.count)
+        return found
+
+    def _expire(self, now: float) -> None:
+        since = now - self._ttl_s
+        for volume_id in [name for name, one in self._recorded.items()
+                          if one.at < since]:
+            del self._recorded[volume_id]
+        for pool, several in self._inferred.items():
+            # It goes on explaining its capacity, but counts no more.
+            self._inferred[pool] = [
+                dataclasses.replace(one, count=0)
+                if one.at < since and one.count else one for one in several]
+        while self._asked and self._asked[0].at < now - _REMEMBERED_S:
+            self._asked.popleft()
+
+    def _meet(self, snapshot: known.Snapshot, now: float) -> None:
+        """Another cluster.json than before: who is new, at work or gone?"""
+        before, self._snapshot = self._snapshot, snapshot
+        for volume_id, one in list(self._recorded.items()):
+            volume = snapshot.volumes.get(volume_id)
+            if volume is None:
+                if before and volume_id in before.volumes:
+                    del self._recorded[volume_id]
+            elif volume.pool != one.home:
+                if snapshot.active(volume):
+                    del self._recorded[volume_id]
+                elif volume.pool != one.pool:
+                    self._recorded[volume_id] = dataclasses.replace(
+                        one, pool=volume.pool)
+        if before is None:
+            return
+        for volume in snapshot.cluster.volumes:
+            if (volume.id not in before.volumes
+                    and volume.id not in self._recorded
+                    and not snapshot.active(volume)):
+                self._recorded[volume.id] = self._first_seen(
+                    volume, snapshot, now)
+
+    def _first_seen(self, volume: cl.Volume, snapshot: known.Snapshot,
+                    now: float) -> Reservation:
+        """A volume that others placed: what was inferred of it, if it was."""
+        for one in self._inferred.get(volume.pool, ()):
+            if abs(one.gib - volume.size_gib) < _WHOLE:
+                workload, at = one.workload, one.at
+                break
+        else:
+            at = now
+            workload = snapshot.seen.get(
+                volume.volume_type or '', self._default)
+        return Reservation(volume.pool, workload, volume.size_gib, at,
+                           max_latency_us=volume.max_latency_us)
+
+    def _booked(self, snapshot: known.Snapshot) -> dict[str, float]:
+        """Pool → GiB allocated by what is recorded, yet not in the file."""
+        sums: dict[str, float] = {}
+        for volume_id, one in self._recorded.items():
+            volume = snapshot.volumes.get(volume_id)
+            if volume is None or volume.pool != one.pool:
+                sums[one.pool] = sums.get(one.pool, 0.0) + one.size_gib
+        return sums
+
+    def _infer(self, pool: str, beyond: float, snapshot: known.Snapshot,
+               asked: Asked) -> None:
+        """Makes the inferred ones of a pool explain ``beyond`` GiB."""
+        several = self._inferred.setdefault(pool, [])
+        gap = beyond - sum(one.gib for one in several)
+        while gap < -_WHOLE:
+            oldest = several.pop(0)
+            gap += oldest.gib
+            if gap > _WHOLE:  # only a part of it went
+                several.insert(0, dataclasses.replace(oldest, gib=gap))
+                gap = 0.0
+        for earlier in list(self._asked):
+            if _WHOLE < earlier.size_gib <= gap + _WHOLE:
+                self._asked.remove(earlier)
+                several.append(Inferred(earlier.size_gib, earlier.at,
+                                        earlier.workload))
+                gap -= earlier.size_gib
+        if gap > _WHOLE:
+            size = max(asked.size_gib, snapshot.mean_gib, _WHOLE)
+            several.append(Inferred(gap, asked.at, asked.workload,
+                                    max(1, round(gap / size))))
+        if not several:
+            del self._inferred[pool]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SerifosWeigher: how much faster than the worst will each pool be?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from cinder.scheduler import weights
+from oslo_config import cfg
+from oslo_log import log
+
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import placing
+from serifos.scheduler import predict
+from serifos.scheduler import seldom
+
+CONF = cfg.CONF
+LOG = log.getLogger(__name__)
+
+
+class SerifosWeigher(weights.BaseHostWeigher):
+    """Weighs a pool by the worst predicted latency less its own, in µs.
+
+    Latencies are those with the new volume in the pool. Where nothing is
+    placed, or nothing is known, all pools weigh the same.
+    """
+
+    def weight_multiplier(self) -> float:
+        try:
+            return CONF.serifos.weight_multiplier
+        except (cfg.Error, ValueError):
+            return 1.0
+
+    def weigh_objects(self, weighed_obj_list: Sequence[weights.WeighedHost],
+                      weight_properties: Mapping[str, Any]) -> list[float]:
+        """One finite weight for each pool, not negative, higher is better."""
+        try:
+            request = nc.Request.of(weight_properties)
+            if request.operation in placing.PLACES:
+                return self._weigh(request, weighed_obj_list)
+        except Exception as exc:  # Cinder must go on placing volumes
+            seldom.WARNINGS.warn('bug', 'Serifos has no opinion: %s', exc,
+                                 exc_info=True)
+        return [predict.NEUTRAL] * len(weighed_obj_list)
+
+    def _weigh(self, request: nc.Request,
+               weighed: Sequence[weights.WeighedHost]) -> list[float]:
+        found = placing.shared(CONF).judge(
+            [request], [each.obj for each in weighed], infer=True)
+        if not found.predictions:
+            return [predict.NEUTRAL] * len(weighed)
+        LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
+                 len(weighed), request.volume_id, found.newcomers[0])
+        mine = predict.weights(found.predictions)
+        # Cinder normalises by this span. It is at least the model's own
+        # error, lest a difference of nothing weigh as much as a great one.
+        self.minval = min(mine)
+        self.maxval = max(max(mine), *(
+            self.minval + p.error_us for p in found.predictions if p))
+        return mine
+
+    def _weigh_object(self, obj: Any,
+                      weight_properties: Mapping[str, Any]) -> float:
+        return predict.NEUTRAL
