@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where is everything in the testbed: hosts, addresses, directories?"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+INSIDE = pathlib.Path(__file__).resolve().parent / 'inside'
+
+CONTROL = '10.77.0.1'
+"""Address of the control plane, in the testbed's own network."""
+
+PROJECT = '0' * 32
+"""The project that everything belongs to; Cinder asks for such an id."""
+
+BACKEND = 'ssd'
+"""Name of each host's one backend, its volume group and its pool."""
+
+API_PORT = 8776
+EXPORTER_PORT = 9100
+
+# MB/s of reads and of writes: each host has an SSD of another model, slow
+# enough that two cores can keep all of them busy.
+SSDS = ((60, 45), (45, 35), (30, 24))
+MAX_HOSTS = 9
+
+
+class TestbedError(Exception):
+    """What is wrong, and how to mend it, in one sentence."""
+
+    exit_code = 1
+
+
+class Missing(TestbedError):
+    """The machine lacks something."""
+
+    exit_code = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """A storage host: its number, name, address and SSD (MB/s)."""
+
+    number: int
+    read_mbs: int
+    write_mbs: int
+
+    @property
+    def name(self) -> str:
+        return f'node{self.number}'
+
+    @property
+    def address(self) -> str:
+        return f'10.77.0.{10 + self.number}'
+
+    @property
+    def pool(self) -> str:
+        return f'{self.name}@{BACKEND}#{BACKEND}'
+
+    @property
+    def service(self) -> str:
+        return f'{self.name}@{BACKEND}'
+
+    @property
+    def exporter(self) -> str:
+        """Where node_exporter is."""
+        return f'http://{self.address}:{EXPORTER_PORT}/metrics'
+
+    @property
+    def write_factor(self) -> float:
+        """How many times as long as a read a write of that size takes."""
+        return self.read_mbs / self.write_mbs
+
+
+def hosts(count: int) -> tuple[Host, ...]:
+    return tuple(Host(number, *SSDS[(number - 1) % len(SSDS)])
+                 for number in range(1, count + 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The testbed's directory, and what is in it."""
+
+    directory: pathlib.Path
+
+    @classmethod
+    def at(cls, directory: os.PathLike | str | None = None) -> Layout:
+        path = pathlib.Path(directory or ROOT / '.testbed').absolute()
+        if len(str(path)) > 60 or ' ' in str(path):
+            # A unix socket's path has at most 107 bytes.
+            raise TestbedError(f'{path} has a space or more than 60 letters; '
+                               f'name another directory by --dir.')
+        return cls(path)
+
+    @property
+    def network(self) -> str:
+        """Of the network namespace: another one for each directory."""
+        return f'serifos-{zlib.crc32(str(self.directory).encode()):08x}'
+
+    @property
+    def venv(self) -> pathlib.Path:
+        return self.directory / 'cinder'
+
+    @property
+    def shim(self) -> pathlib.Path:
+        return self.directory / 'shim.so'
+
+    @property
+    def inside(self) -> pathlib.Path:
+        return self.directory / 'inside'
+
+    @property
+    def control(self) -> pathlib.Path:
+        return self.directory / 'control'
+
+    @property
+    def records(self) -> pathlib.Path:
+        return self.directory / 'records.json'
+
+    @property
+    def facts(self) -> pathlib.Path:
+        return self.directory / 'testbed.json'
+
+    @property
+    def serifos(self) -> pathlib.Path:
+        """The state_dir of serifos; its models are in models/."""
+        return self.directory / 'serifos'
+
+    def node(self, host: Host) -> pathlib.Path:
+        return self.directory / host.name
+
+    def image(self, host: Host) -> pathlib.Path:
+        return self.node(host) / 'ssd.img'

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can this machine run the testbed, and what does it lack?"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from tests.functional.testbed import layout
+
+PACKAGES = pathlib.Path(__file__).with_name('packages.txt')
+
+
+def check(where: layout.Layout) -> None:
+    """Missing, with one sentence, where it cannot."""
+    if os.geteuid():
+        raise layout.Missing('the testbed needs root; run it by sudo.')
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise layout.Missing(
+            'the testbed needs /dev/net/tun, which this machine lacks; '
+            "load the kernel's module tun, or give it to the container.")
+    for line in PACKAGES.read_text().splitlines():
+        program, _, package = line.partition('=')
+        if not line.startswith('#') and not which(program):
+            raise layout.Missing(
+                f'the testbed needs {program}; install the Debian package '
+                f'{package}.')
+    if not (where.venv / 'bin' / 'cinder-volume').exists():
+        raise layout.Missing(
+            f'there is no Cinder in {where.venv}; tools/testbed installs it.')
+    make_shim(where)
+
+
+def which(program: str) -> str | None:
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}"
+                        ':/usr/sbin:/sbin')
+
+
+def make_shim(where: layout.Layout) -> None:
+    """Compiles shim.c, where it is newer than what is there."""
+    source = pathlib.Path(__file__).with_name('shim.c')
+    if (where.shim.exists()
+            and where.shim.stat().st_mtime > source.stat().st_mtime):
+        return
+    done = subprocess.run(
+        ['gcc', '-O2', '-shared', '-fPIC', '-o', where.shim, source],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise layout.Missing(f'gcc cannot compile {source}: '
+                             f'{done.stderr.strip()}')

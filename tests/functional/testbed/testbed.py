@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The testbed as one thing: up, down, and what to do with it in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent import futures
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from tests.functional.testbed import cinder
+from tests.functional.testbed import control
+from tests.functional.testbed import guest
+from tests.functional.testbed import layout
+from tests.functional.testbed import machine
+from tests.functional.testbed import network
+from tests.functional.testbed import records
+from tests.functional.testbed import rest
+
+READY_S = 240
+"""Seconds that cinder-volume may take until its driver works."""
+
+Say = Callable[[str], None]
+
+
+class Testbed:
+    """One testbed; up() makes it, attach() finds the one that runs."""
+
+    def __init__(self, where: layout.Layout, hosts: Sequence[layout.Host],
+                 say: Say = lambda _: None) -> None:
+        self.layout = where
+        self.hosts = tuple(hosts)
+        self.endpoint = (rest.Rest.url, layout.PROJECT)
+        self._say = say
+        self._records = records.Records(where.records)
+        self._network = network.Network(where.network)
+        self.api = rest.Rest(self._network)
+        self._control = control.Control(where, self._records)
+        self._cinder = cinder.Cinder(where, self._records)
+        self._guests = {
+            host.name: guest.Guest(host, where, self._records)
+            for host in self.hosts}
+
+    @classmethod
+    def up(cls, directory: os.PathLike | str | None = None, *,
+           hosts: int = 3, size_gib: int = 6,
+           say: Say = lambda _: None) -> Testbed:
+        """A new testbed, ready; what an earlier one left is cleaned up.
+
+        Disks and database of one that went down in good order are used
+        again, those of one that did not are not.
+        """
+        where = layout.Layout.at(directory)
+        machine.check(where)
+        if where.records.exists():
+            crashed = bool(records.Records(where.records).names())
+            say('cleaning up after the last one')
+            cls(where, hosts_of(where), say).down(wipe=crashed)
+        where.facts.write_text(json.dumps(
+            {'hosts': hosts, 'size_gib': size_gib}))
+        testbed = cls(where, layout.hosts(hosts), say)
+        testbed._bring_up(size_gib)
+        return testbed
+
+    @classmethod
+    def attach(cls, directory: os.PathLike | str | None = None) -> Testbed:
+        """The testbed that runs, of this directory."""
+        where = layout.Layout.at(directory)
+        if not network.Network(where.network).exists:
+            raise layout.TestbedError(
+                'the testbed is down; start it by tools/testbed up.')
+        return cls(where, hosts_of(where))
+
+    def _bring_up(self, size_gib: int) -> None:
+        began = time.monotonic()
+
+        def say(what: str) -> None:
+            self._say(f'{time.monotonic() - began:5.1f} s  {what}')
+
+        shutil.copytree(layout.INSIDE, self.layout.inside,
+                        dirs_exist_ok=True)
+        (self.layout.directory / 'hosts').write_text(
+            network.hosts_file(self.hosts))
+        self._network.create(self.hosts)
+        for each in self._guests.values():
+            each.make_disk(size_gib)
+        self._cinder.configure(self.hosts)
+        with futures.ThreadPoolExecutor() as pool:
+            for each in self._guests.values():
+                each.boot()
+            self._control.start()
+            self._control.wait_database()
+            say('MariaDB')
+            synced = pool.submit(self._cinder.sync_database)
+            guests = [pool.submit(each.wait_up)
+                      for each in self._guests.values()]
+            _all(guests)
+            say(f'{len(guests)} guests')
+            self._control.wait_queue()
+            say('RabbitMQ')
+            synced.result()
+            say('database schema')
+            self._cinder.start_api()
+            self._cinder.start_scheduler()
+            _all([pool.submit(self.start_cinder_volume, host.number, False)
+                  for host in self.hosts])
+            self._cinder.wait_api()
+            say('cinder-api')
+        self.wait_backends()
+        say(f'{len(self.hosts)} backends')
+        self.wait_pools()
+        say('up')
+
+    def down(self, *, wipe: bool = False) -> None:
+        """Ends all of it; wipe takes the disks and the database along."""
+        if not wipe:
+            self._shut_down_guests()
+        names = self._records.names()
+        first = [name for name in names if name not in
+                 ('mariadb', 'rabbitmq', 'epmd')]
+        self._records.stop(*first, seconds=10)
+        self._records.stop(*names, number=signal.SIGKILL if wipe
+                           else signal.SIGTERM)
+        # What a user, or a crash, left inside: it is there by our doing.
+        strays = [found for pid in self._network.pids
+                  if (found := records.process(pid))]
+        records.end(strays, signal.SIGKILL)
+        self._network.remove()
+        shutil.rmtree(self.layout.directory / 'uml', ignore_errors=True)
+        self.layout.records.unlink(missing_ok=True)
+        if wipe:
+            for host in self.hosts:
+                shutil.rmtree(self.layout.node(host), ignore_errors=True)
+            for path in (self.layout.control, self.layout.serifos,
+                         self.layout.inside):
+                shutil.rmtree(path, ignore_errors=True)
+            self.layout.facts.unlink(missing_ok=True)
+
+    def _shut_down_guests(self) -> None:
+        def shut_down(each: guest.Guest) -> None:
+            if each.alive:
+                with contextlib.suppress(OSError, layout.TestbedError):
+                    each.run('cinder-volume-service stop; sync', 30)
+
+        with futures.ThreadPoolExecutor() as pool:
+            _all([pool.submit(shut_down, each)
+                  for each in self._guests.values()])
+
+    # Hosts
+
+    def host(self, number: int) -> layout.Host:
+        for host in self.hosts:
+            if host.number == number:
+                return host
+        raise layout.TestbedError(
+            f'there is no host {number}, only 1 to {len(self.hosts)}.')
+
+    def guest(self, number: int) -> guest.Guest:
+        return self._guests[self.host(number).name]
+
+    def on(self, node: int | str, script: str,
+           timeout: float = 60) -> tuple[int, str]:
+        """(exit status, output) of a bash script on a host (2 or node2).
+
+        124 where it took longer than timeout (s); OSError: host is dead.
+        """
+        return self.guest(_number(node)).run(script, timeout)
+
+    def start_cinder_volume(self, number: int, wait: bool = True) -> None:
+        self.guest(number).call('cinder-volume-service start')
+        if wait:
+            self.wait_backends([self.host(number)])
+
+    def stop_cinder_volume(self, number: int) -> None:
+        self.guest(number).call('cinder-volume-service stop')
+
+    def kill_guest(self, number: int) -> None:
+        """A power failure of the host."""
+        self.guest(number).kill()
+
+    def boot_guest(self, number: int, wait: bool = True) -> None:
+        """Boots a host that was killed, and starts its cinder-volume."""
+        found = self.guest(number)
+        found.boot()
+        found.wait_up()
+        self.start_cinder_volume(number, wait)
+
+    # Services
+
+    def restart_scheduler(self, config: cinder.Config = cinder.STOCK,
+                          environment: Mapping[str, str] | None = None,
+                          ) -> None:
+        """Waits until it knows all pools; config goes over our own."""
+        self._cinder.start_scheduler(config, environment)
+        self.wait_pools()
+
+    def scheduler_log(self) -> str:
+        """All that cinder-scheduler said since the testbed is up."""
+        return self._cinder.scheduler_log.read_text(errors='replace')
+
+    def restart_rabbitmq(self) -> None:
+        self._control.restart_queue()
+
+    def wait_backends(self, hosts: Sequence[layout.Host] | None = None,
+                      seconds: float = READY_S) -> None:
+        """Until the drivers of these hosts (default: all) work."""
+        wanted = {host.service for host in hosts or self.hosts}
+        self._wait('backends up', lambda: wanted <= set(
+            self.api.backends_up()), seconds)
+
+    def wait_pools(self, seconds: float = 90) -> None:
+        """Until the scheduler knows a pool of each backend that is up."""
+        self._wait('pools known to the scheduler', lambda: {
+            name.partition('#')[0] for name in self.api.pools()
+        } >= set(self.api.backends_up()), seconds)
+
+    def _wait(self, what: str, ready: Callable[[], bool],
+              seconds: float) -> None:
+        def quietly() -> bool:
+            with contextlib.suppress(OSError, rest.Refused):
+                return ready()
+            return False
+
+        network.wait_for(what, quietly, seconds, every=0.3)
+
+    def in_network(self, argv: Sequence[object], **options,
+                   ) -> subprocess.Popen:
+        """Starts a process inside the testbed's network; as Popen."""
+        return subprocess.Popen(
+            [*self._network.prefix, *map(str, argv)], **options)
+
+    # Volumes
+
+    def create_volume(self, name: str, **options) -> str:
+        """As rest.Rest.create_volume, and waits for it: the volume's id."""
+        volume = self.api.create_volume(name, **options)
+        self.wait_available(volume)
+        return volume
+
+    def wait_available(self, volume: str, seconds: float = 120) -> dict:
+        """The volume, once it is available and nothing goes on with it."""
+        def settled() -> dict | None:
+            found = self.api.volume(volume)
+            if found['status'].startswith('error'):
+                raise layout.TestbedError(
+                    f"volume {found['name']} is in {found['status']}.")
+            quiet = found['migration_status'] in (None, 'success', 'error')
+            return found if found['status'] == 'available' and quiet else None
+
+        return network.wait_for(f'volume {volume} available', settled,
+                                seconds, every=0.3)
+
+    def migrate(self, volume: str, number: int,
+                seconds: float = 300) -> dict:
+        """Migrates to the host; the volume, once the old copy has gone."""
+        self.api.migrate(volume, self.host(number).pool)
+        found = self.wait_available(volume, seconds)
+        network.wait_for(
+            f"the old copy of volume {found['name']} is deleted",
+            lambda: len([each for each in self.api.volumes()
+                         if each['id'] == volume
+                         or volume in (each['description'] or '')]) == 1,
+            seconds, every=0.5)
+        return found
+
+    def host_of(self, volume: str) -> layout.Host:
+        """Where the volume lives now."""
+        pool = self.api.volume(volume)['os-vol-host-attr:host']
+        return self.host(_number(pool.partition('@')[0]))
+
+    def device_of(self, volume: str) -> str:
+        """The path of the volume's LV on its host."""
+        found = self.api.volume(volume)
+        name = found.get('os-vol-mig-status-attr:name_id') or volume
+        return f'/dev/{layout.BACKEND}/volume-{name}'
+
+    def status(self) -> dict:
+        """What runs: {'processes': {...}, 'backends': [...]}, and so on."""
+        processes = {name: self._records.alive(name)
+                     for name in sorted(self._records.names())}
+        backends: list[str] = []
+        with contextlib.suppress(OSError, rest.Refused):
+            backends = self.api.backends_up()
+        return {'network': self._network.name, 'processes': processes,
+                'backends': sorted(backends)}
+
+
+def _all(running: Sequence[futures.Future]) -> None:
+    for each in running:
+        each.result()
+
+
+def _number(node: int | str) -> int:
+    return int(str(node).removeprefix('node'))
+
+
+def hosts_of(where: layout.Layout) -> tuple[layout.Host, ...]:
+    try:
+        return layout.hosts(json.loads(where.facts.read_text())['hosts'])
+    except FileNotFoundError:
+        return ()
