@@ -55,14 +55,14 @@ class Request:
             volume, 'qos_specs') or _get(spec, 'qos_specs')
         size = number(_get(volume, 'size'))
         return cls(
-            operation=_get(spec, 'operation'),
-            volume_id=_get(spec, 'volume_id'),
+            operation=_text(_get(spec, 'operation')),
+            volume_id=_text(_get(spec, 'volume_id')),
             size_gib=size if size is not None and size > 0 else 0.0,
-            volume_type=_get(kind, 'name'),
+            volume_type=_text(_get(kind, 'name')),
             extra_specs=_mapping(_get(kind, 'extra_specs')),
             hints=_mapping(_get(properties, 'scheduler_hints')),
             qos=_mapping(_get(qos, 'specs') or qos),
-            home=_get(volume, 'cluster_name') or _get(volume, 'host'))
+            home=_text(_get(volume, 'cluster_name') or _get(volume, 'host')))
 
     def promise_us(self, refuse: Refuse) -> float | None:
         """``serifos:max_latency_us`` of the volume type, or None."""
@@ -169,3 +169,7 @@ def _get(source: Any, key: str) -> Any:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

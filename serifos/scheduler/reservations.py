@@ -16,7 +16,6 @@ from collections.abc import Mapping
 import dataclasses
 import threading
 
-from serifos import cluster as cl
 from serifos.scheduler import known
 from serifos.scheduler import predict
 from serifos import workload as wl
@@ -157,25 +156,26 @@ class Reservations:
         if before is None:
             return
         for volume in snapshot.cluster.volumes:
-            if (volume.id not in before.volumes
-                    and volume.id not in self._recorded
-                    and not snapshot.active(volume)):
-                self._recorded[volume.id] = self._first_seen(
-                    volume, snapshot, now)
+            if (volume.id in before.volumes
+                    or volume.id in self._recorded):
+                continue
+            guess = self._take(volume.pool, volume.size_gib)
+            if not snapshot.active(volume):
+                self._recorded[volume.id] = Reservation(
+                    volume.pool, guess.workload if guess else
+                    snapshot.seen.get(volume.volume_type or '',
+                                      self._default),
+                    volume.size_gib, guess.at if guess else now,
+                    max_latency_us=volume.max_latency_us)
 
-    def _first_seen(self, volume: cl.Volume, snapshot: known.Snapshot,
-                    now: float) -> Reservation:
-        """A volume that others placed: what was inferred of it, if it was."""
-        for one in self._inferred.get(volume.pool, ()):
-            if abs(one.gib - volume.size_gib) < _WHOLE:
-                workload, at = one.workload, one.at
-                break
-        else:
-            at = now
-            workload = snapshot.seen.get(
-                volume.volume_type or '', self._default)
-        return Reservation(volume.pool, workload, volume.size_gib, at,
-                           max_latency_us=volume.max_latency_us)
+    def _take(self, pool: str, gib: float) -> Inferred | None:
+        """What was inferred of a volume of this size, which is found now."""
+        several = self._inferred.get(pool, [])
+        for one in several:
+            if one.count <= 1 and abs(one.gib - gib) < _WHOLE:
+                several.remove(one)
+                return one
+        return None
 
     def _booked(self, snapshot: known.Snapshot) -> dict[str, float]:
         """Pool → GiB allocated by what is recorded, yet not in the file."""

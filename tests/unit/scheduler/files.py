@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cluster.json and models whose predictions can be worked out by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import pathlib
+import time
+from typing import Any
+
+import fixtures
+
+from serifos import cluster as cl
+from serifos.model import model as mm
+from serifos import store
+from serifos import workload as wl
+
+
+def model(name: str, us_per_kib: float = 10.0, mre: float = 0.0,
+          kind: str = 'consolidation', **changes: Any) -> mm.Model:
+    """Latency in proportion to the KiB of all the pool's blocks.
+
+    Of kind ``outstanding`` in proportion to the outstanding KiB.
+    """
+    row = {'sum_block_kib': us_per_kib}
+    parameters: dict[str, Any] = {str(n): row for n in range(1, 6)}
+    parameters['5+'] = row
+    if kind == 'outstanding':
+        parameters = {'sum_q_s_r': us_per_kib, 'sum_q_s_w': us_per_kib}
+    return dataclasses.replace(mm.Model(
+        name, kind, parameters, quality={'mre': mre} if mre else {},
+        range={'write_pct': (0, 100), 'block_kib': (1, 1024),
+               'iodepth': (0, 128), 'count': (1, 1000)}), **changes)
+
+
+def volume(name: str, pool: str, block_kib: float | None = 16,
+           size_gib: float = 10, **facts: Any) -> cl.Volume:
+    """A volume of 30 % writes at depth 8; without blocks it is unseen."""
+    return cl.Volume(
+        name, pool, size_gib, workload=block_kib and wl.Workload(
+            30, block_kib, 8), **facts)
+
+
+class Files(fixtures.Fixture):
+    """A state directory and a models directory, written as ours are."""
+
+    def _setUp(self) -> None:
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.models_dir = self.dir / 'models'
+        self.models_dir.mkdir()
+        self.cluster_path = self.dir / 'cluster.json'
+
+    def models(self, *models: mm.Model) -> None:
+        for each in models:
+            store.write_model(self.models_dir / f'{each.name}.json', each)
+
+    def cluster(self, pools: list[str | cl.Pool],
+                volumes: list[cl.Volume] | tuple[cl.Volume, ...] = (),
+                age_s: float = 0, now: float | None = None) -> None:
+        """Writes cluster.json, observed ``age_s`` before ``now``."""
+        at = datetime.datetime.fromtimestamp(
+            (time.time() if now is None else now) - age_s, datetime.UTC)
+        store.write_cluster(self.cluster_path, cl.Cluster(
+            tuple(p if isinstance(p, cl.Pool) else cl.Pool(p)
+                  for p in pools), tuple(volumes), at.isoformat()))
+
+    def break_cluster(self, text: str = '{') -> None:
+        """Replaces cluster.json by something else, atomically."""
+        other = self.dir / 'other'
+        other.write_text(text)
+        os.replace(other, self.cluster_path)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from serifos import cluster as cl
+from serifos.scheduler import known
+from serifos.scheduler import predict
+from serifos.scheduler import reservations as rs
+from serifos import workload as wl
+from tests.unit.scheduler import files
+
+DEFAULT = wl.Workload(30, 16, 8)
+MINE = wl.Workload(5, 128, 8)
+TTL = 3600.0
+
+
+def snapshot(*volumes, pools=('a', 'b')):
+    return known.Snapshot(cl.Cluster(tuple(
+        p if isinstance(p, cl.Pool) else cl.Pool(p) for p in pools),
+        volumes), 0.05, 0.0)
+
+
+class Case(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.kept = rs.Reservations(TTL, DEFAULT)
+
+    def update(self, found, size=10.0, at=0.0, workload=DEFAULT, **allocated):
+        self.kept.update(
+            found, [predict.Candidate(pool, 'ssd', gib)
+                    for pool, gib in allocated.items()],
+            rs.Asked(size, workload, at))
+        self.devices = found.devices
+
+    def ask(self, size=10.0, at=0.0, workload=MINE):
+        self.kept.ask(rs.Asked(size, workload, at))
+
+    def record(self, name, pool='a', size=10.0, at=0.0, **facts):
+        self.kept.record(name, rs.Reservation(pool, MINE, size, at, **facts))
+
+    def standing(self, **but):
+        return {device: [one.workload for one in several] for device, several
+                in self.kept.standing(self.devices, **but).items()}
+
+
+class RecordedTest(Case):
+
+    def test_it_counts_until_it_is_seen_active(self):
+        self.record('1')
+        self.update(snapshot())
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', None)))
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', 64)))
+        self.assertEqual({}, self.standing())
+
+    def test_it_counts_for_an_hour_at_most(self):
+        self.record('1')
+        self.update(snapshot(), at=TTL)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(), at=TTL + 1)
+        self.assertEqual({}, self.standing())
+
+    def test_a_retried_volume_counts_where_it_went_at_last(self):
+        self.record('1', 'a')
+        self.record('1', 'b')
+        self.update(snapshot())
+        self.assertEqual({'b': [MINE]}, self.standing())
+
+    def test_the_volume_that_is_judged_does_not_count_against_itself(self):
+        self.record('1')
+        self.update(snapshot())
+        self.assertEqual({}, self.standing(but='1'))
+
+    def test_one_that_vanishes_was_deleted(self):
+        self.record('1')
+        self.update(snapshot(files.volume('1', 'a', None)))
+        self.update(snapshot())
+        self.assertEqual({}, self.standing())
+
+    def test_a_moving_volume_counts_in_its_target_until_it_is_there(self):
+        self.record('1', 'b', home='a')
+        self.update(snapshot(files.volume('1', 'a', 64)))
+        self.assertEqual({'b': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'b', 64)))
+        self.assertEqual({}, self.standing())
+
+    def test_pools_that_share_a_device_add(self):
+        self.record('1', 'a')
+        self.record('2', 'b')
+        self.update(snapshot(pools=(cl.Pool('a', device='sdb'),
+                                    cl.Pool('b', device='sdb'))))
+        self.assertEqual({'device:sdb': [MINE, MINE]}, self.standing())
+
+    def test_what_it_allocates_is_not_inferred_once_more(self):
+        self.record('1')
+        self.update(snapshot(), a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', None)), a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a')), a=10)
+        self.assertEqual({}, self.standing())
+
+
+@ddt.ddt
+class InferredTest(Case):
+
+    def test_allocated_beyond_the_volumes_is_a_volume_on_its_way(self):
+        self.update(snapshot(files.volume('1', 'a', size_gib=10)), a=20, b=0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+
+    @ddt.data((30, 3), (34, 3), (4, 1))
+    @ddt.unpack
+    def test_how_many_by_the_size_that_is_asked_for(self, gib, count):
+        self.update(snapshot(), size=10, a=gib)
+        self.assertEqual({'a': [DEFAULT] * count}, self.standing())
+
+    def test_a_small_request_does_not_make_many_of_a_large_volume(self):
+        self.update(snapshot(files.volume('1', 'b', size_gib=500)),
+                    size=1, a=1000, b=500)
+        self.assertEqual({'a': [DEFAULT] * 2}, self.standing())
+
+    def test_what_was_asked_for_and_then_allocated_went_there(self):
+        self.update(snapshot(), a=0, b=0)
+        self.ask(size=100)
+        self.update(snapshot(), size=1, a=0, b=100)
+        self.assertEqual({'b': [MINE]}, self.standing())
+
+    def test_a_burst_counts_volume_by_volume(self):
+        allocated = {'a': 0.0, 'b': 0.0}
+        for i in range(6):
+            self.update(snapshot(), at=float(i), **allocated)
+            self.ask(at=float(i))
+            allocated['ab'[i % 2]] += 10
+        self.update(snapshot(), **allocated)
+        self.assertEqual({'a': [MINE] * 3, 'b': [MINE] * 3}, self.standing())
+
+    def test_a_request_that_failed_explains_nothing_a_minute_later(self):
+        self.ask(at=0)
+        self.update(snapshot(), at=61, a=10)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+
+    def test_it_goes_as_the_capacity_goes(self):
+        self.update(snapshot(), a=30)
+        self.update(snapshot(), a=10)
+        self.assertEqual({'a': [DEFAULT]}, {
+            k: v[:1] for k, v in self.standing().items()})
+        self.update(snapshot(), a=0)
+        self.assertEqual({}, self.standing())
+
+    def test_it_counts_for_an_hour_and_is_not_taken_for_new_then(self):
+        self.update(snapshot(), a=10)
+        for at in (TTL + 1, TTL + 2, 3 * TTL):
+            self.update(snapshot(), at=at, a=10)
+            self.assertEqual({}, self.standing())
+
+    def test_a_new_volume_that_sleeps_takes_over_from_what_was_inferred(self):
+        self.update(snapshot(), a=0)
+        self.ask()
+        self.update(snapshot(), at=5, a=10)
+        self.update(snapshot(files.volume('1', 'a', None)), at=20, a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', 64)), at=40, a=10)
+        self.assertEqual({}, self.standing())
+
+    def test_a_new_volume_of_another_scheduler_does_what_its_type_does(self):
+        gold = files.volume('1', 'b', 64, volume_type='gold')
+        self.update(snapshot(gold), a=0)
+        self.update(snapshot(gold, files.volume(
+            '2', 'a', None, volume_type='gold')), a=10)
+        self.assertEqual({'a': [wl.Workload(30, 64, 8)]}, self.standing())
+
+    def test_old_volumes_that_sleep_are_not_new(self):
+        self.update(snapshot(files.volume('1', 'a', None)), a=10)
+        self.assertEqual({}, self.standing())
+
+    @ddt.data(None, -5.0)
+    def test_no_figure_or_less_than_known_is_nothing(self, gib):
+        self.update(snapshot(files.volume('1', 'a')), a=gib)
+        self.assertEqual({}, self.standing())
+
+
+class NeverTwiceTest(Case):
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.tuples(
+        st.sampled_from('ab'), st.sampled_from([1.0, 10.0, 30.0]),
+        st.booleans(), st.booleans()), max_size=8))
+    def test_every_volume_counts_once(self, placed):
+        """Whoever places them, seen or not: as many as there are."""
+        self.kept = rs.Reservations(TTL, DEFAULT)
+        allocated, seen = {'a': 0.0, 'b': 0.0}, []
+        self.update(snapshot(), **allocated)
+        for i, (pool, size, recorded, written) in enumerate(placed):
+            self.update(snapshot(*seen), size=size, **allocated)
+            if recorded:
+                self.record(str(i), pool, size)
+            else:
+                self.ask(size)
+            allocated[pool] += size
+            self.update(snapshot(*seen), size=size, **allocated)
+            if written:
+                seen = [*seen, files.volume(str(i), pool, None, size)]
+                self.update(snapshot(*seen), size=size, **allocated)
+        counted = self.standing()
+        for pool in 'ab':
+            self.assertEqual(sum(p == pool for p, *_ in placed),
+                             len(counted.get(pool, ())), (placed, counted))
