@@ -13,9 +13,10 @@ from oslo_log import log
 from serifos.conf import balancer
 from serifos.conf import cinder
 from serifos.conf import serifos
+from serifos.conf import telemetry
 from serifos import errors
 
-_GROUPS = (serifos, balancer, cinder)
+_GROUPS = (serifos, balancer, cinder, telemetry)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[telemetry]: where what volumes do is seen."""
+
+from oslo_config import cfg
+
+GROUP = cfg.OptGroup('telemetry', title='Where what volumes do is seen')
+
+OPTS = [
+    cfg.StrOpt(
+        'source', default='scrape', choices=[
+            ('scrape', 'the node_exporter of each storage host, straight'),
+            ('prometheus', 'a Prometheus server, or Aetos, that scrapes '
+                           'these exporters'),
+            ('gnocchi', "Ceilometer's disk.device.* metrics in Gnocchi; "
+                        'attached volumes only, and only idle ones unless '
+                        'disk.device.{read,write}.latency are polled too')],
+        help='The source of telemetry.'),
+    cfg.IntOpt(
+        'window', default=600, min=30,
+        help='Seconds back from the newest reading that are looked at.'),
+    cfg.FloatOpt(
+        'interval', default=15.0, min=1.0,
+        help='Seconds between readings: how often exporters are scraped, '
+             "or with prometheus its scrape_interval. Without a new one "
+             'for three of them a host counts as unseen.'),
+    cfg.FloatOpt(
+        'timeout', default=5.0, min=0.1,
+        help='Seconds to wait for an answer.'),
+    cfg.DictOpt(
+        'endpoints', default={},
+        help="With scrape: Cinder's hosts (what stands before the @) and "
+             'the URLs of their node_exporters, as in node1:'
+             'http://10.0.0.1:9100/metrics,node2:http://10.0.0.2:9100/'
+             'metrics. With ?collect[]=diskstats&collect[]=stat an exporter '
+             'reads nothing else.'),
+    cfg.StrOpt(
+        'prometheus_url', default='http://localhost:9090',
+        help='With prometheus: the URL before /api/v1/query.'),
+    cfg.StrOpt(
+        'prometheus_label', default='instance',
+        help="With prometheus: the label that names the storage host. A "
+             'port is left out, and without a full match what stands '
+             'before the first dot is compared.'),
+    cfg.DictOpt(
+        'prometheus_hosts', default={},
+        help="With prometheus: Cinder's hosts and the whole value of that "
+             'label, where they differ, as in node1:10.0.0.1:9100.'),
+    cfg.StrOpt(
+        'prometheus_selector', default='',
+        help='With prometheus: more label matchers, as in job="node", '
+             'where it scrapes a host more than once.'),
+    cfg.StrOpt(
+        'gnocchi_url', default='http://localhost:8041',
+        help='With gnocchi: the URL before /v1.'),
+    cfg.FloatOpt(
+        'gnocchi_granularity', default=300.0, min=1.0,
+        help='With gnocchi: the granularity, in seconds, of the archive '
+             "policy to read; Ceilometer's polling interval."),
+    cfg.StrOpt(
+        'auth', default='none', choices=[
+            ('none', 'nothing is asked for'),
+            ('basic', 'username and password'),
+            ('keystone', 'a token, by the credentials in [cinder]')],
+        help='How the source wants us to log in.'),
+    cfg.StrOpt('username', default='', help='With auth = basic.'),
+    cfg.StrOpt('password', default='', secret=True,
+               help='With auth = basic.'),
+    cfg.StrOpt(
+        'cafile',
+        help="PEM file of certificates to trust instead of the machine's."),
+    cfg.StrOpt('certfile', help='PEM file of our own certificate.'),
+    cfg.StrOpt('keyfile', help="PEM file of that certificate's key."),
+    cfg.BoolOpt('insecure', default=False,
+                help="Trust any certificate. Do not, but for a trial."),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    conf.register_group(GROUP)
+    conf.register_opts(OPTS, group=GROUP)
