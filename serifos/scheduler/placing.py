@@ -26,7 +26,7 @@ from serifos.scheduler import reservations as rs
 from serifos.scheduler import seldom
 from serifos import workload as wl
 
-PLACES = frozenset({'create_volume', 'create_group', 'retype_volume'})
+PLACES = frozenset({nc.CREATE, 'create_group', 'retype_volume'})
 """The operations in which something is placed; to all else we are neutral."""
 
 CAPABILITY = 'serifos_model'
@@ -79,11 +79,14 @@ class Judgement:
 
 
 class Placing:
-    """What one configuration of Serifos remembers between requests."""
+    """What one configuration of Serifos remembers between requests.
+
+    :param clock: seconds of the epoch
+    """
 
     def __init__(self, settings: Settings,
-                 clock: Callable[[], float] = time.time,
-                 warnings: seldom.Seldom = seldom.WARNINGS) -> None:
+                 clock: Callable[[], float],
+                 warnings: seldom.Seldom) -> None:
         self.settings = settings
         self._clock = clock
         self._warnings = warnings
@@ -111,7 +114,7 @@ class Placing:
         candidates = [candidate(state, snapshot) for state in states]
         asked = rs.Asked(first.size_gib, newcomers[0].workload, now)
         self._reservations.update(snapshot, candidates, asked)
-        if infer and first.operation == 'create_volume':
+        if infer and first.operation == nc.CREATE:
             self._reservations.ask(asked)
         reserved = self._reservations.standing(
             snapshot.devices, but=first.volume_id)
@@ -213,7 +216,7 @@ def shared(conf: cfg.ConfigOpts) -> Placing:
     settings = Settings.of(conf)
     with _LOCK:
         if not _SHARED or _SHARED[0].settings != settings:
-            _SHARED[:] = [Placing(settings)]
+            _SHARED[:] = [Placing(settings, time.time, seldom.WARNINGS)]
         return _SHARED[0]
 
 

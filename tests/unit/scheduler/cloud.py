@@ -46,14 +46,16 @@ PROJECT = 'ad' * 16
 class Cloud(fixtures.Fixture):
     """Pools, and the requests that cinder-api sends to cinder-scheduler.
 
-    :param options: of cinder.conf, [DEFAULT]
+    :param path: of cinder.conf
+    :param options: of [DEFAULT]
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, path: str, **options: Any) -> None:
+        self._path = path
         self._options = options
 
     def _setUp(self) -> None:
-        CONF([], project='cinder', default_config_files=[])
+        CONF([], project='cinder', default_config_files=[self._path])
         self.addCleanup(CONF.reset)
         self.addCleanup(CONF.clear)
         self.useFixture(conffixture.ConfFixture(CONF, 'fake:/'))
@@ -66,8 +68,16 @@ class Cloud(fixtures.Fixture):
         engine = db.get_engine()
         models.BASE.metadata.create_all(engine)
         self.addCleanup(models.BASE.metadata.drop_all, engine)
+        self.restart()
+        self.type('__DEFAULT__')
+
+    @property
+    def driver(self) -> Any:
+        return self.manager.driver
+
+    def restart(self) -> None:
+        """cinder-scheduler starts again, with the options of now."""
         self.manager = manager.SchedulerManager()
-        self.driver = self.manager.driver
 
     def pool(self, name: str, allocated_gib: float = 0, free_gib: float = 900,
              **capabilities: Any) -> None:
