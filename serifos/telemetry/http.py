@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib import parse
 
@@ -45,18 +44,18 @@ def session(*, username: str | None = None, password: str | None = None,
         timeout=timeout_s)
 
 
-def ask(session: ks.Session, url: str, *, method: str = 'GET',
-        params: Mapping[str, Any] | None = None,
-        json: Any = None) -> requests.Response:
-    """What a server answers, its own errors included.
+def ask(session: ks.Session, url: str, method: str = 'GET',
+        **others: Any) -> requests.Response:
+    """What a server answers.
 
-    :raises CloudError: where it does not answer, or refuses us
+    :param others: params, data or json, as requests has them
+    :raises CloudError: where it does not answer, refuses us, or answers
+        anything but 200
     """
     try:
         answer = session.request(
-            url, method, params=params, json=json, raise_exc=False,
-            redirect=False, authenticated=session.auth is not None,
-            headers={'Accept': '*/*'})
+            url, method, raise_exc=False, redirect=False,
+            authenticated=session.auth is not None, **others)
     except (exceptions.ClientException, OSError) as exc:
         raise errors.CloudError(
             f'{shown(url)} does not answer: {_cause(exc)}.') from None
@@ -64,25 +63,21 @@ def ask(session: ks.Session, url: str, *, method: str = 'GET',
         raise errors.CloudError(
             f'{shown(url)} refuses the login it was given, or wants one '
             f'(HTTP {answer.status_code}).')
+    if answer.status_code != 200:
+        said = ' '.join(answer.text.split())[:200]
+        raise errors.CloudError(
+            f'{shown(url)} answers HTTP {answer.status_code} '
+            f'{answer.reason}{f": {said}" if said else "."}')
     return answer
 
 
-def text(session: ks.Session, url: str) -> str:
-    """:raises CloudError: where the answer is not 200"""
-    answer = ask(session, url)
-    _refuse(answer, url)
-    return answer.text
-
-
-def json(session: ks.Session, url: str, **others: Any) -> Any:
-    """:raises CloudError: where the answer is not 200, or no JSON"""
-    answer = ask(session, url, **others)
-    _refuse(answer, url)
+def json(answer: requests.Response) -> Any:
+    """:raises CloudError: where the answer is no JSON"""
     try:
         return answer.json()
     except ValueError:
         raise errors.CloudError(
-            f'{shown(url)} does not answer with JSON; is the URL '
+            f'{shown(answer.url)} does not answer with JSON; is the URL '
             'right?') from None
 
 
@@ -90,14 +85,6 @@ def shown(url: str) -> str:
     """A URL without the password that may be in it."""
     parts = parse.urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition('@')[2]).geturl()
-
-
-def _refuse(answer: requests.Response, url: str) -> None:
-    if answer.status_code != 200:
-        said = ' '.join(answer.text.split())[:200]
-        raise errors.CloudError(
-            f'{shown(url)} answers HTTP {answer.status_code} '
-            f'{answer.reason}{f": {said}" if said else ""}')
 
 
 def _cause(exc: BaseException) -> str:

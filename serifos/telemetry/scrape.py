@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent import futures
 import time
 
+from keystoneauth1 import session as ks
 from oslo_log import log as logging
 
 from serifos import activity as act
@@ -20,6 +21,7 @@ from serifos import errors
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import history
+from serifos.telemetry import http
 from serifos.telemetry import ring as rg
 
 LOG = logging.getLogger(__name__)
@@ -34,23 +36,23 @@ _UNNAMED = '[telemetry] endpoints names no node_exporter of it'
 class Scrape:
     """The port :class:`.activity.Telemetry` over node_exporters.
 
+    :param session: of :func:`.http.session`
     :param endpoints: Cinder's host → the URL of its node_exporter
     :param ring: where the readings are kept
-    :param get: the text behind a URL; raises CloudError
     :param interval_s: seconds between readings
     """
 
-    def __init__(self, endpoints: Mapping[str, str], ring: rg.Ring,
-                 get: Callable[[str], str], *, interval_s: float = 15.0,
+    def __init__(self, session: ks.Session, endpoints: Mapping[str, str],
+                 ring: rg.Ring, *, interval_s: float = 15.0,
                  clock: Callable[[], float] = time.time,
                  sleep: Callable[[float], object] = time.sleep) -> None:
         if not endpoints:
             raise errors.InputError(
                 'No node_exporter is known; name them in [telemetry] '
                 'endpoints, as in node1:http://node1:9100/metrics.')
+        self._session = session
         self._endpoints = dict(endpoints)
         self._ring = ring
-        self._get = get
         self._interval_s = interval_s
         self._clock = clock
         self._sleep = sleep
@@ -117,7 +119,7 @@ class Scrape:
         """At the middle of the question: about when it was answered."""
         asked = self._clock()
         try:
-            text = self._get(url)
+            text = http.ask(self._session, url).text
             return exporter.reading((asked + self._clock()) / 2,
                                     exporter.parse(text))
         except errors.CloudError as exc:
