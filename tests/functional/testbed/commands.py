@@ -4,11 +4,26 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Sequence
 import sys
+import time
 
+from tests.functional.testbed import fault
 from tests.functional.testbed import layout
+from tests.functional.testbed import load
+from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
+
+FAULTS: dict[str, Callable[[testbed.Testbed, int], None]] = {
+    'kill-guest': testbed.Testbed.kill_guest,
+    'boot-guest': testbed.Testbed.boot_guest,
+    'stop-volume': testbed.Testbed.stop_cinder_volume,
+    'start-volume': testbed.Testbed.start_cinder_volume,
+    'fill': fault.fill,
+    'unfill': fault.unfill,
+}
+"""Those that happen to one host."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -44,6 +59,30 @@ def parser() -> argparse.ArgumentParser:
                       choices=range(2, 65),
                       help='size of the SSD of each (2 to 64, default 6)')
     command('status', status, 'Say what runs.')
+    made = command('load', use, 'Use volumes, and say what they saw.')
+    made.add_argument('volumes', nargs='*', metavar='VOLUME',
+                      help='id or name (default: all that are available)')
+    made.add_argument('--write-pct', type=int, default=30, metavar='PCT',
+                      choices=range(101), help='writes in %% (default 30)')
+    made.add_argument('--block-kib', type=int, default=16, metavar='KIB',
+                      choices=range(1, 1025),
+                      help='size of a request (default 16)')
+    made.add_argument('--iodepth', type=int, default=8, metavar='N',
+                      choices=range(1, 257),
+                      help='requests at once (default 8)')
+    made.add_argument('--seconds', type=int, default=10, metavar='S',
+                      choices=range(1, 86401), help='(default 10)')
+    made.add_argument('--verify', action='store_true',
+                      help='fio reads again what it wrote and compares')
+    made = command('fault', break_it, 'Break something, or mend it.')
+    made.add_argument('what', choices=[*FAULTS, 'restart-rabbitmq', 'all'],
+                      help='all: one after the other, and what comes of it')
+    made.add_argument('host', type=int, nargs='?', metavar='N',
+                      help='number of the host, where it is one that suffers')
+    made = command('cinder', run_cinder, 'Run python-cinderclient inside.')
+    made.add_argument('words', nargs=argparse.REMAINDER)
+    made = command('inside', run_inside, "Run a program in its network.")
+    made.add_argument('words', nargs=argparse.REMAINDER)
     made = command('down', down, 'Stop all that was started.')
     made.add_argument('--wipe', action='store_true',
                       help='remove the disks and the database, too')
@@ -67,8 +106,8 @@ def up(arguments: argparse.Namespace) -> int | None:
         arguments.dir, hosts=arguments.hosts, size_gib=arguments.size_gib,
         say=say)
     url, project = found.endpoint
-    say(f'Cinder: {url}/{project}, to be asked from inside: '
-        f'ip netns exec {found.layout.network} ...')
+    say(f'Cinder is {url}/{project}: tools/testbed cinder list, or any '
+        'program by tools/testbed inside PROGRAM ...')
 
 
 def is_up(found: testbed.Testbed) -> bool:
@@ -96,3 +135,64 @@ def down(arguments: argparse.Namespace) -> None:
     where = layout.Layout.at(arguments.dir)
     testbed.Testbed(where, testbed.hosts_of(where)).down(wipe=arguments.wipe)
     say('The testbed is down.')
+
+
+def use(arguments: argparse.Namespace) -> None:
+    found = testbed.Testbed.attach(arguments.dir)
+    job = load.Job(arguments.write_pct, arguments.block_kib,
+                   arguments.iodepth, verify=arguments.verify)
+    loads = load.Loads(found)
+    try:
+        for volume in volumes(found, arguments.volumes):
+            loads.start(volume, job)
+        time.sleep(arguments.seconds)
+    finally:
+        results = loads.stop_all()
+    say(f"{'volume':36}  {'host':5} {'iops':>6} {'mean us':>8} "
+        f"{'p99 us':>8} errors")
+    for one in sorted(results.values(), key=lambda each: each.host):
+        say(f'{one.volume:36}  {one.host:5} {one.iops:6.0f} '
+            f'{one.latency_us:8.0f} {one.p99_us:8.0f} {one.errors:6}')
+
+
+def volumes(found: testbed.Testbed, names: Sequence[str]) -> list[str]:
+    """The ids of these, by id or name; all that are available by default."""
+    known = [volume for volume in found.api.volumes()
+             if volume['status'] == 'available']
+    if not known:
+        raise layout.TestbedError(
+            'no volume is available; make one by tools/testbed cinder create '
+            '1 --name NAME.')
+    for name in names:
+        if not any(name in (each['id'], each['name']) for each in known):
+            raise layout.TestbedError(f'no volume {name} is available.')
+    return [each['id'] for each in known
+            if not names or each['id'] in names or each['name'] in names]
+
+
+def break_it(arguments: argparse.Namespace) -> None:
+    found = testbed.Testbed.attach(arguments.dir)
+    if (arguments.what in FAULTS) != (arguments.host is not None):
+        raise layout.TestbedError(
+            f'fault {arguments.what} takes '
+            f"{'the number of a' if arguments.what in FAULTS else 'no'} host.")
+    if arguments.what == 'all':
+        fault.Story(found, say).tell()
+    elif arguments.what == 'restart-rabbitmq':
+        found.restart_rabbitmq()
+    else:
+        FAULTS[arguments.what](found, arguments.host)
+
+
+def run_cinder(arguments: argparse.Namespace) -> int:
+    found = testbed.Testbed.attach(arguments.dir)
+    return found.in_network(
+        [found.layout.venv / 'bin' / 'cinder', '--os-auth-type', 'noauth',
+         '--os-endpoint', rest.Rest.url, '--os-user-id', 'admin',
+         '--os-project-id', layout.PROJECT, '--os-volume-api-version',
+         rest.VERSION.split()[1], *arguments.words]).wait()
+
+
+def run_inside(arguments: argparse.Namespace) -> int:
+    found = testbed.Testbed.attach(arguments.dir)
+    return found.in_network(arguments.words or ['bash']).wait()

@@ -174,12 +174,30 @@ class Testbed:
         return self.guest(_number(node)).run(script, timeout)
 
     def start_cinder_volume(self, number: int, wait: bool = True) -> None:
+        """Ends the one that runs; waits until the driver works."""
+        log = self.layout.node(self.host(number)) / 'cinder-volume.log'
+        before = log.stat().st_size if log.exists() else 0
         self.guest(number).call('cinder-volume-service start')
-        if wait:
-            self.wait_backends([self.host(number)])
+        if not wait:
+            return
+
+        # A scheduler still says 'up' of one that has just been ended.
+        def says_so() -> bool:
+            with open(log, 'rb') as file:
+                file.seek(before)
+                return b'Driver post RPC initialization' in file.read()
+
+        self._wait(f'cinder-volume is ready (see {log})', says_so, READY_S)
+        self.wait_backends([self.host(number)])
 
     def stop_cinder_volume(self, number: int) -> None:
         self.guest(number).call('cinder-volume-service stop')
+
+    def wait_backend_down(self, number: int, seconds: float = 90) -> None:
+        """Until Cinder has noticed, which takes it half a minute."""
+        service = self.host(number).service
+        self._wait(f'{service} down',
+                   lambda: service not in self.api.backends_up(), seconds)
 
     def kill_guest(self, number: int) -> None:
         """A power failure of the host."""
@@ -206,7 +224,9 @@ class Testbed:
         return self._cinder.scheduler_log.read_text(errors='replace')
 
     def restart_rabbitmq(self) -> None:
+        """Waits until cinder-api and cinder-scheduler talk again."""
         self._control.restart_queue()
+        self.wait_pools()
 
     def wait_backends(self, hosts: Sequence[layout.Host] | None = None,
                       seconds: float = READY_S) -> None:
@@ -259,16 +279,25 @@ class Testbed:
 
     def migrate(self, volume: str, number: int,
                 seconds: float = 300) -> dict:
-        """Migrates to the host; the volume, once the old copy has gone."""
+        """Migrates to the host; the volume, once the old copy has gone.
+
+        Its migration_status is ``success``, or ``error`` where it stayed.
+        """
         self.api.migrate(volume, self.host(number).pool)
         found = self.wait_available(volume, seconds)
-        network.wait_for(
-            f"the old copy of volume {found['name']} is deleted",
-            lambda: len([each for each in self.api.volumes()
-                         if each['id'] == volume
-                         or volume in (each['description'] or '')]) == 1,
-            seconds, every=0.5)
+        self.wait_no_copies(seconds)
         return found
+
+    def wait_no_copies(self, seconds: float = 300) -> None:
+        """Until no second record of a migration is left."""
+        network.wait_for('the old copy is deleted', lambda: not self.copies(),
+                         seconds, every=0.5)
+
+    def copies(self) -> list[dict]:
+        """Records that a migration made: its target, or its old source."""
+        return [volume for volume in self.api.volumes()
+                if (volume['migration_status'] or '').startswith('target:')
+                or volume['migration_status'] == 'deleting']
 
     def host_of(self, volume: str) -> layout.Host:
         """Where the volume lives now."""
