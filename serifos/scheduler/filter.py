@@ -87,7 +87,7 @@ def _strictest(found: placing.Judgement, pool: str,
     promises = [(volume.max_latency_us, f'volume {volume.id}')
                 for volume in found.snapshot.promised.get(device, ())
                 if volume.id != request.volume_id][:1]
-    promises += [(one.max_latency_us, 'a volume placed there before')
-                 for one in found.reserved.get(device, ())
-                 if one.max_latency_us is not None]
+    if device in found.standing.promised:
+        promises.append((found.standing.promised[device],
+                         'a volume placed there before'))
     return min(promises, default=None)

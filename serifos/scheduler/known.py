@@ -24,6 +24,9 @@ from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 
+_KEPT = 1024
+"""Loads of single workloads that are kept for the next request."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
@@ -117,6 +120,8 @@ class View:
     broken: Mapping[str, str]
     _loads: dict[tuple[str, str], wl.Load] = dataclasses.field(
         default_factory=dict, repr=False, compare=False)
+    _own: dict[tuple[str, wl.Workload | None], wl.Load] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False)
 
     def load(self, device: str, stem: str) -> wl.Load:
         """The Load of a device in the eyes of a model, computed once."""
@@ -127,6 +132,17 @@ class View:
                  in self.snapshot.residents.get(device, ())),
                 self.snapshot.floor)
         return self._loads[key]
+
+    def own(self, stem: str, workload: wl.Workload | None) -> wl.Load:
+        """The Load of one workload in the eyes of a model."""
+        key = stem, workload
+        found = self._own.get(key)
+        if found is None:
+            if len(self._own) >= _KEPT:
+                self._own.clear()
+            found = self._own[key] = self.models[stem].load(
+                [workload], self.snapshot.floor)
+        return found
 
 
 class Known:

@@ -67,14 +67,13 @@ class Judgement:
     :param predictions: one for each candidate, in their order, or none at
         all where Serifos has no opinion
     :param candidates: in the order of the host states
-    :param reserved: device → what is on its way there
+    :param standing: what is on its way already
     """
 
     newcomers: Sequence[nc.Newcomer]
     predictions: Sequence[predict.Prediction | None] = ()
     candidates: Sequence[predict.Candidate] = ()
-    reserved: Mapping[str, Sequence[rs.Reservation]] = dataclasses.field(
-        default_factory=dict)
+    standing: rs.Standing | None = None
     snapshot: known.Snapshot | None = None
 
 
@@ -116,18 +115,16 @@ class Placing:
         self._reservations.update(snapshot, candidates, asked)
         if infer and first.operation == nc.CREATE:
             self._reservations.ask(asked)
-        reserved = self._reservations.standing(
+        standing = self._reservations.standing(
             snapshot.devices, but=first.volume_id)
         predictor = predict.Predictor(
             view, [newcomer.workload for newcomer in newcomers],
-            {device: [one.workload for one in several]
-             for device, several in reserved.items()},
-            _lifted(first, snapshot))
+            standing.workloads, _lifted(first, snapshot))
         found = [predictor(each) for each in candidates]
         if not any(found):
             self._no_opinion(view, candidates)
             return Judgement(newcomers)
-        return Judgement(newcomers, found, candidates, reserved, snapshot)
+        return Judgement(newcomers, found, candidates, standing, snapshot)
 
     def record(self, request: nc.Request, newcomer: nc.Newcomer,
                state: Any) -> None:
@@ -196,12 +193,12 @@ def candidate(state: Any, snapshot: known.Snapshot) -> predict.Candidate:
 
 
 def _lifted(request: nc.Request, snapshot: known.Snapshot
-            ) -> Mapping[str, Sequence[wl.Workload]]:
+            ) -> Mapping[str, wl.Workload | None]:
     """Device → the workload that leaves it, where the volume lives on."""
     volume = snapshot.volumes.get(request.volume_id or '')
     if volume is None or volume.pool not in snapshot.devices:
         return {}
-    return {snapshot.devices[volume.pool]: [volume.workload]}
+    return {snapshot.devices[volume.pool]: volume.workload}
 
 
 _LOCK = threading.Lock()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ import dataclasses
 import math
 import statistics
 
-from serifos.model import model as mm
 from serifos.scheduler import known
 from serifos import workload as wl
 
@@ -44,22 +44,25 @@ class Prediction:
     error_us: float
 
 
+Several = Mapping[wl.Workload, int]
+"""Workloads and how many of each there are."""
+
+
 class Predictor:
     """The predictions of one request.
 
-    :param coming: workloads that are placed, all of them together
-    :param reserved: device → workloads that are not seen there yet
-    :param lifted: device → workloads that leave it for this
+    :param coming: what is placed, all of it together
+    :param standing: device → what is on its way there already
+    :param lifted: device → the workload that leaves it for this
     """
 
     def __init__(self, view: known.View, coming: Sequence[wl.Workload],
-                 reserved: Mapping[str, Sequence[wl.Workload]],
-                 lifted: Mapping[str, Sequence[wl.Workload]]) -> None:
+                 standing: Mapping[str, Several],
+                 lifted: Mapping[str, wl.Workload | None]) -> None:
         self._view = view
-        self._coming = coming
-        self._reserved = reserved
+        self._coming = collections.Counter(coming)
+        self._standing = standing
         self._lifted = lifted
-        self._own: dict[str, wl.Load | None] = {}
         self._met: dict[tuple[str, str], Prediction | None] = {}
 
     def __call__(self, candidate: Candidate) -> Prediction | None:
@@ -73,42 +76,40 @@ class Predictor:
         return self._met[key]
 
     def _predict(self, device: str, stem: str) -> Prediction | None:
-        model, floor = self._view.models[stem], self._view.snapshot.floor
+        model = self._view.models[stem]
         load = self._view.load(device, stem)
         if device in self._lifted:
-            load -= model.load(self._lifted[device], floor)
-        for workload in self._reserved.get(device, ()):
-            load += added(model, load, workload, floor)
-        if stem not in self._own:
-            bounded = any(w.iops is not None for w in self._coming)
-            self._own[stem] = None if bounded else model.load(
-                self._coming, floor)
-        own = self._own[stem]
-        if own is not None:
-            load += own
-        else:
-            for workload in self._coming:
-                load += added(model, load, workload, floor)
+            load -= self._view.own(stem, self._lifted[device])
+        for several in (self._standing.get(device, {}), self._coming):
+            for workload, count in several.items():
+                load += self._added(stem, load, workload, count)
         latency = model.plan(load)
         if not math.isfinite(latency):
             return None
         return Prediction(latency, latency * model.quality.get('mre', 0.0))
 
+    def _added(self, stem: str, load: wl.Load, workload: wl.Workload,
+               count: int) -> wl.Load:
+        """What so many expected workloads add to a Load.
 
-def added(model: mm.Model, load: wl.Load, workload: wl.Workload,
-          floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
-    """What an expected workload adds to a Load.
+        Where their QoS bounds each to so many requests per second, no more
+        are outstanding than pass in the latency that they would see at full
+        depth (Little's law; at its own depth it sees no more than that).
+        """
+        each = self._view.own(stem, workload)
+        added = each if count == 1 else times(each, count)
+        if workload.iops is None or not each.count:
+            return added
+        passing = workload.iops * self._view.models[stem].plan(
+            load + added) / 1e6
+        return times(self._view.own(stem, dataclasses.replace(
+            workload, iodepth=min(workload.iodepth, passing), iops=None)),
+            count)
 
-    Where its QoS bounds it to so many requests per second, no more are
-    outstanding than pass in the latency that it would see at full depth
-    (Little's law; at its own depth it sees no more than that).
-    """
-    own = model.load([workload], floor)
-    if workload.iops is None or not own.count:
-        return own
-    passing = workload.iops * model.plan(load + own) / 1e6
-    return model.load([dataclasses.replace(
-        workload, iodepth=min(workload.iodepth, passing), iops=None)], floor)
+
+def times(load: wl.Load, count: int) -> wl.Load:
+    """The Load of so many alike."""
+    return wl.Load(*(count * figure for figure in load.vector))
 
 
 def weights(predictions: Iterable[Prediction | None]) -> list[float]:

@@ -63,6 +63,23 @@ class Asked:
     at: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """What is on its way at one moment.
+
+    :param workloads: device → workload → how many of that
+    :param promised: device → the least latency promised to any, µs
+    """
+
+    workloads: dict[str, dict[wl.Workload, int]] = dataclasses.field(
+        default_factory=dict)
+    promised: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def add(self, device: str, workload: wl.Workload, count: int) -> None:
+        alike = self.workloads.setdefault(device, {})
+        alike[workload] = alike.get(workload, 0) + count
+
+
 class Reservations:
     """All of them; safe to share between threads, green or native."""
 
@@ -107,23 +124,27 @@ class Reservations:
                     self._infer(pool, max(0.0, beyond), snapshot, asked)
 
     def standing(self, devices: Mapping[str, str],
-                 but: str | None = None) -> dict[str, list[Reservation]]:
-        """Device → what is on its way there, ``but`` one volume.
+                 but: str | None = None) -> Standing:
+        """What is on its way now, one volume left out.
 
-        :param devices: pool → device
+        :param devices: pool → device, of the pools that are known
+        :param but: the id of the volume that is asked about
         """
-        found: dict[str, list[Reservation]] = {}
+        found = Standing()
         with self._lock:
             for volume_id, one in self._recorded.items():
-                if one.pool in devices and volume_id != but:
-                    found.setdefault(devices[one.pool], []).append(one)
+                device = devices.get(one.pool)
+                if device is None or volume_id == but:
+                    continue
+                found.add(device, one.workload, 1)
+                if one.max_latency_us is not None:
+                    found.promised[device] = min(
+                        one.max_latency_us,
+                        found.promised.get(device, one.max_latency_us))
             for pool, several in self._inferred.items():
-                for one in several:
-                    if pool in devices and one.count:
-                        found.setdefault(devices[pool], []).extend(
-                            [Reservation(pool, one.workload,
-                                         one.gib / one.count, one.at)]
-                            * one.count)
+                for guess in several:
+                    if pool in devices and guess.count:
+                        found.add(devices[pool], guess.workload, guess.count)
         return found
 
     def _expire(self, now: float) -> None:

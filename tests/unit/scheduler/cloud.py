@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 import unittest
+import uuid
 
 import fixtures
 
 try:
     from cinder.common import config  # noqa: F401
     from cinder import context
+    from cinder import exception
     from cinder import objects
     from cinder import rpc
     from oslo_config import cfg
     from oslo_messaging import conffixture
+    from oslo_serialization import jsonutils
     from oslo_utils import importutils
     from oslo_utils import timeutils
 except ImportError:
@@ -114,14 +117,18 @@ class Cloud(fixtures.Fixture):
         """A volume, as far as cinder-scheduler brings it."""
         volume = self._volume(size, kind)
         self.manager.create_volume(
-            self.context, volume,
-            request_spec=objects.RequestSpec(
-                volume_id=volume.id, volume=volume, volume_type=kind,
-                volume_properties=objects.VolumeProperties(
-                    size=size, qos_specs=qos)),
+            self.context, volume, request_spec=self.spec(volume, kind, qos),
             filter_properties={'scheduler_hints': hints} if hints else {})
         volume.refresh()
         return volume
+
+    def spec(self, volume: objects.Volume,
+             kind: objects.VolumeType | None = None,
+             qos: dict[str, str] | None = None) -> objects.RequestSpec:
+        return objects.RequestSpec(
+            volume_id=volume.id, volume=volume, volume_type=kind,
+            volume_properties=objects.VolumeProperties(
+                size=volume.size, qos_specs=qos))
 
     def living(self, host: str, size: int = 10,
                kind: objects.VolumeType | None = None) -> objects.Volume:
@@ -130,6 +137,50 @@ class Cloud(fixtures.Fixture):
         volume.host, volume.status = host, 'available'
         volume.save()
         return volume
+
+    def passes(self, volume: objects.Volume, pool: str,
+               operation: str) -> str | None:
+        """The pool, where it may be the target of an operation."""
+        spec = jsonutils.to_primitive({
+            'volume_properties': volume, 'volume_id': volume.id,
+            'volume_type': volume.volume_type, 'operation': operation})
+        try:
+            return self.driver.backend_passes_filters(
+                self.context, pool, spec, {}).host
+        except exception.NoValidBackend:
+            return None
+
+    def retype(self, volume: objects.Volume,
+               kind: objects.VolumeType) -> str | None:
+        """Where a retype that may migrate takes a volume."""
+        spec = jsonutils.to_primitive({
+            'volume_properties': volume, 'volume_id': volume.id,
+            'volume_type': kind, 'operation': 'retype_volume',
+            'migration_policy': 'on-demand'})
+        try:
+            return self.driver.find_retype_backend(
+                self.context, spec, {}, 'on-demand').host
+        except exception.NoValidBackend:
+            return None
+
+    def group(self, kinds: list[objects.VolumeType]) -> str | None:
+        """The host of a group for volumes of these types."""
+        group = objects.Group(
+            self.context, group_type_id=str(uuid.uuid4()), status='creating',
+            project_id=PROJECT, user_id='user', availability_zone='nova',
+            volume_type_ids=[kind.id for kind in kinds])
+        group.create()
+        self.manager.create_group(
+            self.context, group,
+            group_spec={'group_type': None, 'qos_specs': None,
+                        'volume_properties': {'size': 0}},
+            group_filter_properties={}, filter_properties_list=[],
+            request_spec_list=[
+                {'volume_type': jsonutils.to_primitive(kind),
+                 'qos_specs': None, 'volume_properties': {'size': 0}}
+                for kind in kinds])
+        group.refresh()
+        return group.host
 
     def _volume(self, size: int,
                 kind: objects.VolumeType | None) -> objects.Volume:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
 import math
 
 import ddt
@@ -65,25 +66,30 @@ class PredictorTest(testtools.TestCase):
         self.coming = wl.Workload(30, 8, 8)
 
     def predict(self, pool='a', model=files.model('ssd'), coming=None,
-                reserved=(), lifted=(), pools=(cl.Pool('a'),),
+                standing=(), lifted=None, pools=(cl.Pool('a'),),
                 volumes=(files.volume('1', 'a', 16),)):
         view = known.View(known.Snapshot(
             cl.Cluster(tuple(pools), tuple(volumes)), 0.05, 0.0),
             {'ssd': model}, {})
         predictor = predict.Predictor(
-            view, coming or [self.coming], {'a': reserved}, {'a': lifted})
+            view, coming or [self.coming],
+            {'a': collections.Counter(standing)}, {'a': lifted})
         return predictor(predict.Candidate(pool, 'ssd'))
 
     def test_what_lives_there_and_the_newcomer(self):
         self.assertEqual(240, self.predict().latency_us)
 
-    def test_what_is_reserved_counts(self):
+    def test_what_is_on_its_way_counts_as_often_as_it_does(self):
+        several = [wl.Workload(0, 4, 8)] * 3 + [wl.Workload(5, 2, 8)]
+        self.assertEqual(380, self.predict(standing=several).latency_us)
+
+    def test_what_is_on_its_way_counts(self):
         self.assertEqual(
-            280, self.predict(reserved=[wl.Workload(0, 4, 8)]).latency_us)
+            280, self.predict(standing=[wl.Workload(0, 4, 8)]).latency_us)
 
     def test_what_is_lifted_does_not(self):
         self.assertEqual(80, self.predict(
-            lifted=[wl.Workload(30, 16, 8)]).latency_us)
+            lifted=wl.Workload(30, 16, 8)).latency_us)
 
     def test_an_absent_pool_is_unknown_and_an_empty_one_is_not(self):
         self.assertIsNone(self.predict(pool='b'))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
+
 import ddt
 from hypothesis import given
 from hypothesis import settings
@@ -44,8 +46,10 @@ class Case(testtools.TestCase):
         self.kept.record(name, rs.Reservation(pool, MINE, size, at, **facts))
 
     def standing(self, **but):
-        return {device: [one.workload for one in several] for device, several
-                in self.kept.standing(self.devices, **but).items()}
+        """Device → the workloads on their way there."""
+        found = self.kept.standing(self.devices, **but).workloads
+        return {device: list(collections.Counter(several).elements())
+                for device, several in found.items()}
 
 
 class RecordedTest(Case):

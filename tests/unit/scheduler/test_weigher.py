@@ -190,7 +190,6 @@ class WeigherTest(Case):
         self.assertEqual(B, self.cloud.create().host)
 
 
-
 def _counts(made, number):
     found = {}
     for _ in range(number):
