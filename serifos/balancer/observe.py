@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -35,9 +36,12 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     names = sorted({*stats, *(str(record.pool) for record in records)})
     asked = {record.volume_type for record in records}
     types = [kind for kind in inventory.types if kind.name in asked]
+    taken: collections.Counter[str] = collections.Counter()
+    for record in inventory.records:
+        taken[record.pool or ''] += record.size_gib
     return cl.Cluster(
         tuple(_pool(name, stats.get(name), inventory.service_of(name), types,
-                    stems, observed) for name in names),
+                    stems, observed, taken[name]) for name in names),
         tuple(_volume(record, inventory.type_by_name, stats, observed, rules)
               for record in records),
         movable.stamp(observed.at))
@@ -45,7 +49,8 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
 
 def _pool(name: str, stats: inv.PoolStats | None,
           service: inv.Service | None, types: Collection[inv.Type],
-          stems: Collection[str], observed: act.Observed) -> cl.Pool:
+          stems: Collection[str], observed: act.Observed,
+          taken_gib: float) -> cl.Pool:
     state = _state(name, stats, service, observed)
     zone = service.zone if service else None
     if stats is None:
@@ -53,12 +58,19 @@ def _pool(name: str, stats: inv.PoolStats | None,
                        backend_name=_named(name))
     return cl.Pool(
         name, model=stats.model or (name if name in stems else None),
-        total_gib=stats.total_gib, free_gib=stats.free_gib, zone=zone,
+        total_gib=stats.total_gib, free_gib=_free(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
         device=_text(stats.capabilities.get('serifos_device')),
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))
+
+
+def _free(stats: inv.PoolStats, taken_gib: float) -> float:
+    """GiB free; Cinder's figure is up to a minute old, its records not."""
+    if stats.thin:
+        return stats.free_gib
+    return min(stats.free_gib, stats.total_gib - taken_gib)
 
 
 def _state(name: str, stats: inv.PoolStats | None,

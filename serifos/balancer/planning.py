@@ -144,3 +144,21 @@ def steps(doc: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """(volume, source, target) of each move."""
     return [(move['volume'], move['from'], move['to'])
             for move in doc['moves']]
+
+
+def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
+    """Why a planned move may no longer be made, or None where it may."""
+    volume = next((v for v in cluster.volumes if v.id == move.volume), None)
+    target = next((p for p in cluster.pools if p.name == move.target), None)
+    if volume is None:
+        return 'it is no longer there'
+    if volume.pool != move.source:
+        return f'it is on {volume.pool} now'
+    if volume.movable is not True:
+        return str(volume.movable)
+    if target is None:
+        return f'there is no pool {move.target}'
+    if volume.size_gib > target.free_gib:
+        return lm.no_room(target, target.free_gib, volume.size_gib)
+    return lm.bar(cluster.pool(volume.pool).zone,
+                  volume.required_backend_name, volume.volume_type, target)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from serifos import cluster as cl
 from serifos.plan import cost
 from serifos.plan import plan as pl
 
-_REFUSED_SHOWN = 20
+_SHOWN = 20
 
 
 def table(plan: pl.Plan) -> str:
@@ -17,10 +19,44 @@ def table(plan: pl.Plan) -> str:
     return '\n'.join(_lines(plan)) + '\n'
 
 
+def moves(steps: Sequence[pl.Move]) -> str:
+    """Moves alone."""
+    return '\n'.join(_steps(steps)) + '\n'
+
+
+def observation(cluster: cl.Cluster) -> str:
+    """Each pool, and each volume that does anything."""
+    return '\n'.join(_observed(cluster)) + '\n'
+
+
+def _observed(cluster: cl.Cluster) -> Iterator[str]:
+    homes = collections.Counter(v.pool for v in cluster.volumes)
+    yield from _columns([
+        ('pool', 'state', 'model', 'volumes', 'GiB free'),
+        *((pool.name, pool.state, pool.model or '-',
+           str(homes[pool.name]), f'{pool.free_gib:.4g}')
+          for pool in cluster.pools)], '<<<>>')
+    seen = sorted(((v, v.workload) for v in cluster.volumes if v.workload
+                   and v.workload.is_active()),
+                  key=lambda each: -each[1].outstanding)
+    idle = sum(v.workload is not None for v in cluster.volumes) - len(seen)
+    unknown = len(cluster.volumes) - len(seen) - idle
+    yield ''
+    yield from _columns([
+        ('volume', 'pool', 'write %', 'KiB', 'IOPS', 'ms', 'outstanding'),
+        *((volume.id, volume.pool, f'{w.write_pct:.3g}',
+           f'{w.block_kib:.4g}', f'{w.iops or 0:.4g}',
+           f'{(w.latency_us or 0) / 1e3:.3g}', f'{w.outstanding:.3g}')
+          for volume, w in seen[:_SHOWN])], '<<>>>>>')
+    if len(seen) > _SHOWN:
+        yield f'and {len(seen) - _SHOWN} more, all of them in cluster.json'
+    yield f'{idle} more are idle, {unknown} without telemetry.'
+
+
 def _lines(plan: pl.Plan) -> Iterator[str]:
     yield from _moves(plan)
     if plan.refused:
-        shown = plan.refused[:_REFUSED_SHOWN]
+        shown = plan.refused[:_SHOWN]
         yield ''
         yield from _columns([('refused', 'reason'), *(
             (refusal.volume, refusal.reason) for refusal in shown)])
@@ -40,12 +76,7 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
     if not plan.moves:
         yield f'{plan.planner} moves nothing.'
         return
-    yield from _columns([
-        ('volume', 'from', 'to', 'GiB', 'source, ms', 'target, ms', 'why'),
-        *((move.volume, move.source, move.target, f'{move.size_gib:g}',
-           _step(move.source_before_us, move.source_after_us),
-           _step(move.target_before_us, move.target_after_us), move.reason)
-          for move in plan.moves)], '<<<>>><')
+    yield from _steps(plan.moves)
     total = cost.Cost.of(plan.moves)
     volumes = 'volume' if len(plan.moves) == 1 else 'volumes'
     yield ''
@@ -55,6 +86,15 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
     if plan.truncated:
         yield ('More moves are acceptable: plan again when these are '
                'carried out.')
+
+
+def _steps(steps: Sequence[pl.Move]) -> Iterator[str]:
+    yield from _columns([
+        ('volume', 'from', 'to', 'GiB', 'source, ms', 'target, ms', 'why'),
+        *((move.volume, move.source, move.target, f'{move.size_gib:g}',
+           _step(move.source_before_us, move.source_after_us),
+           _step(move.target_before_us, move.target_after_us), move.reason)
+          for move in steps)], '<<<>>><')
 
 
 def _figure(name: str, change: pl.Change,

@@ -118,6 +118,15 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual([('fast',), ('fast',)],
                          [pool.refuses for pool in found.pools])
 
+    def test_free_space_that_cinder_has_not_noticed_yet(self):
+        full = dataclasses.replace(stats(A), total_gib=50)
+        thin = dataclasses.replace(stats(B), total_gib=50, thin=True)
+        found = cluster(inventory(
+            record('v'), record('w', B),
+            record('t', migration_status='target:w'), pools=(full, thin)),
+            observed('v', 'w'))
+        self.assertEqual([48, 50], [pool.free_gib for pool in found.pools])
+
     @ddt.data('soon', '-1', '0', 'inf', 'nan')
     def test_a_promise_that_is_no_figure_promises_nothing(self, text):
         kind = inv.Type('gold', {'serifos:max_latency_us': text})

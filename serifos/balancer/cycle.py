@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The balancer's round: observe, plan, act on a small batch, observe again.
+
+It decides from one frozen observation and stops where it is not sure:
+while anybody's migration is in flight, a pool is down, too little is known
+or it has failed too often, nothing is moved and the log says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import pathlib
+from typing import Any
+
+from oslo_log import log
+
+from serifos import activity
+from serifos.balancer import act
+from serifos.balancer import forgotten
+from serifos.balancer import observe
+from serifos.balancer import planning
+from serifos import cluster as cl
+from serifos import errors
+from serifos import inventory as inv
+from serifos import journal as jn
+from serifos.plan import limits as lm
+from serifos.plan import movable
+from serifos.plan import plan as pl
+from serifos import store
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How the operator wants it; times in seconds."""
+
+    state_dir: pathlib.Path
+    models_dir: pathlib.Path
+    limits: lm.Limits = lm.Limits()
+    patience: act.Patience = act.Patience()
+    planner: str = 'relieve'
+    auto: bool = False
+    batch: int = 2
+    interval_s: float = 300.0
+    window_s: float = 600.0
+    settle_s: float = 600.0
+    cool_down_s: float = 86400.0
+    plan_ttl_s: float = 86400.0
+    max_failures: int = 3
+    allow_attached: bool = False
+    excluded_projects: frozenset[str] = frozenset()
+
+    @property
+    def cluster_file(self) -> pathlib.Path:
+        return self.state_dir / 'cluster.json'
+
+    @property
+    def plans_dir(self) -> pathlib.Path:
+        return self.state_dir / 'plans'
+
+    @property
+    def journal_file(self) -> pathlib.Path:
+        return self.state_dir / 'journal.jsonl'
+
+
+@dataclasses.dataclass(frozen=True)
+class Sight:
+    """One observation, whole."""
+
+    inventory: inv.Inventory
+    observed: activity.Observed
+    cluster: cl.Cluster
+    stems: frozenset[str]
+
+    def hindrances(self) -> list[str]:
+        """Why nothing may be moved now, a sentence each."""
+        return [*(verdict.sentence() for verdict in forgotten.verdicts(
+            self.inventory, self.observed) if verdict.forgotten),
+            *observe.hindrances(self.inventory, self.observed, self.cluster,
+                                self.stems)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Balancer:
+    """The rounds over one cloud.
+
+    :param clock: seconds of the epoch
+    :param pause: waits for so many seconds; True where we shall stop
+    """
+
+    cinder: inv.Cloud
+    telemetry: activity.Telemetry
+    journal: jn.Journal
+    settings: Settings
+    clock: Callable[[], float]
+    pause: Callable[[float], bool]
+
+    @property
+    def hands(self) -> act.Hands:
+        return act.Hands(self.cinder, self.journal, self.settings.patience,
+                         self.clock, self._pause_and_look)
+
+    def _pause_and_look(self, seconds: float) -> bool:
+        """Pauses, and keeps ``cluster.json`` fresh for the scheduler."""
+        if self.pause(seconds):
+            return True
+        with contextlib.suppress(FileNotFoundError):
+            age = self.clock() - self.settings.cluster_file.stat().st_mtime
+            if age >= self.settings.interval_s:
+                try:
+                    self.observe()
+                except errors.SerifosError as exc:
+                    LOG.warning('No observation: %s', exc)
+        return False
+
+    def observe(self, cool_down: bool = True) -> Sight:
+        """Looks at everything and writes ``cluster.json``.
+
+        :param cool_down: whether volumes that were just moved stay
+        :raises CloudError: where Cinder or telemetry does not answer; the
+            file is left as it was
+        """
+        settings, entries = self.settings, self.journal.entries()
+        inventory = self.cinder.inventory()
+        observed = self.telemetry.observe(
+            observe.places(inventory), settings.window_s)
+        stems = planning.stems(settings.models_dir)
+        cluster = observe.cluster(inventory, observed, stems, movable.Rules(
+            settings.allow_attached, settings.excluded_projects,
+            settings.cool_down_s if cool_down else 0.0,
+            jn.last_moves(entries),
+            jn.back_offs(entries, self.clock())))
+        store.write_cluster(settings.cluster_file, cluster)
+        active = sum(volume.workload is not None and volume.workload.is_active(
+            settings.limits.active_floor) for volume in cluster.volumes)
+        LOG.info('Observed %d pools, %d volumes, %d of them active, %d '
+                 'without telemetry.', len(cluster.pools),
+                 len(cluster.volumes), active, sum(
+                     volume.workload is None for volume in cluster.volumes))
+        for gap in observe.gaps(observed, cluster, stems):
+            LOG.warning('%s', gap)
+        return Sight(inventory, observed, cluster, stems)
+
+    def verdict(self, volume: str) -> forgotten.Verdict:
+        """Whether the migration of a volume has been forgotten.
+
+        :raises InputError: where none is under way
+        """
+        sight = self.observe()
+        record = sight.inventory.record_by_id.get(volume)
+        if record is None:
+            raise errors.InputError(f'Cinder has no volume {volume}.')
+        if not movable.migrating(record) or movable.hidden(record):
+            raise errors.InputError(
+                f'Volume {volume} is not being migrated (its migration '
+                f'status is {record.migration_status}); there is nothing to '
+                'recover.')
+        return forgotten.judge(record, sight.inventory, sight.observed)
+
+    def mend(self, verdict: forgotten.Verdict) -> None:
+        """Mends a migration that Cinder has forgotten.
+
+        :raises InputError: where it may still run
+        :raises CloudError: where Cinder says no
+        """
+        forgotten.mend(verdict, self.cinder, self.journal, self.pause,
+                       self.settings.patience.poll_s,
+                       self.settings.patience.timeout_s)
+
+    def round(self) -> Mapping[str, Any] | None:
+        """One round; what it planned, None where it did not plan."""
+        if self.settings.auto:
+            self.settle_open_moves()
+        sight = self.observe()
+        for hindrance in (hindrances := sight.hindrances()):
+            LOG.warning('Nothing is moved: %s', hindrance)
+        if hindrances:
+            return None
+        settings = self.settings
+        plan = planning.plan(settings.planner, sight.cluster, settings.limits,
+                             settings.models_dir, LOG.warning)
+        LOG.info('The worst predicted latency is %.4g ms; %s moves %d '
+                 'volumes, then it is %.4g ms.', plan.max_us.before / 1e3,
+                 plan.planner, len(plan.moves), plan.max_us.after / 1e3)
+        doc = planning.document(plan, self.clock(), settings.plan_ttl_s)
+        if not plan.moves:
+            return doc
+        path = planning.keep(settings.plans_dir, doc, self.clock())
+        LOG.info('The plan is %s.', path)
+        if settings.auto and not self._rests():
+            self.carry_out(plan.moves[:settings.batch], doc['id'])
+            self.observe()
+        return doc
+
+    def _rests(self) -> bool:
+        """Whether the time for moving has not come, with the reason said."""
+        entries = self.journal.entries()
+        if jn.paused(entries):
+            LOG.warning('Nothing is moved: the balancer is paused; look at '
+                        'serifos-balancer history, then serifos-balancer '
+                        'resume.')
+            return True
+        since = self.clock() - jn.last_outcome(entries)
+        if since < self.settings.settle_s:
+            LOG.info('Nothing is moved for another %.0f s: the last '
+                     'migration ended %.0f s ago.',
+                     self.settings.settle_s - since, since)
+            return True
+        return False
+
+    def carry_out(self, moves: Sequence[pl.Move],
+                  plan_id: str) -> list[act.Outcome]:
+        """The moves one after the other; it ends at the first failure."""
+        outcomes: list[act.Outcome] = []
+        for move in moves:
+            outcomes.append(self.hands.carry_out(move, plan_id))
+            self._pause_after_failures()
+            if outcomes[-1].result not in ('success', 'not started', 'gone'):
+                break
+        return outcomes
+
+    def settle_open_moves(self) -> None:
+        """Waits for what was requested before we were started."""
+        for asked in jn.open_moves(self.journal.entries()):
+            LOG.info('The migration of volume %s, requested at %s, has no '
+                     'outcome yet.', asked.facts['volume'], asked.at)
+            self.hands.wait_for(asked)
+            self._pause_after_failures()
+
+    def _pause_after_failures(self) -> None:
+        entries = self.journal.entries()
+        failures = jn.failures_in_a_row(entries)
+        if failures >= self.settings.max_failures and not jn.paused(entries):
+            LOG.error('%d migrations in a row failed; the balancer pauses '
+                      'until serifos-balancer resume.', failures)
+            self.journal.write(
+                'pause', reason=f'{failures} failures in a row')

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated cloud with a balancer in front of it, for the tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tempfile
+
+import testtools
+
+from serifos.balancer import act
+from serifos.balancer import cycle
+from serifos import inventory as inv
+from serifos import journal
+from serifos.model import model as mm
+from serifos.sim import cinder as sim
+from serifos import store
+from serifos import workload as wl
+
+NOW = 1_800_000_000.0
+A, B, C = (f'{name}@ssd#ssd' for name in 'abc')
+MODEL = mm.Model(
+    'flat', 'consolidation', {'5+': {'sum_block_kib': 10}},
+    {'write_pct': (0, 100), 'block_kib': (1, 1024), 'iodepth': (0, 64),
+     'count': (1, 10)}, {'mre': 0.1})
+
+
+def busy(block_kib):
+    return wl.Workload(50, block_kib, 8, iops=2000, latency_us=4000)
+
+
+def record(name, pool=A, **others):
+    return inv.Record(name, others.pop('size_gib', 1.0),
+                      others.pop('status', 'available'), pool=pool,
+                      project_id='p', **others)
+
+
+class Case(testtools.TestCase):
+    """Three pools; u and v are busy on the first, w idles on the second."""
+
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        state = pathlib.Path(directory.name)
+        models = state / 'models'
+        models.mkdir()
+        store.write_model(models / 'flat.json', MODEL)
+        self.now, self.slept = NOW, 0.0
+        self.stop_after = None
+        self.cinder = self.cloud([record('u'), record('v'), record('w', B)],
+                                 {'u': busy(64), 'v': busy(32)})
+        self.settings = cycle.Settings(
+            state, models, auto=True, batch=1, settle_s=0.0,
+            patience=act.Patience(poll_s=1.0, timeout_s=60.0,
+                                  timeout_per_gib_s=60.0, grace_s=20.0))
+
+    def cloud(self, records, workloads, names=(A, B, C), **others):
+        pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
+                               model='flat', capabilities={
+                                   'volume_backend_name': 'ssd'})
+                 for name in names]
+        return sim.Cinder(pools, records, lambda: self.now, workloads,
+                          **others)
+
+    def pause(self, seconds):
+        self.now += seconds
+        self.slept += seconds
+        return self.stop_after is not None and self.slept >= self.stop_after
+
+    @property
+    def balancer(self):
+        """A new one each time, as after a restart: files alone remain."""
+        return cycle.Balancer(
+            self.cinder, self.cinder,
+            journal.Journal(self.settings.journal_file, lambda: self.now),
+            self.settings, lambda: self.now, self.pause)
+
+    def set(self, **changes):
+        self.settings = dataclasses.replace(self.settings, **changes)
+
+    def homes(self):
+        return {record.id: record.pool
+                for record in self.cinder.inventory().records}
+
+    def kinds(self):
+        return [entry.kind for entry in self.entries()]
+
+    def entries(self):
+        return journal.read(self.settings.journal_file)

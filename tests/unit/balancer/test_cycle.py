@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+import logging
+
+import ddt
+import fixtures
+
+from serifos.balancer import planning
+from serifos import errors
+from serifos import journal
+from serifos import store
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import C
+from tests.unit.balancer.cloud import record
+
+
+@ddt.ddt
+class RoundTest(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+
+    def rounds(self, count):
+        for _ in range(count):
+            self.now += 300
+            self.balancer.round()
+
+    def test_an_overloaded_pool_is_relieved(self):
+        self.assertEqual(1, len(self.balancer.round()['moves']))
+        self.assertIn(self.homes()['u'], (B, C))
+        self.assertEqual(A, self.homes()['v'])
+        self.assertEqual(['request', 'accepted', 'outcome'], self.kinds())
+        self.assertEqual([('u', B)], self.cinder.asked)
+
+    def test_then_nothing_more_moves(self):
+        self.rounds(5)
+        self.assertEqual(1, len(self.cinder.asked))
+        self.assertEqual([], self.balancer.round()['moves'])
+
+    def test_the_old_copy_is_gone_before_a_move_is_over(self):
+        self.balancer.round()
+        self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
+        outcome = self.entries()[-1]
+        self.assertEqual('success', outcome.facts['result'])
+        # 10 s of copying, 10 s of wiping.
+        self.assertEqual(20, outcome.facts['seconds'])
+
+    def test_advice_moves_nothing(self):
+        self.set(auto=False)
+        doc = self.balancer.round()
+        self.assertEqual([], self.cinder.asked)
+        self.assertEqual([], self.kinds())
+        kept = planning.find(self.settings.plans_dir, doc['id'])
+        self.assertEqual([('u', A, B)], planning.steps(kept))
+        self.rounds(3)
+        self.assertEqual(
+            1, len(list(self.settings.plans_dir.glob('*.json'))))
+
+    def test_the_observation_is_there_for_the_scheduler(self):
+        self.set(auto=False)
+        self.balancer.round()
+        seen = store.read_cluster(self.settings.cluster_file)
+        self.assertEqual({A, B, C}, {pool.name for pool in seen.pools})
+        self.assertEqual(64, seen.volume('u').workload.block_kib)
+        self.assertFalse(seen.volume('w').workload.is_active())
+
+    def test_it_stays_fresh_while_volumes_migrate(self):
+        self.set(interval_s=30.0)
+        self.cinder = self.cloud(
+            [record('u', size_gib=90), record('v'), record('w', B)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        seen = []
+        pause = self.pause
+
+        def watch(seconds):
+            seen.append(store.read_cluster(
+                self.settings.cluster_file).observed_at)
+            return pause(seconds)
+        self.pause = watch
+        self.balancer.round()
+        self.assertGreater(len(set(seen)), 10)
+
+    @ddt.data(
+        ({'status': 'in-use', 'attachments': 1}, 'attached'),
+        ({'snapshots': 1}, 'a snapshot holds it'),
+        ({'metadata': {'serifos:pin': 'yes'}}, 'its metadata says'))
+    @ddt.unpack
+    def test_what_may_not_move_is_refused_in_the_plan(self, change, reason):
+        self.cinder = self.cloud(
+            [record('u', **change), record('v', **change)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        doc = self.balancer.round()
+        self.assertEqual([], doc['moves'])
+        self.assertEqual(2, len(doc['refused']))
+        self.assertIn(reason, doc['refused'][0]['reason'])
+
+    def test_a_volume_in_use_moves_where_that_is_allowed(self):
+        self.set(allow_attached=True)
+        self.cinder = self.cloud(
+            [record('u', status='in-use', attachments=1), record('v')],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.balancer.round()
+        self.assertEqual('in-use', self.cinder.volume('u').status)
+        self.assertNotEqual(A, self.homes()['u'])
+
+    def test_a_batch_then_it_settles(self):
+        self.set(batch=2, settle_s=600.0)
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuvxy'],
+            {name: cloud.busy(64) for name in 'stuvxy'})
+        self.balancer.round()
+        self.assertEqual(2, len(self.cinder.asked))
+        self.now += 300
+        self.balancer.round()
+        self.assertEqual(2, len(self.cinder.asked))
+        self.assertIn('Nothing is moved for another 300 s', self.log.output)
+        self.now += 300
+        self.balancer.round()
+        self.assertGreater(len(self.cinder.asked), 2)
+
+    def test_a_volume_cools_down(self):
+        self.balancer.round()
+        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder._records['x'] = record('x', B)
+        self.now += 1000
+        refused = {refusal['volume']: refusal['reason'] for refusal
+                   in self.balancer.round()['refused']}
+        self.assertIn('cools down until', refused['u'])
+
+    # Where it stops
+
+    @ddt.data(
+        ('migrating', 'is being migrated (migrating)'),
+        ('starting', 'is being migrated (starting)'))
+    @ddt.unpack
+    def test_while_anybody_migrates_nothing_moves(self, status, said):
+        self.cinder = self.cloud(
+            [record('u'), record('v'),
+             record('w', B, migration_status=status)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.assertIsNone(self.balancer.round())
+        self.assertEqual([], self.cinder.asked)
+        self.assertIn(said, self.log.output)
+
+    def test_while_a_pool_with_volumes_is_down_nothing_moves(self):
+        self.cinder.serve(B, up=False)
+        self.assertIsNone(self.balancer.round())
+        self.assertIn(f'Pool {B} is down.', self.log.output)
+        self.cinder.serve(B, up=True)
+        self.assertIsNotNone(self.balancer.round())
+
+    def test_a_pool_without_telemetry_is_left_out(self):
+        self.cinder.unseen = {B: 'its node_exporter does not answer.'}
+        self.balancer.round()
+        self.assertEqual([('u', C)], self.cinder.asked)
+        self.assertIn(f'Pool {B} is left out: its node_exporter does not',
+                      self.log.output)
+
+    def test_a_pool_without_a_model_is_left_out(self):
+        self.cinder = self.cloud(
+            [record('u'), record('v')],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)}, names=(A, B))
+        (self.settings.models_dir / 'flat.json').unlink()
+        self.assertIsNone(self.balancer.round())
+        self.assertIn('its model flat is not in the models directory',
+                      self.log.output)
+
+    def test_without_an_answer_the_observation_stays(self):
+        self.set(auto=False)
+        self.balancer.round()
+        before = self.settings.cluster_file.read_text()
+        self.cinder.answers = False
+        self.assertRaises(errors.CloudError, self.balancer.round)
+        self.assertEqual(before, self.settings.cluster_file.read_text())
+
+    # Where it fails
+
+    @ddt.data('error', 'refused')
+    def test_a_failure_leaves_the_volume_and_backs_off(self, fault):
+        self.cinder.faults['u'] = fault
+        self.balancer.round()
+        self.assertEqual(A, self.homes()['u'])
+        self.assertEqual('available', self.cinder.volume('u').status)
+        self.assertEqual(fault, self.entries()[-2].facts['result'])
+        self.assertEqual('back-off', self.kinds()[-1])
+        self.now += 60
+        refused = {refusal['volume']: refusal['reason'] for refusal
+                   in self.balancer.round()['refused']}
+        self.assertIn('a migration of it failed', refused['u'])
+        self.assertEqual(('v', B), self.cinder.asked[-1])
+
+    def test_a_back_off_doubles(self):
+        self.cinder.faults['u'] = 'error'
+        self.set(max_failures=9)
+        for _ in range(3):
+            self.cinder._workloads.pop('v', None)
+            self.cinder._workloads['w2'] = cloud.busy(640)
+            self.cinder._records['w2'] = record(
+                'w2', A, metadata={'serifos:pin': 'yes'})
+            self.balancer.round()
+            self.now += 86400
+        waits = [journal.seconds(entry.facts['until'])
+                 - int(journal.seconds(entry.at))
+                 for entry in self.entries() if entry.kind == 'back-off']
+        self.assertEqual([3600, 7200, 14400], waits)
+
+    def test_three_failures_in_a_row_pause_it(self):
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuvxy'],
+            {name: cloud.busy(64) for name in 'stuvxy'})
+        self.cinder.faults = dict.fromkeys('stuvxy', 'error')
+        self.rounds(6)
+        self.assertEqual(3, len(self.cinder.asked))
+        self.assertEqual(1, self.kinds().count('pause'))
+        self.assertIn('serifos-balancer resume', self.log.output)
+        self.balancer.journal.write('resume', reason='')
+        self.rounds(1)
+        self.assertEqual(4, len(self.cinder.asked))
+
+    def test_an_answer_that_is_lost_is_not_asked_for_twice(self):
+        self.cinder.faults['u'] = 'no answer'
+        self.balancer.round()
+        self.assertEqual([('u', B)], self.cinder.asked)
+        self.assertEqual(B, self.homes()['u'])
+        self.assertEqual(['request', 'unknown', 'outcome'], self.kinds())
+
+    def test_a_request_that_is_lost_comes_to_nothing(self):
+        self.cinder.faults['u'] = 'lost'
+        self.balancer.round()
+        self.assertEqual('not started',
+                         self.entries()[-1].facts['result'])
+        self.assertEqual(A, self.homes()['u'])
+
+    def test_a_migration_without_an_end_times_out_and_holds_the_rest(self):
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.assertEqual('timeout', self.entries()[-2].facts['result'])
+        self.rounds(3)
+        self.assertEqual(1, len(self.cinder.asked))
+
+    # Where it is stopped
+
+    def test_a_stop_in_the_middle_is_taken_up_again(self):
+        self.stop_after = 5
+        self.balancer.round()
+        self.assertEqual(['request', 'accepted'], self.kinds())
+        self.stop_after = None
+        self.balancer.round()
+        self.assertEqual([('u', B)], self.cinder.asked)
+        self.assertEqual(['request', 'accepted', 'outcome'], self.kinds())
+        self.assertEqual('success', self.entries()[-1].facts['result'])
+
+    @ddt.data(True, False)
+    def test_a_crash_after_the_request_is_written(self, arrived):
+        self.balancer.journal.write(
+            'request', volume='u', source=A, target=C, plan='p', size_gib=1)
+        if arrived:
+            self.cinder.migrate('u', C)
+        self.balancer.settle_open_moves()
+        self.assertEqual('success' if arrived else 'not started',
+                         self.entries()[-1].facts['result'])
+        self.assertEqual(C if arrived else A, self.homes()['u'])
+
+
+class VerdictTest(cloud.Case):
+    """What Cinder forgets, and how it is mended."""
+
+    def forget(self):
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.cinder.faults.clear()
+        self.cinder._workloads.pop('u')
+
+    def test_a_young_one_may_still_run(self):
+        self.forget()
+        found = self.balancer.verdict('u')
+        self.assertFalse(found.forgotten)
+        self.assertIn('it last changed', found.why)
+
+    def test_a_quiet_one_is_forgotten(self):
+        self.forget()
+        self.now += 900
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.forgotten)
+        self.assertIn('serifos-balancer recover u', found.sentence())
+
+    def test_a_source_that_started_since_has_forgotten_at_once(self):
+        self.forget()
+        self.cinder.started[A] = self.now
+        self.assertTrue(self.balancer.verdict('u').forgotten)
+        self.cinder.started[A] = cloud.NOW - 1
+        self.assertFalse(self.balancer.verdict('u').forgotten)
+
+    def test_not_while_a_service_is_down(self):
+        self.forget()
+        self.now += 9000
+        self.cinder.serve(B, up=False)
+        found = self.balancer.verdict('u')
+        self.assertFalse(found.forgotten)
+        self.assertIn(f'the service of {B} is not up', found.why)
+
+    def test_not_where_telemetry_does_not_see(self):
+        self.forget()
+        self.now += 9000
+        self.cinder.unseen = {B: 'gone'}
+        self.assertFalse(self.balancer.verdict('u').forgotten)
+
+    def test_not_while_the_copy_writes(self):
+        self.forget()
+        self.now += 9000
+        self.cinder._workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
+        found = self.balancer.verdict('u')
+        self.assertIn('quiet for 0 s only', found.why)
+
+    def test_a_volume_at_rest_is_not_recovered(self):
+        error = self.assertRaises(
+            errors.InputError, self.balancer.verdict, 'v')
+        self.assertIn('not being migrated', str(error))
+
+    def test_recovered_it_is_as_before(self):
+        self.forget()
+        self.now += 900
+        balancer = self.balancer
+        balancer.mend(balancer.verdict('u'))
+        found = self.cinder.volume('u')
+        self.assertEqual((A, 'available', None),
+                         (found.pool, found.status, found.migration_status))
+        self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
+        self.assertEqual(['begun', 'success'], [
+            entry.facts['result'] for entry in self.entries()
+            if entry.kind == 'recover'])
+
+    def test_a_running_one_is_not_mended(self):
+        self.forget()
+        balancer = self.balancer
+        error = self.assertRaises(
+            errors.InputError, balancer.mend, balancer.verdict('u'))
+        self.assertIn('may still run', str(error))
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
