@@ -9,6 +9,7 @@ import functools
 import logging
 import sys
 from typing import Any
+import warnings
 
 from cliff import app
 from cliff import command
@@ -18,6 +19,9 @@ import pbr.version
 
 from serifos import conf
 from serifos import errors
+
+# futurist, which tooz needs, still looks for eventlet where that is.
+warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 
 _EXTRAS = {'scipy': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report'}

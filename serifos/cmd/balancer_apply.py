@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer apply and evacuate: migrations that a person asks for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import time
+
+from serifos.balancer import act
+from serifos.balancer import cycle
+from serifos.balancer import planning
+from serifos.cmd import balancer_sources as sources
+from serifos import errors
+from serifos.plan import evacuate
+from serifos.plan import plan as pl
+from serifos.plan import text
+
+
+class Acting(sources.Verb):
+    """A verb that migrates volumes, and says what became of each."""
+
+    def carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+                  plan_id: str) -> None:
+        outcomes: list[act.Outcome] = []
+        for number, move in enumerate(moves, 1):
+            print(f'{number} of {len(moves)}: {move.volume}, '
+                  f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
+            outcomes += balancer.carry_out([move], plan_id)
+            print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
+                  flush=True)
+            if outcomes[-1].failed:
+                break
+        done = sum(outcome.result == 'success' for outcome in outcomes)
+        print(f'{done} of {len(moves)} moves are carried out.')
+        if done < len(moves):
+            self.exit_code = 1
+        if outcomes and outcomes[-1].result == 'waiting':
+            raise errors.Interrupted(
+                'Stopped while Cinder migrates; run serifos-balancer '
+                'history later, or the same command again.')
+        balancer.observe()
+
+    def refuse_hindered(self, sight: cycle.Sight) -> None:
+        """:raises InputError: where nothing may be moved now"""
+        for hindrance in sight.hindrances():
+            raise errors.InputError(f'Nothing is moved: {hindrance}')
+
+
+class Apply(Acting):
+    """Carry a plan out, after a look at the cloud as it is now.
+
+    Moves whose volume has changed since are left out, each with the reason.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
+        sources.add_yes(parser)
+        sources.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.pausing() as pause, self.lead():
+            balancer = self.balancer(pause, parsed_args.window)
+            doc = planning.find(balancer.settings.plans_dir, parsed_args.plan)
+            if planning.expires(doc) < time.time():
+                raise errors.InputError(
+                    f'Plan {doc["id"]} expired at {doc["expires_at"]}; make '
+                    'a new one.')
+            balancer.settle_open_moves()
+            self.gather(balancer)
+            sight = balancer.observe()
+            self.refuse_hindered(sight)
+            moves = []
+            for move in map(pl.Move.from_json, doc['moves']):
+                why = planning.changed(move, sight.cluster)
+                if why is None:
+                    moves.append(move)
+                else:
+                    print(f'{move.volume} stays: {why}')
+            if not moves:
+                print('No move of this plan is left to be carried out.')
+                return
+            print(text.moves(moves))
+            self.confirm(f'Migrate {len(moves)} volumes?', parsed_args)
+            self.carry_out(balancer, moves, doc['id'])
+
+
+class Evacuate(Acting):
+    """Empty a pool: one pass over its volumes, with the refusals.
+
+    Each volume goes where it and its neighbours will then see the least
+    latency. What cannot be moved stays, with its reason.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('pool', metavar='POOL',
+                            help='its name, HOST@BACKEND#POOL')
+        sources.add_yes(parser)
+        sources.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.pausing() as pause, self.lead():
+            balancer = self.balancer(pause, parsed_args.window)
+            balancer.settle_open_moves()
+            self.gather(balancer)
+            sight = balancer.observe(cool_down=False)
+            limits = balancer.settings.limits
+            them = planning.known(
+                sight.cluster, balancer.settings.models_dir,
+                limits.active_floor, self.say)
+            plan = evacuate.plan(sight.cluster, them.load, them.latency,
+                                 limits, parsed_args.pool)
+            print(text.table(plan), end='')
+            if not plan.moves:
+                self.exit_code = 1 if plan.refused else 0
+                return
+            self.refuse_hindered(sight)
+            self.confirm(f'Migrate {len(plan.moves)} volumes off '
+                         f'{parsed_args.pool}?', parsed_args)
+            doc = planning.document(plan, time.time(),
+                                    balancer.settings.plan_ttl_s)
+            planning.keep(balancer.settings.plans_dir, doc, time.time())
+            self.carry_out(balancer, plan.moves, doc['id'])
+            if plan.refused:
+                self.say(f'{len(plan.refused)} volumes stay on '
+                         f'{parsed_args.pool}.')
+                self.exit_code = 1

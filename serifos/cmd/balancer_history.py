@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer history, recover and resume: what was, and its mending."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from serifos.cmd import balancer_sources as sources
+from serifos import errors
+from serifos import journal as jn
+
+
+class History(sources.Verb):
+    """Show what the balancer asked for, and what became of it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--volume', metavar='ID',
+                            help='of one volume only')
+        parser.add_argument('--last', type=int, default=50, metavar='N',
+                            help='the last N entries (default: 50)')
+        parser.add_argument('-f', '--format', choices=('table', 'json'),
+                            default='table')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.last < 1:
+            raise errors.InputError(
+                f'The last {parsed_args.last} entries cannot be shown; give '
+                'a number of 1 or more.')
+        path = sources.settings(self.app.conf).journal_file
+        entries = [entry for entry in jn.read(path)
+                   if parsed_args.volume in (None, entry.facts.get('volume'))
+                   ][-parsed_args.last:]
+        if parsed_args.format == 'json':
+            print(json.dumps([entry.to_json() for entry in entries],
+                             indent=1))
+            return
+        for entry in entries:
+            print(f'{entry.at}  {entry.kind:8}  {_said(entry)}')
+        if not entries:
+            print('Nothing has been asked for yet.')
+
+
+def _said(entry: jn.Entry) -> str:
+    facts = dict(entry.facts)
+    volume = facts.pop('volume', '')
+    if entry.kind == 'request':
+        return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
+                f'{facts["size_gib"]:g} GiB, plan {facts["plan"]}')
+    if entry.kind == 'outcome':
+        return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
+                f'{facts["reason"]}')
+    return '  '.join(filter(None, [volume, ', '.join(
+        f'{name} {value}' for name, value in facts.items() if value)]))
+
+
+class Recover(sources.Verb):
+    """Mend the migration of a volume that Cinder has forgotten.
+
+    Where the source died in the copy, the volume says migrating for ever.
+    It is reset to what it was, and its half-made copy is deleted; only
+    where no copy can still be running, which is looked at twice.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('volume', metavar='VOLUME', help='its id')
+        sources.add_yes(parser)
+        sources.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.pausing() as pause, self.lead():
+            balancer = self.balancer(pause, parsed_args.window)
+            self.gather(balancer)
+            verdict = balancer.verdict(parsed_args.volume)
+            print(verdict.sentence())
+            if not verdict.forgotten:
+                raise errors.InputError('Nothing was done.')
+            for half in verdict.halves:
+                print(f'Its half-made copy {half.id} on {half.pool} will be '
+                      'deleted.')
+            print(f'The volume stays on {verdict.record.pool}, with its '
+                  'data.')
+            self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
+            balancer.mend(balancer.verdict(parsed_args.volume))
+            print(f'Volume {parsed_args.volume} is as it was before its '
+                  'migration.')
+
+
+class Resume(sources.Verb):
+    """Let a balancer move again that paused after failures in a row."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        journal = self.journal()
+        if jn.paused(journal.entries()):
+            journal.write('resume', reason='serifos-balancer resume')
+            print('The balancer goes on with its next round.')
+        else:
+            print('The balancer is not paused.')

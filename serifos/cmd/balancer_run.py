@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer observe and run: what watches, and what moves."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+
+from oslo_reports import guru_meditation_report as gmr
+from oslo_reports import opts as gmr_opts
+from oslo_service import backend
+import pbr.version
+
+from serifos.cmd import balancer_sources as sources
+from serifos.plan import text
+
+
+class Observe(sources.Verb):
+    """Look at pools, services, volumes and their activity, once.
+
+    The observation is written to cluster.json in [serifos] state_dir, for
+    the scheduler and for plan.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        sources.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        balancer = self.balancer(window_s=parsed_args.window)
+        self.gather(balancer)
+        sight = balancer.observe()
+        for hindrance in sight.hindrances():
+            self.say(hindrance)
+        print(text.observation(sight.cluster), end='')
+        print(f'Written to {balancer.settings.cluster_file}.')
+
+
+class Run(sources.Verb):
+    """Observe, plan and, in mode auto, migrate: round after round.
+
+    In mode advise, the default, plans are written and nothing moves. SIGHUP
+    reads the configuration again, SIGTERM ends cleanly, SIGUSR2 writes a
+    Guru Meditation report to the standard error.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        sources.add_window(parser)
+        parser.add_argument(
+            '--once', action='store_true', help='one round, then end; '
+            'readings are taken for --window where there are none')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.once:
+            self._once(parsed_args)
+        else:
+            self._for_ever(parsed_args.window)
+
+    def _once(self, parsed_args: argparse.Namespace) -> None:
+        with self.pausing() as pause, contextlib.ExitStack() as held:
+            balancer = self.balancer(pause, parsed_args.window)
+            if balancer.settings.auto:
+                held.enter_context(self.lead())
+            self.gather(balancer)
+            doc = balancer.round()
+        if doc is None:
+            self.say('no plan was made: see above.')
+            self.exit_code = 1
+        elif doc['moves']:
+            print(f'The plan is {doc["id"]}.')
+        else:
+            print('There is nothing to move.')
+
+    def _for_ever(self, window_s: float | None) -> None:
+        # Before anything imports oslo.service's loops.
+        backend.init_backend(backend.BackendType.THREADING)
+        from oslo_service import service  # noqa: PLC0415
+
+        from serifos.balancer import daemon  # noqa: PLC0415
+        conf = self.app.conf
+        gmr_opts.set_defaults(conf)
+        gmr.TextGuruMeditation.setup_autorun(
+            pbr.version.VersionInfo('serifos'), conf=conf)
+        source = self.balancer().telemetry  # bad settings end here
+        service.launch(conf, daemon.Daemon(
+            lambda pause: self.balancer(pause, window_s),
+            getattr(source, 'scrape', None), conf.telemetry.interval,
+            sources.lock_url(conf)), restart_method='mutate').wait()

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the configuration to the adapters that the balancer works with."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import pathlib
+import signal
+import threading
+import time
+
+from cliff import command
+from keystoneauth1 import exceptions
+from keystoneauth1 import loading
+from keystoneauth1 import plugin
+from keystoneauth1 import session
+from oslo_config import cfg
+
+from serifos import activity
+from serifos.balancer import act
+from serifos.balancer import cycle
+from serifos.balancer import lead
+from serifos.cmd import app
+from serifos.cmd import progress
+from serifos import errors
+from serifos import journal
+from serifos.plan import limits
+from serifos.telemetry import http
+from serifos.telemetry import prometheus
+from serifos.telemetry import ring as ringfile
+from serifos.telemetry import scrape
+from serifos import volumes
+
+
+class Verb(app.Fails, command.Command):
+    """A verb that works on the real cloud."""
+
+    def balancer(self, pause: Callable[[float], bool] | None = None,
+                 window_s: float | None = None) -> cycle.Balancer:
+        """The balancer of the configuration as it is now.
+
+        :param pause: waits for so many seconds; True where we shall stop
+        :param window_s: in place of [telemetry] window
+        :raises SerifosError: where the configuration does not serve
+        """
+        conf = self.app.conf
+        wanted = settings(conf, window_s)
+        return cycle.Balancer(
+            cinder(conf), telemetry(conf), self.journal(), wanted,
+            time.time, pause or _sleep)
+
+    def journal(self) -> journal.Journal:
+        """:raises InputError: where there is no state_dir"""
+        wanted = settings(self.app.conf)
+        if not wanted.state_dir.is_dir():
+            raise errors.InputError(
+                f'There is no directory {wanted.state_dir}; make it, or set '
+                '[serifos] state_dir.')
+        return journal.Journal(wanted.journal_file, time.time)
+
+    def gather(self, balancer: cycle.Balancer) -> None:
+        """Takes readings where the source has too few of its own."""
+        source = balancer.telemetry
+        if isinstance(source, scrape.Scrape):
+            with progress.shown() as show:
+                source.gather(
+                    balancer.settings.window_s,
+                    lambda held, wanted: show(
+                        'telemetry, seconds', int(held), int(wanted),
+                        wanted - held))
+
+    def lead(self) -> lead.Lead:
+        """The right to act, to be used as a context."""
+        return lead.Lead(lock_url(self.app.conf))
+
+    @contextlib.contextmanager
+    def pausing(self) -> Iterator[Callable[[float], bool]]:
+        """A pause that SIGINT and SIGTERM end, and say so."""
+        stop = threading.Event()
+        numbers = signal.SIGINT, signal.SIGTERM
+        before = [signal.signal(number, lambda *_: stop.set())
+                  for number in numbers]
+        try:
+            yield stop.wait
+        finally:
+            for number, handler in zip(numbers, before):
+                signal.signal(number, handler)
+
+    def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
+        """:raises InputError: where the user does not say yes"""
+        if parsed_args.yes:
+            return
+        try:
+            answer = input(f'{question} Type yes: ')
+        except EOFError:
+            answer = ''
+        if answer.strip().lower() != 'yes':
+            raise errors.InputError('Nothing was done: you did not say yes.')
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--yes', action='store_true',
+                        help='do not ask before volumes are touched')
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--window', type=float, metavar='SECONDS', help='of activity to look '
+        'at, at least 30 (default: [telemetry] window)')
+
+
+_KEPT_S = 900.0
+"""Of readings at least: what tells that a migration is forgotten."""
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
+
+
+def settings(conf: cfg.ConfigOpts,
+             window_s: float | None = None) -> cycle.Settings:
+    """What [serifos], [balancer] and [telemetry] say.
+
+    :param window_s: in place of [telemetry] window
+    :raises InputError: where the window is under 30 s
+    """
+    said = conf.balancer
+    if window_s is None:
+        window_s = float(conf.telemetry.window)
+    if not 30 <= window_s < float('inf'):
+        raise errors.InputError(
+            f'A window of {window_s:g} s is too short to tell anything; '
+            'give 30 s or more.')
+    return cycle.Settings(
+        pathlib.Path(conf.serifos.state_dir),
+        pathlib.Path(conf.serifos.models_dir),
+        limits.Limits(said.min_gain, said.max_moves, said.active_floor),
+        act.Patience(
+            poll_s=said.poll_interval, timeout_s=said.migration_timeout,
+            timeout_per_gib_s=said.migration_timeout_per_gib,
+            back_off_s=said.back_off),
+        planner=said.planner, auto=said.mode == 'auto', batch=said.batch,
+        interval_s=said.interval, window_s=window_s,
+        settle_s=window_s if said.settle is None else said.settle,
+        cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
+        max_failures=said.max_failures, allow_attached=said.allow_attached,
+        excluded_projects=frozenset(said.excluded_projects))
+
+
+def lock_url(conf: cfg.ConfigOpts) -> str:
+    return conf.balancer.lock_url or (
+        f'file://{pathlib.Path(conf.serifos.state_dir).absolute()}/lock')
+
+
+def cinder(conf: cfg.ConfigOpts) -> volumes.Cinder:
+    """Cinder as [cinder] says.
+
+    :raises InputError: where that is not enough
+    """
+    if conf.cinder.noauth_endpoint:
+        return volumes.noauth(conf.cinder.noauth_endpoint,
+                              conf.cinder.noauth_project_id)
+    return volumes.keystone(
+        keystone(conf), region_name=conf.cinder.region_name,
+        interface=(conf.cinder.valid_interfaces or [None])[0],
+        endpoint_override=conf.cinder.endpoint_override)
+
+
+def telemetry(conf: cfg.ConfigOpts) -> activity.Telemetry:
+    """The source that [telemetry] names.
+
+    :raises InputError: where it lacks something
+    """
+    said = conf.telemetry
+    asking = http.session(
+        username=said.username if said.auth == 'basic' else None,
+        password=said.password,
+        auth=_login(conf) if said.auth == 'keystone' else None,
+        cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
+        insecure=said.insecure, timeout_s=said.timeout)
+    if said.source == 'prometheus':
+        return prometheus.Prometheus(
+            asking, said.prometheus_url, label=said.prometheus_label,
+            hosts=said.prometheus_hosts, selector=said.prometheus_selector,
+            interval_s=said.interval)
+    if said.source == 'gnocchi':
+        from serifos.telemetry import gnocchi  # noqa: PLC0415
+        return gnocchi.Gnocchi(
+            asking, said.gnocchi_url, lambda: cinder(conf).attachments(),
+            granularity_s=said.gnocchi_granularity)
+    ring = ringfile.Ring(
+        conf.serifos.state_dir, keep_s=2 * max(said.window, _KEPT_S))
+    return scrape.Scrape(
+        asking, said.endpoints, ring, interval_s=said.interval)
+
+
+def keystone(conf: cfg.ConfigOpts) -> session.Session:
+    """A session with Keystone's token, by [cinder].
+
+    :raises InputError: where that is not enough
+    """
+    try:
+        return loading.load_session_from_conf_options(
+            conf, 'cinder', auth=_login(conf))
+    except exceptions.ClientException as exc:
+        raise errors.InputError(
+            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+
+
+def _login(conf: cfg.ConfigOpts) -> plugin.BaseAuthPlugin:
+    try:
+        auth = loading.load_auth_from_conf_options(conf, 'cinder')
+    except (exceptions.ClientException, cfg.Error) as exc:
+        raise errors.InputError(
+            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+    if auth is None:
+        raise errors.InputError(
+            'serifos.conf does not say how to reach Cinder; set auth_type '
+            'and what goes with it in [cinder].')
+    return auth
