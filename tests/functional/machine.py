@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,12 @@ class MachineTest(testtools.TestCase):
             [which(program), *map(str, arguments)], check=True,
             capture_output=True, text=True, stdin=subprocess.DEVNULL,
             close_fds=True).stdout
+
+
+def free_port():
+    """A port of the loopback that nobody listens on."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        return server.getsockname()[1]
 
 
 def wait_until(true, seconds=60):

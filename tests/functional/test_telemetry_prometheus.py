@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a real Prometheus remembers read as it was fed?"""
+
+import subprocess
+import time
+
+from serifos import activity as act
+from serifos import errors
+from serifos.telemetry import http
+from serifos.telemetry import prometheus
+from tests.functional import machine
+from tests.unit.telemetry import readings as rd
+
+EVERY_S = 0.5
+POOL = 'node1@ssd#ssd'
+
+# bcrypt of 'test', which Prometheus wants in its file of users.
+USERS = """
+basic_auth_users:
+  serifos: $2b$12$hNf2lSsxfm0.i4a.1kVpSOVyBCfIB51VRjgBUyv6kdnyTlgWj81Ay
+tls_server_config:
+  cert_file: cert.pem
+  key_file: key.pem
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: cert.pem
+"""
+
+
+class PrometheusTest(machine.MachineTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need_programs('prometheus')
+        self.began = None
+
+    def seconds(self):
+        """Since we were first asked this."""
+        self.began = self.began or time.time()
+        return time.time() - self.began
+
+    def started(self, *jobs, options=(), wait=True):
+        """A Prometheus that scrapes these targets: (job, URL)."""
+        config = [f'global: {{scrape_interval: {EVERY_S * 1000:.0f}ms, '
+                  f'scrape_timeout: {EVERY_S * 1000:.0f}ms}}',
+                  'scrape_configs:']
+        for name, url in jobs:
+            config.append(f'- job_name: {name}\n  static_configs:\n'
+                          f'  - targets: [{url.removeprefix("http://")}]\n'
+                          '    labels: {host: node1.example.org}')
+        (self.directory / 'prometheus.yml').write_text('\n'.join(config))
+        port = machine.free_port()
+        log = (self.directory / 'log').open('w')
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            [machine.which('prometheus'), '--config.file=prometheus.yml',
+             '--storage.tsdb.path=data',
+             f'--web.listen-address=127.0.0.1:{port}', *options],
+            cwd=self.directory, stdout=log, stderr=log)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return f'127.0.0.1:{port}'
+
+    def source(self, url, session=None, **others):
+        return prometheus.Prometheus(
+            session or http.session(), url, label='host',
+            interval_s=EVERY_S, **others)
+
+    def observed(self, source, intervals, *volumes):
+        places = [act.Place(v, v, POOL) for v in volumes]
+        found = []
+
+        def enough():
+            try:
+                found[:] = [source.observe(places, 60)]
+            except errors.CloudError:
+                return False
+            return volumes[0] in found[0].volumes and (
+                found[0].volumes[volumes[0]].intervals >= intervals)
+        machine.wait_until(enough, 40)
+        return found[0]
+
+    def test_rates_over_a_reset_and_the_busiest_moments(self):
+        """A volume that begins anew after 4 s, and one that idles."""
+        def answer(*asked):
+            at = self.seconds()
+            return 200, rd.text({
+                'a': rd.steady(at + 1000 if at < 4 else at - 4,
+                               write_pct=30, block_kib=16, iops=500,
+                               latency_us=4000),
+                'b': rd.steady(77), **({'c': rd.steady(at)} if at < 2
+                                       else {})}, booted=12345.0)
+        url = self.enterContext(rd.serving(answer))
+        source = self.source(f'http://{self.started(("node", url))}/')
+        seen = self.observed(source, 20, 'a', 'b', 'c', 'd')
+        a, b = seen.volumes['a'], seen.volumes['b']
+        # Prometheus stamps a scrape with the time it should begin at, and
+        # the counters tell the time at which they were answered.
+        self.assertAlmostEqual(500, a.mean.iops, delta=10)
+        self.assertAlmostEqual(30, a.mean.write_pct)
+        self.assertAlmostEqual(16, a.mean.block_kib)
+        self.assertAlmostEqual(4000, a.mean.latency_us)
+        self.assertAlmostEqual(2, a.busiest.iodepth, delta=0.4)
+        self.assertLess(a.seconds, b.seconds)
+        self.assertEqual(0, b.mean.iops)
+        self.assertAlmostEqual(b.seconds, b.quiet_s)
+        self.assertIn('no LV volume-c on node1', seen.missing['c'])
+        self.assertEqual({'c', 'd'}, set(seen.missing))
+        self.assertEqual({POOL: 12345.0}, seen.started)
+        self.assertAlmostEqual(500, seen.pools[POOL].mean.iops, delta=10)
+        self.assertIn('2 of 4 volumes are not seen', seen.problems[POOL])
+
+    def test_a_silent_exporter_and_two_jobs(self):
+        silent = []
+
+        def answer(*asked):
+            return (500, '') if silent else (
+                200, rd.text({'a': rd.steady(self.seconds())}))
+        url = self.enterContext(rd.serving(answer))
+        server = f'http://{self.started(("node", url), ("other", url))}'
+        one = self.source(server, selector='job="node",')
+        self.observed(one, 2, 'a')
+        both = self.source(server).observe(
+            [act.Place('a', 'a', POOL)], 60)
+        self.assertIn('2 node_exporters of it', both.missing['a'])
+        self.assertIn('job="other"', both.missing['a'])
+        self.assertIn('prometheus_selector', both.missing['a'])
+        silent.append(True)
+        time.sleep(5 * EVERY_S)
+        self.assertRegex(
+            one.observe([act.Place('a', 'a', POOL)], 60).problems[POOL],
+            'the newest reading of node1 is [23] s old')
+
+    def test_certificates_and_a_password(self):
+        self.need_programs('openssl')
+        self.run_tool(
+            'openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes',
+            '-days', '2', '-subj', '/CN=localhost', '-addext',
+            'subjectAltName=DNS:localhost', '-keyout',
+            self.directory / 'key.pem', '-out', self.directory / 'cert.pem')
+        (self.directory / 'web.yml').write_text(USERS)
+        url = self.enterContext(rd.serving(lambda *asked: (
+            200, rd.text({'a': rd.steady(self.seconds())}))))
+        server = self.started(
+            ('node', url), options=('--web.config.file=web.yml',))
+        server = 'https://' + server.replace('127.0.0.1', 'localhost')
+        paths = {name: str(self.directory / file) for name, file in (
+            ('cafile', 'cert.pem'), ('certfile', 'cert.pem'),
+            ('keyfile', 'key.pem'))}
+        seen = self.observed(self.source(server, http.session(
+            username='serifos', password='test', **paths)), 2, 'a')
+        self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops, delta=50)
+        for session, why in (
+                (http.session(username='serifos', password='no', **paths),
+                 'refuses the login'),
+                (http.session(**paths), 'refuses the login'),
+                (http.session(cafile=paths['cafile']), 'does not answer'),
+                (http.session(), 'certificate verify failed')):
+            error = self.assertRaises(
+                errors.CloudError, self.source(server, session).observe,
+                [act.Place('a', 'a', POOL)], 60)
+            self.assertIn(why, str(error))
+
+    def test_what_is_wrong_with_a_query_is_said(self):
+        server = f'http://{self.started()}'
+        places = [act.Place('a', 'a', POOL)]
+        self.observed_nothing(server)
+        error = self.assertRaises(
+            errors.CloudError, self.source(server, selector='job=').observe,
+            places, 60)
+        self.assertIn('answers HTTP 400 Bad Request', str(error))
+        self.assertIn('parse error', str(error))
+        self.assertIn('no node_exporter whose label host names it',
+                      self.source(server).observe(places, 60).missing['a'])
+
+    def observed_nothing(self, server):
+        def answers():
+            try:
+                return self.source(server).observe([], 60) is not None
+            except errors.CloudError:
+                return False
+        machine.wait_until(answers, 30)
