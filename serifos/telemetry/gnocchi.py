@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What did Ceilometer measure of attached volumes, and Gnocchi keep?
+
+Ceilometer reads libvirt's counters of each disk of each instance; its
+resource is ``<instance>-<vdX>``, and Nova's attachments tell which volume
+that is. Its default polling has no latency, so what is outstanding stays
+unknown unless a volume is idle or ``disk.device.{read,write}.latency`` are
+polled too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import datetime
+import time
+from typing import Any
+
+from keystoneauth1 import session as ks
+
+from serifos import activity as act
+from serifos import errors
+from serifos.telemetry import counters as cn
+from serifos.telemetry import history
+from serifos.telemetry import http
+
+COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
+           'disk.device.read.bytes', 'disk.device.write.bytes')
+TIMED = ('disk.device.read.latency', 'disk.device.write.latency')
+"""Together in the order of the fields of :class:`.counters.Counters`; the
+latencies are nanoseconds, summed over all requests."""
+
+_AT_ONCE = 100
+_NS = 1e9
+
+Series = Mapping[float, float]
+"""Seconds of the epoch → value."""
+
+
+class Gnocchi:
+    """The port :class:`.activity.Telemetry` over Gnocchi.
+
+    :param session: of :func:`.http.session`
+    :param url: what stands before ``/v1``
+    :param attachments: volume id → (instance id, device), the device as
+        Cinder or Nova has it (``/dev/vdb``)
+    :param granularity_s: of the archive policy to read; a window shorter
+        than two of them is never known
+    """
+
+    def __init__(self, session: ks.Session, url: str,
+                 attachments: Mapping[str, tuple[str, str]], *,
+                 granularity_s: float = 300.0,
+                 clock: Callable[[], float] = time.time) -> None:
+        self._session = session
+        self._url = f'{url.rstrip("/")}/v1'
+        self._names = {
+            volume: f'{instance}-{device.removeprefix("/dev/")}'
+            for volume, (instance, device) in attachments.items()}
+        self._granularity_s = granularity_s
+        self._clock = clock
+
+    def observe(self, places: Sequence[act.Place],
+                window_s: float) -> act.Observed:
+        """:raises CloudError: where Gnocchi cannot be asked"""
+        now = self._clock()
+        resources = self._resources(sorted(
+            self._names[place.volume] for place in places
+            if place.volume in self._names))
+        return history.observed(
+            places, {place.volume: self._readings(
+                place, resources, now, window_s) for place in places},
+            now=now, window_s=window_s, interval_s=self._granularity_s,
+            of=lambda place: place.volume)
+
+    def _readings(self, place: act.Place,
+                  resources: Mapping[str, list[dict[str, Any]]],
+                  now: float, window_s: float) -> list[cn.Reading]:
+        """The readings of a volume, or one that says why there are none."""
+        since = now - window_s - (
+            history.STALE_INTERVALS + 1) * self._granularity_s
+        try:
+            metrics = self._metrics(place.volume, resources)
+            counted = [self._measures(metrics[name], since)
+                       for name in COUNTED]
+            timed = [self._measures(metrics[name], since)
+                     for name in TIMED if name in metrics]
+        except _Unknown as exc:
+            return [cn.Reading(now, fault=str(exc))]
+        if not all(counted):
+            return []
+        if len(timed) < len(TIMED):
+            if not _is_still(counted, window_s + self._granularity_s / 2):
+                return [cn.Reading(now, fault=_NO_LATENCY)]
+            timed = [dict.fromkeys(counted[0], 0.0)] * len(TIMED)
+        return [cn.Reading(at, {place.lv_id: counters})
+                for at, counters in _joined(counted, timed)]
+
+    def _metrics(self, volume: str,
+                 resources: Mapping[str, list[dict[str, Any]]]) -> Mapping[
+                     str, str]:
+        """Name → id of the metrics of a volume's disk."""
+        name = self._names.get(volume)
+        if name is None:
+            raise _Unknown('it is attached to no instance, and Ceilometer '
+                           'sees nothing else')
+        found = resources.get(name, [])
+        if len(found) != 1:
+            raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'
+                           f'{"s" if found else ""} {name} of type '
+                           'instance_disk')
+        metrics = found[0]['metrics']
+        for wanted in COUNTED:
+            if wanted not in metrics:
+                raise _Unknown(f'Gnocchi has no {wanted} of {name}')
+        return metrics
+
+    def _resources(self, names: Sequence[str]) -> dict[
+            str, list[dict[str, Any]]]:
+        """``<instance>-<vdX>`` → the resources of that name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for start in range(0, len(names), _AT_ONCE):
+            for resource in self._ask(
+                    'search/resource/instance_disk', 'POST',
+                    json={'in': {'original_resource_id':
+                                 names[start:start + _AT_ONCE]}}):
+                found.setdefault(
+                    resource['original_resource_id'], []).append(resource)
+        return found
+
+    def _measures(self, metric: str, since: float) -> Series:
+        start = datetime.datetime.fromtimestamp(since, datetime.UTC)
+        rows = self._ask(f'metric/{metric}/measures', params={
+            'start': start.strftime('%Y-%m-%dT%H:%M:%S'),
+            'aggregation': 'mean', 'refresh': 'false',
+            'granularity': f'{self._granularity_s:g}'})
+        return {datetime.datetime.fromisoformat(at).timestamp(): value
+                for at, _, value in rows}
+
+    def _ask(self, path: str, method: str = 'GET', **others: Any) -> Any:
+        """:raises CloudError: where the answer is not what Gnocchi says"""
+        url = f'{self._url}/{path}'
+        found = http.json(http.ask(self._session, url, method, **others))
+        if not isinstance(found, list):
+            raise errors.CloudError(
+                f'{http.shown(url)} does not answer as Gnocchi does; is '
+                'the URL right?')
+        return found
+
+
+class _Unknown(Exception):
+    """Why a volume is not known."""
+
+
+_NO_LATENCY = (
+    'it is not idle, and how long its requests take is not measured; let '
+    'Ceilometer poll disk.device.read.latency and disk.device.write.latency')
+
+
+def _is_still(counted: Sequence[Series], window_s: float) -> bool:
+    """Without a single request in the window."""
+    return all(len({value for at, value in series.items()
+                    if at >= max(series) - window_s}) == 1
+               for series in counted[:2])
+
+
+def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
+        tuple[float, cn.Counters]]:
+    """Where all the series have a value; nanoseconds become seconds."""
+    times = set.intersection(*(set(s) for s in (*counted, *timed)))
+    found = ((at, cn.Counters(*(s[at] for s in counted),
+                              *(s[at] / _NS for s in timed)))
+             for at in sorted(times))
+    return [(at, counters) for at, counters in found if counters.are_sane]

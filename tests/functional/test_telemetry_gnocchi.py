@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a real Gnocchi keeps read as it was measured?"""
+
+import datetime
+import subprocess
+import time
+import uuid
+
+from serifos import activity as act
+from serifos import errors
+from serifos.telemetry import gnocchi
+from serifos.telemetry import http
+from tests.functional import machine
+from tests.unit.telemetry import readings as rd
+
+CONFIG = """
+[DEFAULT]
+coordination_url = file://{directory}/coordination
+[api]
+auth_mode = basic
+paste_config = /etc/gnocchi/api-paste.ini
+[indexer]
+url = mysql+pymysql://root@localhost/gnocchi?unix_socket={directory}/db.sock
+[storage]
+driver = file
+file_basepath = {directory}/measures
+[metricd]
+workers = 1
+metric_processing_delay = 1
+[oslo_policy]
+policy_file = /etc/gnocchi/policy.json
+"""
+
+API = """
+import sys
+from wsgiref import simple_server
+from gnocchi import service
+from gnocchi.rest import app
+conf = service.prepare_service(['--config-file', sys.argv[1]])
+simple_server.make_server(
+    '127.0.0.1', int(sys.argv[2]), app.load_app(conf)).serve_forever()
+"""
+"""Debian's uWSGI has no ``--http``, by which gnocchi-api would start it."""
+
+PYTHON = '/usr/bin/python3'
+"""Debian's, whose packages Gnocchi is among."""
+
+INSTANCE = '11111111-2222-4333-8444-555555555555'
+POOL = 'node1@ssd#ssd'
+EVERY_S = 300
+
+
+class GnocchiTest(machine.MachineTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need_programs('gnocchi-upgrade', 'gnocchi-metricd', 'mariadbd',
+                           'mariadb-install-db', 'mariadb')
+        for name in ('measures/tmp', 'coordination', 'db'):
+            (self.directory / name).mkdir(parents=True)
+        self.config = self.directory / 'gnocchi.conf'
+        self.config.write_text(CONFIG.format(directory=self.directory))
+        self.start_database()
+        self.run_tool('timeout', '60', 'gnocchi-upgrade', '--config-file',
+                      self.config)
+        self.daemon('gnocchi-metricd', '--config-file', self.config)
+        port = machine.free_port()
+        self.daemon(PYTHON, '-c', API, self.config, port)
+        self.url = f'http://127.0.0.1:{port}'
+        self.session = http.session(username='admin', password='')
+        machine.wait_until(self.answers, 40)
+        self.post('archive_policy', name='five', definition=[
+            {'granularity': f'{EVERY_S}s', 'timespan': '1d'}],
+            aggregation_methods=['mean'])
+        self.post('resource_type', name='instance_disk', attributes={
+            'name': {'type': 'string'}, 'instance_id': {'type': 'uuid'}})
+
+    def daemon(self, program, *arguments):
+        log = (self.directory / f'{program.replace("/", "-")}.log').open('w')
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            [machine.which(program), *map(str, arguments)], stdout=log,
+            stderr=log, cwd=self.directory)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+
+    def start_database(self):
+        where = (f'--datadir={self.directory}/db', '--user=root')
+        self.run_tool('mariadb-install-db', '--no-defaults', *where,
+                      '--auth-root-authentication-method=normal',
+                      '--skip-test-db')
+        socket = self.directory / 'db.sock'
+        self.daemon('mariadbd', '--no-defaults', *where, '--skip-networking',
+                    f'--socket={socket}', '--pid-file=db.pid')
+        machine.wait_until(socket.exists, 40)
+        self.run_tool('mariadb', '--no-defaults', f'--socket={socket}', '-e',
+                      'create database gnocchi character set utf8mb3')
+
+    def answers(self):
+        try:
+            return http.ask(self.session, f'{self.url}/v1/status')
+        except errors.CloudError:
+            return False
+
+    def post(self, path, **doc):
+        answer = self.session.post(f'{self.url}/v1/{path}', json=doc)
+        return answer.json() if answer.text else None
+
+    def disk(self, device, series):
+        """A disk's resource with these series: metric → (at → value)."""
+        found = self.post(
+            'resource/instance_disk', id=f'{INSTANCE}-{device}', name=device,
+            instance_id=INSTANCE, user_id=str(uuid.uuid4()),
+            project_id=str(uuid.uuid4()), metrics={
+                name: {'archive_policy_name': 'five'} for name in series})
+        for name, values in series.items():
+            self.session.post(
+                f'{self.url}/v1/metric/{found["metrics"][name]}/measures',
+                json=[{'timestamp': datetime.datetime.fromtimestamp(
+                    at, datetime.UTC).isoformat(), 'value': value}
+                    for at, value in values.items()])
+
+    def series(self, times, counters, timed=True):
+        """What Ceilometer measures, from the counters at these times."""
+        columns = zip(*(counters(at).values for at in times))
+        names = gnocchi.COUNTED + (gnocchi.TIMED if timed else ())
+        return {name: dict(zip(times, (
+            value * (1e9 if name in gnocchi.TIMED else 1)
+            for value in column))) for name, column in zip(names, columns)}
+
+    def test_what_was_measured_is_read(self):
+        now = time.time()
+        last = now // EVERY_S * EVERY_S
+        times = [last + 7 - EVERY_S * n for n in reversed(range(6))]
+        began = times[0] - 9
+
+        def busy(at):
+            return rd.steady(at - began, write_pct=40, block_kib=64,
+                             iops=50, latency_us=8000)
+        self.disk('vdb', self.series(times, busy))
+        self.disk('vdc', self.series(times, busy, timed=False))
+        self.disk('vdd', self.series(times, lambda at: rd.steady(99), False))
+        self.disk('vde', self.series(times, lambda at: rd.steady(
+            at - (began if at < times[4] else times[4] - 1), iops=10)))
+        self.disk('vdf', self.series(times[:2], busy))
+        volumes = {name: (INSTANCE, f'/dev/vd{letter}') for name, letter in (
+            ('busy', 'b'), ('untimed', 'c'), ('idle', 'd'), ('anew', 'e'),
+            ('stale', 'f'), ('nowhere', 'z'))}
+        source = gnocchi.Gnocchi(
+            self.session, self.url, volumes, granularity_s=EVERY_S)
+        places = [act.Place(name, name, POOL)
+                  for name in (*volumes, 'detached')]
+        machine.wait_until(lambda: {'busy', 'idle', 'anew'} <= set(
+            source.observe(places, 900).volumes), 30)
+        seen = source.observe(places, 900)
+        self.assertEqual(last, seen.at)
+        busy = seen.volumes['busy']
+        self.assertEqual((900, 3, None),
+                         (busy.seconds, busy.intervals, busy.busiest))
+        self.assertAlmostEqual(50, busy.mean.iops)
+        self.assertAlmostEqual(40, busy.mean.write_pct)
+        self.assertAlmostEqual(64, busy.mean.block_kib)
+        self.assertAlmostEqual(8000, busy.mean.latency_us, 3)
+        self.assertAlmostEqual(0.4, busy.mean.iodepth)
+        self.assertEqual((0, 900), (seen.volumes['idle'].mean.iops,
+                                    seen.volumes['idle'].quiet_s))
+        self.assertEqual(600, seen.volumes['anew'].seconds)
+        self.assertAlmostEqual(10, seen.volumes['anew'].mean.iops)
+        self.assertAlmostEqual(60, seen.pools[POOL].mean.iops)
+        self.assertIn('disk.device.read.latency', seen.missing['untimed'])
+        self.assertIn('the newest reading of stale is', seen.missing['stale'])
+        self.assertIn(f'no resource {INSTANCE}-vdz', seen.missing['nowhere'])
+        self.assertIn('attached to no instance', seen.missing['detached'])
+        self.assertIn('4 of 7 volumes', seen.problems[POOL])
+        self.refused_without_a_login(places)
+
+    def refused_without_a_login(self, places):
+        error = self.assertRaises(
+            errors.CloudError, gnocchi.Gnocchi(
+                http.session(), self.url,
+                {'busy': (INSTANCE, 'vdb')}).observe, places, 900)
+        self.assertIn('refuses the login', str(error))
