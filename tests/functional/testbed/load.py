@@ -22,15 +22,23 @@ from tests.functional.testbed import testbed
 MARK_BYTES = 16 * 2 ** 20
 FOREVER_S = 24 * 3600
 
-# fio writes its results when it is interrupted, and then ends.
+# Returns when fio has the LV open, so that it is past its start.
 _START = """\
 mkdir -p /run/load && cd /run/load && rm -f {volume}.*
 setsid fio {options} --output={volume}.json </dev/null >{volume}.log 2>&1 &
 pid=$!
 echo $pid > {volume}.pid
-sleep 0.2
-kill -0 $pid || {{ cat {volume}.log; exit 1; }}
+device=$(readlink -f {device})
+for _ in $(seq 100); do
+    readlink /proc/$pid/fd/* 2>/dev/null | grep -q "^$device$" && exit 0
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
+cat {volume}.log {volume}.json
+exit 1
 """
+
+# fio writes its results when it is interrupted, and then ends.
 _STOP = """\
 cd /run/load && [ -e {volume}.pid ] || {{ echo '{{}}'; exit 0; }}
 pid=$(cat {volume}.pid)
@@ -38,8 +46,7 @@ kill -INT $pid 2>/dev/null
 for _ in $(seq 300); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done
 kill -KILL -- -$pid 2>/dev/null
 rm {volume}.pid
-cat {volume}.log >&2
-cat {volume}.json
+cat {volume}.log {volume}.json
 """
 
 
@@ -105,7 +112,8 @@ class Loads:
             return
         host = self._testbed.host_of(volume)
         self._guest(host).call(_START.format(
-            volume=volume, options=' '.join(self._options(volume))))
+            volume=volume, device=self._testbed.device_of(volume),
+            options=' '.join(self._options(volume))))
         self._began[volume] = time.time()
         self._hosts[volume] = host
 
@@ -174,7 +182,7 @@ class Loads:
                          f',{max(1, round(job.iops * share))}')
         if job.verify:
             found += ['--verify=crc32c', '--verify_fatal=1',
-                      '--verify_backlog=256']
+                      '--verify_backlog=256', '--verify_state_save=0']
         else:
             found.append('--norandommap=1')
         return found
@@ -182,7 +190,10 @@ class Loads:
 
 def result(volume: str, host: layout.Host, said: str) -> Result | None:
     """What fio's JSON says; None where it did no I/O."""
-    document = json.loads(said[said.index('{'):said.rindex('}') + 1])
+    try:
+        document = json.loads(said[said.index('{'):said.rindex('}') + 1])
+    except ValueError:
+        raise layout.TestbedError(f'fio on volume {volume} said: {said}')
     if not document:
         return None
     job, = document['jobs']

@@ -277,6 +277,16 @@ class Testbed:
         return network.wait_for(f'volume {volume} available', settled,
                                 seconds, every=0.3)
 
+    def delete_volume(self, volume: str, seconds: float = 120) -> None:
+        """Waits until it has gone."""
+        self.api.delete_volume(volume)
+
+        def gone() -> bool:
+            return volume not in [each['id'] for each in self.api.volumes()]
+
+        network.wait_for(f'volume {volume} is deleted', gone, seconds,
+                         every=0.3)
+
     def migrate(self, volume: str, number: int,
                 seconds: float = 300) -> dict:
         """Migrates to the host; the volume, once the old copy has gone.

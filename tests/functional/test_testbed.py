@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the testbed what it claims to be: real hosts, SSDs and migrations?"""
+
+from tests.functional.testbed import case
+from tests.functional.testbed import load
+
+
+class TestbedTest(case.TestbedTest):
+
+    def test_every_host_is_a_kernel_with_one_backend(self):
+        self.assertEqual(
+            ['node1@ssd', 'node2@ssd', 'node3@ssd'],
+            self.testbed.status()['backends'])
+        boots = {self.testbed.on(
+            host.name, 'cat /proc/sys/kernel/random/boot_id')
+            for host in self.testbed.hosts}
+        self.assertEqual(3, len(boots))
+        self.assertEqual(
+            {'node1', 'node2', 'node3'},
+            {pool['serifos_model']
+             for pool in self.testbed.api.pools().values()})
+
+    def test_latency_is_outstanding_bytes_over_bandwidth(self):
+        volume = self.volume('fifo', host=self.testbed.host(3))
+        loads = load.Loads(self.testbed)
+        loads.start(volume, load.Job(0, block_kib=64, iodepth=8))
+        self.addCleanup(loads.stop_all)
+        found = loads.measure(4)[volume]
+        expected = 8 * 64 * 1024 / self.testbed.host(3).read_mbs
+        # A machine that does other things, too, is slower, never faster.
+        self.assertLess(expected * 0.9, found.latency_us)
+        self.assertLess(found.latency_us, expected * 2)
+
+    def test_a_migration_keeps_the_data(self):
+        volume = self.volume('moved', host=self.testbed.host(1))
+        mark = load.write_mark(self.testbed, volume)
+        loads = load.Loads(self.testbed)
+        self.addCleanup(loads.stop_all)
+        loads.start(volume, load.Job(50, 16, 4, verify=True))
+        before = loads.pause(volume)
+        self.assertEqual(('node1', 0), (before.host, before.errors))
+
+        found = self.testbed.migrate(volume, 2)
+
+        self.assertEqual('success', found['migration_status'])
+        self.assertEqual(self.testbed.host(2).pool,
+                         found['os-vol-host-attr:host'])
+        self.assertEqual(mark, load.checksum_mark(self.testbed, volume))
+        loads.resume(volume)
+        after = loads.pause(volume)
+        self.assertEqual(('node2', 0), (after.host, after.errors))

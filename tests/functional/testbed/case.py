@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A test that needs the testbed; all of them share one.
+
+The first that asks brings it up, which takes half a minute once Cinder is
+installed; who brought it up takes it down at the end. One that runs already,
+such as a developer's, is used and left alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import subprocess
+
+from tests.functional import machine
+from tests.functional.testbed import commands
+from tests.functional.testbed import layout
+from tests.functional.testbed import testbed
+
+TOOL = layout.ROOT / 'tools' / 'testbed'
+UP_S = 900
+
+
+@functools.cache
+def shared() -> testbed.Testbed | layout.TestbedError:
+    """The testbed, or what is missing: one attempt is enough."""
+    try:
+        found = testbed.Testbed.attach()
+        if commands.is_up(found):
+            return found
+    except layout.TestbedError:
+        pass
+    atexit.register(subprocess.run, [TOOL, 'down', '--wipe'],
+                    stdout=subprocess.DEVNULL)
+    # Not on stdout, where a test's results go.
+    done = subprocess.run([TOOL, 'up'], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=UP_S)
+    if done.returncode:
+        kind = {layout.Missing.exit_code: layout.Missing}.get(
+            done.returncode, layout.TestbedError)
+        return kind(done.stdout.strip().splitlines()[-1])
+    return testbed.Testbed.attach()
+
+
+class TestbedTest(machine.MachineTest):
+    """Has ``testbed``; a machine without one skips it, or fails in CI."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        found = shared()
+        if isinstance(found, layout.Missing):
+            self.need(False, str(found))
+        if isinstance(found, layout.TestbedError):
+            raise found
+        self.testbed = found
+
+    def volume(self, name: str, **options) -> str:
+        """The id of a new volume, which is deleted after the test."""
+        found = self.testbed.create_volume(name, **options)
+        self.addCleanup(self.testbed.delete_volume, found)
+        return found
