@@ -64,10 +64,19 @@ class Gnocchi:
     def observe(self, places: Sequence[act.Place],
                 window_s: float) -> act.Observed:
         """:raises CloudError: where Gnocchi cannot be asked"""
+        try:
+            return self._observe(places, window_s)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise errors.CloudError(
+                f'{http.shown(self._url)} does not answer as Gnocchi does; '
+                'is the URL right?') from None
+
+    def _observe(self, places: Sequence[act.Place],
+                 window_s: float) -> act.Observed:
         now = self._clock()
-        resources = self._resources(sorted(
+        resources = self._resources(sorted({
             self._names[place.volume] for place in places
-            if place.volume in self._names))
+            if place.volume in self._names}))
         return history.observed(
             places, {place.volume: self._readings(
                 place, resources, now, window_s) for place in places},
@@ -139,14 +148,9 @@ class Gnocchi:
                 for at, _, value in rows}
 
     def _ask(self, path: str, method: str = 'GET', **others: Any) -> Any:
-        """:raises CloudError: where the answer is not what Gnocchi says"""
-        url = f'{self._url}/{path}'
-        found = http.json(http.ask(self._session, url, method, **others))
-        if not isinstance(found, list):
-            raise errors.CloudError(
-                f'{http.shown(url)} does not answer as Gnocchi does; is '
-                'the URL right?')
-        return found
+        """:raises CloudError: where there is no answer, or no JSON"""
+        return http.json(http.ask(
+            self._session, f'{self._url}/{path}', method, **others))
 
 
 class _Unknown(Exception):

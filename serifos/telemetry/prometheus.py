@@ -9,7 +9,6 @@ without it. Aetos, OpenStack's Prometheus behind Keystone, is asked alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import ipaddress
@@ -65,8 +64,14 @@ class Prometheus:
     def observe(self, places: Sequence[act.Place],
                 window_s: float) -> act.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        known = self._readings(
-            window_s + (history.STALE_INTERVALS + 1) * self._interval_s)
+        seconds = window_s + (
+            history.STALE_INTERVALS + 1) * self._interval_s
+        try:
+            known = self._readings(seconds)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise errors.CloudError(
+                f'{http.shown(self._url)} does not answer as a Prometheus '
+                'does; is the URL right?') from None
         return history.observed(
             places, {place.host: self._of(place.host, known)
                      for place in places},
@@ -93,25 +98,19 @@ class Prometheus:
                 for group, moments in found.items()]
 
     def _ask(self, names: Sequence[str],
-             seconds: float) -> Iterator[dict[str, Any]]:
+             seconds: float) -> list[dict[str, Any]]:
         """The series of these names with their samples of so many seconds.
 
-        :raises CloudError: where it does not answer as a Prometheus does
+        :raises CloudError: where there is no answer, or no JSON
         """
         matchers = ','.join(filter(None, (
             f'__name__=~"{"|".join(names)}"', self._selector)))
         query = f'{{{matchers}}}[{math.ceil(seconds)}s]'
-        answer = http.ask(self._session, self._url, method='POST',
-                          data={'query': query})
-        doc = http.json(answer)
+        doc = http.json(http.ask(self._session, self._url, 'POST',
+                                 data={'query': query}))
         for warning in doc.get('warnings', ()):
             LOG.warning('Prometheus says: %s', warning)
-        try:
-            yield from doc['data']['result']
-        except (KeyError, TypeError):
-            raise errors.CloudError(
-                f'{http.shown(self._url)} does not answer as a Prometheus '
-                'does; is the URL right?') from None
+        return doc['data']['result']
 
     def _of(self, host: str,
             known: Sequence[tuple[Labels, list[cn.Reading]]]) -> list[

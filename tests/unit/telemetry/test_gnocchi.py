@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are volumes found, and gaps told, in Gnocchi's documented answers?
+
+The functional test asks a real one.
+"""
+
+import datetime
+import json
+
+import ddt
+import testtools
+
+from serifos import errors
+from serifos.telemetry import gnocchi
+from serifos.telemetry import http
+from tests.unit.telemetry import readings as rd
+
+NOW = 90_100.0
+TIMES = [NOW - 100 - 300 * n for n in reversed(range(5))]
+
+
+def measured(value, times=TIMES):
+    return [[datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(),
+             300.0, value(at)] for at in times]
+
+
+@ddt.ddt
+class GnocchiTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        names = gnocchi.COUNTED + gnocchi.TIMED
+        self.metrics = {name: measured(
+            lambda at, nth=nth: rd.steady(at).values[nth]
+            * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
+        self.resources, self.searches, self.status = None, [], 200
+        self.url = self.enterContext(rd.serving(self.answer))
+
+    def answer(self, method, path, headers, body):
+        if self.status != 200:
+            return self.status, '{"code": 400, "description": "no"}'
+        if method == 'POST':
+            wanted = json.loads(body)['in']['original_resource_id']
+            self.searches.append(len(wanted))
+            return 200, json.dumps(
+                [{'original_resource_id': name, 'metrics': {
+                    metric: metric for metric in self.metrics}}
+                 for name in wanted]
+                if self.resources is None else self.resources)
+        return 200, json.dumps(self.metrics[path.split('/')[3]])
+
+    def observed(self, *volumes, window_s=600):
+        volumes = volumes or ('a',)
+        return gnocchi.Gnocchi(
+            http.session(), self.url,
+            {volume: (f'i-{nth}', '/dev/vdb')
+             for nth, volume in enumerate(volumes, 1)},
+            clock=lambda: NOW).observe(
+                [rd.place(volume) for volume in volumes], window_s)
+
+    def test_a_volume(self):
+        seen = self.observed().volumes['a']
+        self.assertAlmostEqual(1000, seen.mean.iops)
+        self.assertAlmostEqual(2000, seen.mean.latency_us, 3)
+        self.assertEqual((600, 2), (seen.seconds, seen.intervals))
+
+    def test_many_volumes_are_searched_for_a_hundred_at_a_time(self):
+        volumes = [f'v{nth}' for nth in range(102)]
+        seen = self.observed(*volumes)
+        self.assertEqual([100, 2], self.searches)
+        self.assertEqual(102, len(seen.volumes))
+
+    @ddt.data(*gnocchi.TIMED)
+    def test_busy_without_latency_is_unknown(self, name):
+        del self.metrics[name]
+        self.assertIn('how long its requests take is not measured',
+                      self.observed().missing['a'])
+
+    def test_idle_without_latency_is_idle(self):
+        """Idle in the window; what was before it does not matter."""
+        for name in gnocchi.TIMED:
+            del self.metrics[name]
+        for name in gnocchi.COUNTED:
+            self.metrics[name] = measured(lambda at: max(TIMES[2], at)
+                                          if at < TIMES[2] else TIMES[2])
+        self.metrics[gnocchi.COUNTED[0]] = measured(
+            lambda at: 5 if at < TIMES[2] else 9)
+        seen = self.observed()
+        self.assertEqual(0, seen.volumes['a'].mean.iops)
+        self.assertEqual({}, seen.missing)
+        self.assertIn('not measured',
+                      self.observed(window_s=900).missing['a'])
+
+    @ddt.data(*gnocchi.COUNTED)
+    def test_a_metric_that_is_not_there(self, name):
+        del self.metrics[name]
+        self.assertIn(f'no {name} of i-1-vdb', self.observed().missing['a'])
+
+    def test_no_measures_at_all(self):
+        self.metrics = dict.fromkeys(self.metrics, [])
+        self.assertEqual('there is no reading of a',
+                         self.observed().missing['a'])
+
+    def test_no_resource_and_two(self):
+        self.resources = []
+        self.assertIn('no resource i-1-vdb', self.observed().missing['a'])
+        self.resources = [{'original_resource_id': 'i-1-vdb',
+                           'metrics': {}}] * 2
+        self.assertIn('2 resources i-1-vdb', self.observed().missing['a'])
+
+    @ddt.data((401, 'refuses the login'), (400, 'answers HTTP 400'))
+    @ddt.unpack
+    def test_an_error_of_the_server(self, status, why):
+        self.status = status
+        error = self.assertRaises(errors.CloudError, self.observed)
+        self.assertIn(why, str(error))
+
+    @ddt.data({'a': 1}, ['x'], [{'metrics': {}}], 5)
+    def test_what_is_no_gnocchi(self, answer):
+        self.resources = answer
+        error = self.assertRaises(errors.CloudError, self.observed)
+        self.assertIn('does not answer as Gnocchi', str(error))
+
+    @ddt.data([['x']], [['x', 300, 1]], [[1, 2, 3]])
+    def test_measures_that_are_none(self, answer):
+        self.metrics = dict.fromkeys(self.metrics, answer)
+        error = self.assertRaises(errors.CloudError, self.observed)
+        self.assertIn('does not answer as Gnocchi', str(error))

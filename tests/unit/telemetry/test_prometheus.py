@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are hosts found, and failures told, in Prometheus's documented answers?
+
+The functional tests ask a real one.
+"""
+
+import json
+from urllib import parse
+
+import ddt
+from keystoneauth1 import token_endpoint
+import testtools
+
+from serifos import errors
+from serifos.telemetry import exporter
+from serifos.telemetry import http
+from serifos.telemetry import prometheus
+from tests.unit.telemetry import readings as rd
+
+NOW = 10_000.0
+TIMES = [NOW - 30, NOW - 15, NOW]
+
+
+def series(labels, values):
+    return {'metric': labels, 'values': [
+        [at, repr(value)] for at, value in zip(TIMES, values)]}
+
+
+def exported(**labels):
+    """All series of an exporter with these labels: LV a on dm-0."""
+    counters = [rd.steady(at).values for at in TIMES]
+    found = [series({'__name__': name, 'device': 'dm-0', **labels}, values)
+             for name, values in zip(exporter.COUNTERS, zip(*counters))]
+    return [*found, series({
+        '__name__': exporter.INFO, 'device': 'dm-0', 'lv_layer': '',
+        'lv_name': 'volume-a', 'name': 'vga-volume--a', 'uuid': 'LVM-x',
+        'vg_name': 'vga', **labels}, [1, 1, 1])]
+
+
+@ddt.ddt
+class PrometheusTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.status, self.text, self.asked = 200, None, []
+        self.result = exported(instance='node1:9100', job='node')
+        self.url = self.enterContext(rd.serving(self.answer))
+
+    def answer(self, method, path, headers, body):
+        query = parse.parse_qs(body.decode())['query'][0]
+        self.asked.append((method, path, headers, query))
+        booted = exporter.BOOTED in query
+        return self.status, self.text or json.dumps({
+            'status': 'success', 'data': {
+                'resultType': 'matrix',
+                'result': [] if booted else self.result}})
+
+    def observed(self, host='node1', session=None, **others):
+        return prometheus.Prometheus(
+            session or http.session(), self.url, clock=lambda: NOW,
+            **others).observe([rd.place('a', host)], 600)
+
+    def test_the_samples_of_a_range_are_asked_for(self):
+        seen = self.observed(selector=' job="node", ')
+        self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops)
+        self.assertEqual(30, seen.volumes['a'].seconds)
+        method, path, _, query = self.asked[0]
+        self.assertEqual(('POST', '/api/v1/query'), (method, path))
+        self.assertTrue(query.startswith('{__name__=~"node_disk_'), query)
+        self.assertTrue(query.endswith('",job="node"}[660s]'), query)
+
+    @ddt.data(
+        ('node1', 'node1:9100'), ('node1', 'node1.example.org:9100'),
+        ('node1.example.org', 'node1:9100'), ('node1', 'NODE1'),
+        ('node1.example.org', 'node1.example.org'),
+        ('10.0.0.1', '10.0.0.1:9100'), ('fe80::1', '[fe80::1]:9100'))
+    @ddt.unpack
+    def test_a_host_is_found_by_its_label(self, host, value):
+        self.result = exported(instance=value)
+        self.assertEqual({'a'}, set(self.observed(host).volumes))
+
+    @ddt.data(
+        ('node1', 'node11:9100'), ('node1', 'localhost:9100'), ('node1', ''),
+        ('10.0.0.1', '10.0.0.2:9100'), ('10.0.0.1', '10.0.0.10:9100'))
+    @ddt.unpack
+    def test_another_host_is_not_taken_for_it(self, host, value):
+        self.result = exported(instance=value)
+        self.assertIn('whose label instance names it',
+                      self.observed(host).missing['a'])
+
+    def test_the_whole_name_goes_before_the_short_one(self):
+        self.result = [*exported(instance='node1.a.org:9100'),
+                       *exported(instance='node1.b.org:9100')]
+        self.assertEqual({'a'}, set(self.observed('node1.b.org').volumes))
+        self.assertIn('2 node_exporters of it',
+                      self.observed('node1').missing['a'])
+
+    def test_an_operator_says_which_label_and_which_value(self):
+        self.result = [*exported(machine='x1', instance='10.0.0.1:9'),
+                       *exported(machine='x2', instance='10.0.0.2:9')]
+        self.assertEqual({'a'}, set(self.observed(
+            label='machine', hosts={'node1': 'x2'}).volumes))
+
+    def test_a_token_of_keystone_goes_with_the_question(self):
+        self.observed(session=http.session(
+            auth=token_endpoint.Token(self.url, 'secret')))
+        self.assertEqual('secret', self.asked[0][2]['X-Auth-Token'])
+
+    @ddt.data(
+        (401, 'x', 'refuses the login'), (403, 'x', 'refuses the login'),
+        (503, 'starting', 'answers HTTP 503 Service Unavailable: starting'),
+        (200, '<html>', 'does not answer with JSON'),
+        (200, '[]', 'does not answer as a Prometheus'),
+        (200, '{"status": "success"}', 'does not answer as a Prometheus'),
+        (200, '{"data": {"result": [{}]}}', 'as a Prometheus'),
+        (200, '{"data": {"result": [{"metric": {}, "value": [1, "1"]}]}}',
+         'as a Prometheus'), (0, '', 'does not answer'))
+    @ddt.unpack
+    def test_what_is_no_answer(self, status, text, why):
+        self.status, self.text = status, text
+        error = self.assertRaises(errors.CloudError, self.observed)
+        self.assertIn(why, str(error))
+
+
+@ddt.ddt
+class SessionTest(testtools.TestCase):
+
+    @ddt.data(
+        ({'keyfile': 'key.pem'}, 'certificate that belongs to it'),
+        ({'username': 'u', 'auth': object()}, 'exclude each other'))
+    @ddt.unpack
+    def test_what_does_not_go_together(self, options, why):
+        self.assertIn(why, str(self.assertRaises(
+            errors.InputError, http.session, **options)))
+
+    def test_a_file_of_certificates_that_is_not_there(self):
+        url = self.enterContext(rd.serving(lambda *asked: (200, '')))
+        error = self.assertRaises(
+            errors.CloudError, http.ask, http.session(cafile='/no/ca.pem'),
+            url.replace('http:', 'https:'))
+        self.assertIn('/no/ca.pem', str(error))
