@@ -43,21 +43,19 @@ class Gnocchi:
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/v1``
-    :param attachments: volume id → (instance id, device), the device as
-        Cinder or Nova has it (``/dev/vdb``)
+    :param attachments: asked each time: volume id → (instance id, device),
+        the device as Cinder or Nova has it (``/dev/vdb``)
     :param granularity_s: of the archive policy to read; a window shorter
         than two of them is never known
     """
 
     def __init__(self, session: ks.Session, url: str,
-                 attachments: Mapping[str, tuple[str, str]], *,
+                 attachments: Callable[[], Mapping[str, tuple[str, str]]], *,
                  granularity_s: float = 300.0,
                  clock: Callable[[], float] = time.time) -> None:
         self._session = session
         self._url = f'{url.rstrip("/")}/v1'
-        self._names = {
-            volume: f'{instance}-{device.removeprefix("/dev/")}'
-            for volume, (instance, device) in attachments.items()}
+        self._attachments = attachments
         self._granularity_s = granularity_s
         self._clock = clock
 
@@ -73,24 +71,25 @@ class Gnocchi:
 
     def _observe(self, places: Sequence[act.Place],
                  window_s: float) -> act.Observed:
-        now = self._clock()
-        resources = self._resources(sorted({
-            self._names[place.volume] for place in places
-            if place.volume in self._names}))
+        now, attachments = self._clock(), self._attachments()
+        names = {place.volume: _name(*attachments[place.volume])
+                 for place in places if place.volume in attachments}
+        resources = self._resources(sorted(set(names.values())))
         return history.observed(
             places, {place.volume: self._readings(
-                place, resources, now, window_s) for place in places},
+                place, names.get(place.volume), resources, now, window_s)
+                for place in places},
             now=now, window_s=window_s, interval_s=self._granularity_s,
             of=lambda place: place.volume)
 
-    def _readings(self, place: act.Place,
+    def _readings(self, place: act.Place, name: str | None,
                   resources: Mapping[str, list[dict[str, Any]]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one that says why there are none."""
         since = now - window_s - (
             history.STALE_INTERVALS + 1) * self._granularity_s
         try:
-            metrics = self._metrics(place.volume, resources)
+            metrics = _metrics(name, resources)
             counted = [self._measures(metrics[name], since)
                        for name in COUNTED]
             timed = [self._measures(metrics[name], since)
@@ -105,25 +104,6 @@ class Gnocchi:
             timed = [dict.fromkeys(counted[0], 0.0)] * len(TIMED)
         return [cn.Reading(at, {place.lv_id: counters})
                 for at, counters in _joined(counted, timed)]
-
-    def _metrics(self, volume: str,
-                 resources: Mapping[str, list[dict[str, Any]]]) -> Mapping[
-                     str, str]:
-        """Name → id of the metrics of a volume's disk."""
-        name = self._names.get(volume)
-        if name is None:
-            raise _Unknown('it is attached to no instance, and Ceilometer '
-                           'sees nothing else')
-        found = resources.get(name, [])
-        if len(found) != 1:
-            raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'
-                           f'{"s" if found else ""} {name} of type '
-                           'instance_disk')
-        metrics = found[0]['metrics']
-        for wanted in COUNTED:
-            if wanted not in metrics:
-                raise _Unknown(f'Gnocchi has no {wanted} of {name}')
-        return metrics
 
     def _resources(self, names: Sequence[str]) -> dict[
             str, list[dict[str, Any]]]:
@@ -160,6 +140,30 @@ class _Unknown(Exception):
 _NO_LATENCY = (
     'it is not idle, and how long its requests take is not measured; let '
     'Ceilometer poll disk.device.read.latency and disk.device.write.latency')
+
+
+def _name(instance: str, device: str) -> str:
+    """How Ceilometer names a disk."""
+    return f'{instance}-{device.removeprefix("/dev/")}'
+
+
+def _metrics(name: str | None,
+             resources: Mapping[str, list[dict[str, Any]]]) -> Mapping[
+                 str, str]:
+    """Name → id of the metrics of a disk; None is attached to nothing."""
+    if name is None:
+        raise _Unknown('it is attached to no instance, and Ceilometer sees '
+                       'nothing else')
+    found = resources.get(name, [])
+    if len(found) != 1:
+        raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'
+                       f'{"s" if found else ""} {name} of type '
+                       'instance_disk')
+    metrics = found[0]['metrics']
+    for wanted in COUNTED:
+        if wanted not in metrics:
+            raise _Unknown(f'Gnocchi has no {wanted} of {name}')
+    return metrics
 
 
 def _is_still(counted: Sequence[Series], window_s: float) -> bool:

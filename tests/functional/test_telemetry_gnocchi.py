@@ -147,7 +147,7 @@ class GnocchiTest(machine.MachineTest):
             ('busy', 'b'), ('untimed', 'c'), ('idle', 'd'), ('anew', 'e'),
             ('stale', 'f'), ('nowhere', 'z'))}
         source = gnocchi.Gnocchi(
-            self.session, self.url, volumes, granularity_s=EVERY_S)
+            self.session, self.url, lambda: volumes, granularity_s=EVERY_S)
         places = [act.Place(name, name, POOL)
                   for name in (*volumes, 'detached')]
         machine.wait_until(lambda: {'busy', 'idle', 'anew'} <= set(
@@ -178,5 +178,5 @@ class GnocchiTest(machine.MachineTest):
         error = self.assertRaises(
             errors.CloudError, gnocchi.Gnocchi(
                 http.session(), self.url,
-                {'busy': (INSTANCE, 'vdb')}).observe, places, 900)
+                lambda: {'busy': (INSTANCE, 'vdb')}).observe, places, 900)
         self.assertIn('refuses the login', str(error))

@@ -53,8 +53,8 @@ class GnocchiTest(testtools.TestCase):
         volumes = volumes or ('a',)
         return gnocchi.Gnocchi(
             http.session(), self.url,
-            {volume: (f'i-{nth}', '/dev/vdb')
-             for nth, volume in enumerate(volumes, 1)},
+            lambda: {volume: (f'i-{nth}', '/dev/vdb')
+                     for nth, volume in enumerate(volumes, 1)},
             clock=lambda: NOW).observe(
                 [rd.place(volume) for volume in volumes], window_s)
 
