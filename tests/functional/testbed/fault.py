@@ -100,7 +100,7 @@ class Story:
         """The destination's power fails in the middle of the copy."""
         self._start_copy()
         self._on.kill_guest(2)
-        found = self._on.wait_available(self._volume, 300)
+        found = self._on.wait_migrated(self._volume)
         self._say(f"The migration ended with {found['migration_status']}.")
         self._on.boot_guest(2)
         self._on.wait_no_copies()
@@ -121,7 +121,7 @@ class Story:
         """RabbitMQ restarts in the middle of the copy."""
         self._start_copy()
         self._on.restart_rabbitmq()
-        found = self._on.wait_available(self._volume, 300)
+        found = self._on.wait_migrated(self._volume)
         self._on.wait_no_copies()
         self._say(f"The migration ended with {found['migration_status']}.")
 

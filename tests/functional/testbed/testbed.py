@@ -265,16 +265,28 @@ class Testbed:
         return volume
 
     def wait_available(self, volume: str, seconds: float = 120) -> dict:
-        """The volume, once it is available and nothing goes on with it."""
+        """The volume, once it is available and does not migrate."""
+        return self._wait_volume(volume, (None, 'success', 'error'), seconds)
+
+    def wait_migrated(self, volume: str, seconds: float = 300) -> dict:
+        """The volume, once its migration ended, in whichever way.
+
+        While Cinder completes one, the volume reads as available and of no
+        migration for a moment.
+        """
+        return self._wait_volume(volume, ('success', 'error'), seconds)
+
+    def _wait_volume(self, volume: str, ends: Sequence[str | None],
+                     seconds: float) -> dict:
         def settled() -> dict | None:
             found = self.api.volume(volume)
             if found['status'].startswith('error'):
                 raise layout.TestbedError(
                     f"volume {found['name']} is in {found['status']}.")
-            quiet = found['migration_status'] in (None, 'success', 'error')
-            return found if found['status'] == 'available' and quiet else None
+            ended = found['migration_status'] in ends
+            return found if found['status'] == 'available' and ended else None
 
-        return network.wait_for(f'volume {volume} available', settled,
+        return network.wait_for(f'volume {volume} is available', settled,
                                 seconds, every=0.3)
 
     def delete_volume(self, volume: str, seconds: float = 120) -> None:
@@ -294,7 +306,7 @@ class Testbed:
         Its migration_status is ``success``, or ``error`` where it stayed.
         """
         self.api.migrate(volume, self.host(number).pool)
-        found = self.wait_available(volume, seconds)
+        found = self.wait_migrated(volume, seconds)
         self.wait_no_copies(seconds)
         return found
 
