@@ -56,12 +56,13 @@ function install_serifos_models {
     local pair model
     for pair in ${SERIFOS_BACKEND_MODELS//,/ }; do
         model=${pair#*:}.json
-        if [[ -e $SERIFOS_MODELS_DIR/$model ]]; then
-            continue
-        elif [[ -e $SERIFOS_MODEL_SOURCE/$model ]]; then
+        if [[ ! -e $SERIFOS_MODELS_DIR/$model &&
+                -e $SERIFOS_MODEL_SOURCE/$model ]]; then
             install -m 0640 "$SERIFOS_MODEL_SOURCE/$model" \
                 "$SERIFOS_MODELS_DIR/$model"
-        else
+        fi
+        # In a branch of its own: warn returns what was returned before it.
+        if [[ ! -e $SERIFOS_MODELS_DIR/$model ]]; then
             warn $LINENO "$SERIFOS_MODELS_DIR still lacks the model $model."
         fi
     done
