@@ -39,7 +39,10 @@ class Acting(sources.Verb):
             raise errors.Interrupted(
                 'Stopped while Cinder migrates; run serifos-balancer '
                 'history later, or the same command again.')
-        balancer.observe()
+        try:
+            balancer.observe()
+        except errors.CloudError as exc:
+            self.say(f'cluster.json is as it was before: {exc}')
 
     def refuse_hindered(self, sight: cycle.Sight) -> None:
         """:raises InputError: where nothing may be moved now"""

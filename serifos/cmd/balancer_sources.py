@@ -18,6 +18,7 @@ from keystoneauth1 import loading
 from keystoneauth1 import plugin
 from keystoneauth1 import session
 from oslo_config import cfg
+from oslo_log import log
 
 from serifos import activity
 from serifos.balancer import act
@@ -33,6 +34,9 @@ from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile
 from serifos.telemetry import scrape
 from serifos import volumes
+
+
+LOG = log.getLogger(__name__)
 
 
 class Verb(app.Fails, command.Command):
@@ -62,15 +66,22 @@ class Verb(app.Fails, command.Command):
         return journal.Journal(wanted.journal_file, time.time)
 
     def gather(self, balancer: cycle.Balancer) -> None:
-        """Takes readings where the source has too few of its own."""
+        """Takes readings where the source has too few of its own.
+
+        It goes on taking them in the background until the program ends.
+        """
         source = balancer.telemetry
-        if isinstance(source, scrape.Scrape):
-            with progress.shown() as show:
-                source.gather(
-                    balancer.settings.window_s,
-                    lambda held, wanted: show(
-                        'telemetry, seconds', int(held), int(wanted),
-                        wanted - held))
+        if not isinstance(source, scrape.Scrape):
+            return
+        with progress.shown() as show:
+            source.gather(
+                balancer.settings.window_s,
+                lambda held, wanted: show(
+                    'telemetry, seconds', int(held), int(wanted),
+                    wanted - held))
+        threading.Thread(
+            target=_scrape, daemon=True,
+            args=(source, self.app.conf.telemetry.interval)).start()
 
     def lead(self) -> lead.Lead:
         """The right to act, to be used as a context."""
@@ -114,6 +125,15 @@ def add_window(parser: argparse.ArgumentParser) -> None:
 
 _KEPT_S = 900.0
 """Of readings at least: what tells that a migration is forgotten."""
+
+
+def _scrape(source: scrape.Scrape, seconds: float) -> None:
+    while True:
+        time.sleep(seconds)
+        try:
+            source.scrape()
+        except errors.SerifosError as exc:
+            LOG.warning('%s', exc)
 
 
 def _sleep(seconds: float) -> bool:

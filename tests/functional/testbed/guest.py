@@ -120,6 +120,6 @@ def _memory_directory(where: layout.Layout) -> pathlib.Path:
     memory = pathlib.Path('/dev/shm')
     if memory.is_dir() and os.access(memory, os.W_OK):
         free = shutil.disk_usage(memory).free
-        if free > layout.MAX_HOSTS * MEMORY_MIB * 2 ** 20 // 2:
+        if free >= 4 * MEMORY_MIB * 2 ** 20:
             return memory
     return where.directory

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
+import fcntl
 import os
 import pathlib
 import zlib
@@ -95,6 +98,18 @@ class Layout:
             raise TestbedError(f'{path} has a space or more than 60 letters; '
                                f'name another directory by --dir.')
         return cls(path)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While it goes up or down, nobody else may do so."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with open(self.directory / 'lock', 'w') as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TestbedError(f'another process is starting or stopping '
+                                   f'the testbed of {self.directory}.')
+            yield
 
     @property
     def network(self) -> str:

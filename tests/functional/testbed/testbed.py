@@ -59,12 +59,22 @@ class Testbed:
         """
         where = layout.Layout.at(directory)
         machine.check(where)
-        if where.records.exists():
-            crashed = bool(records.Records(where.records).names())
+        with where.alone():
+            return cls._up(where, hosts, size_gib, say)
+
+    @classmethod
+    def _up(cls, where: layout.Layout, hosts: int, size_gib: int,
+            say: Say) -> Testbed:
+        if where.records.exists() or network.Network(where.network).exists:
             say('cleaning up after the last one')
-            cls(where, hosts_of(where), say).down(wipe=crashed)
-        where.facts.write_text(json.dumps(
-            {'hosts': hosts, 'size_gib': size_gib}))
+            cls(where, hosts_of(where), say)._down(wipe=True)
+        facts = {'hosts': hosts, 'size_gib': size_gib}
+        if where.facts.exists() and json.loads(
+                where.facts.read_text()) != facts:
+            raise layout.TestbedError(
+                'the disks that are there are of another number or size; '
+                'remove them by tools/testbed down --wipe.')
+        where.facts.write_text(json.dumps(facts))
         testbed = cls(where, layout.hosts(hosts), say)
         testbed._bring_up(size_gib)
         return testbed
@@ -120,6 +130,10 @@ class Testbed:
 
     def down(self, *, wipe: bool = False) -> None:
         """Ends all of it; wipe takes the disks and the database along."""
+        with self.layout.alone():
+            self._down(wipe)
+
+    def _down(self, wipe: bool) -> None:
         if not wipe:
             self._shut_down_guests()
         names = self._records.names()
@@ -252,9 +266,15 @@ class Testbed:
 
     def in_network(self, argv: Sequence[object], **options,
                    ) -> subprocess.Popen:
-        """Starts a process inside the testbed's network; as Popen."""
+        """Starts a process inside the testbed's network; as Popen.
+
+        Without the proxies of the world outside, unless env is given.
+        """
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.lower().endswith('_proxy')}
         return subprocess.Popen(
-            [*self._network.prefix, *map(str, argv)], **options)
+            [*self._network.prefix, *map(str, argv)],
+            **{'env': environment, **options})
 
     # Volumes
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How is serifos itself run in the testbed: as its users run it?"""
+
+from __future__ import annotations
+
+from concurrent import futures
+import contextlib
+import json
+import pathlib
+import subprocess
+from typing import Any
+
+from tests.functional.testbed import layout
+from tests.functional.testbed import testbed
+
+PYTHON = layout.ROOT / '.venv' / 'bin' / 'python'
+"""Of the project's own environment, which sees the packages that fit."""
+
+RUNS = ('--runs', '12', '--runtime', '2', '--counts', '1,2,3,4',
+        '--block-kibs', '4,16,64', '--iodepths', '1,4,8',
+        '--lv-size-gib', '0.25', '--precondition', 'skip')
+"""Of a model that is good enough here: the emulated SSD is a queue."""
+
+_BUILD = """\
+set -e
+mkdir -p /tmp/models && cd /tmp/models
+{python} -m serifos.cmd.model build {group} --name {name} {runs} \\
+    --yes-destroy $(vgs --noheadings -o vg_uuid {group} | xargs) >&2
+cat {name}.json
+"""
+
+
+class Balancer:
+    """serifos-balancer and serifos-model, in the testbed's network."""
+
+    def __init__(self, on: testbed.Testbed) -> None:
+        self._testbed = on
+        self.state = on.layout.serifos
+        self.models = self.state / 'models'
+        self.file = self.state / 'serifos.conf'
+
+    def configure(self, **balancer: object) -> None:
+        """Writes serifos.conf; the options go to [balancer]."""
+        url, project = self._testbed.endpoint
+        endpoints = ','.join(f'{host.name}:{host.exporter}'
+                             for host in self._testbed.hosts)
+        said = {'settle': 0, 'poll_interval': 1, **balancer}
+        self.file.write_text('\n'.join([
+            '[serifos]', f'state_dir = {self.state}',
+            f'models_dir = {self.models}',
+            '[cinder]', f'noauth_endpoint = {url}',
+            f'noauth_project_id = {project}',
+            '[telemetry]', f'endpoints = {endpoints}', 'window = 30',
+            'interval = 5', '[balancer]',
+            *(f'{name} = {value}' for name, value in said.items()), '']))
+
+    def start(self, *arguments: object, **options: Any) -> subprocess.Popen:
+        """serifos-balancer with these arguments."""
+        return self._testbed.in_network(
+            [PYTHON, '-m', 'serifos.cmd.balancer', '--config-file', self.file,
+             *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, text=True, cwd=layout.ROOT, **options)
+
+    def run(self, *arguments: object,
+            seconds: float = 900) -> tuple[int, str, str]:
+        """(exit code, stdout, stderr) of serifos-balancer."""
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=seconds)
+        return process.returncode, out, err
+
+    def plan(self) -> dict | None:
+        """The newest plan that is kept, None where there is none."""
+        plans = [json.loads(path.read_text())
+                 for path in (self.state / 'plans').glob('*.json')]
+        return max(plans, key=lambda plan: plan['created_at'], default=None)
+
+    def journal(self) -> list[dict]:
+        with contextlib.suppress(FileNotFoundError):
+            lines = (self.state / 'journal.jsonl').read_text().splitlines()
+            return [json.loads(line) for line in lines[1:]]
+        return []
+
+    def cluster(self) -> dict:
+        return json.loads((self.state / 'cluster.json').read_text())
+
+    def forget(self) -> None:
+        """Plans, journal and observation are gone; models stay."""
+        for path in [*self.state.glob('*.json*'),
+                     *(self.state / 'plans').glob('*.json')]:
+            path.unlink()
+
+    def build_models(self) -> dict[str, dict]:
+        """Host → its model, by serifos-model build on its volume group."""
+        self.models.mkdir(exist_ok=True)
+        with futures.ThreadPoolExecutor() as pool:
+            return dict(zip(
+                [host.name for host in self._testbed.hosts],
+                pool.map(self._build, self._testbed.hosts)))
+
+    def _build(self, host: layout.Host) -> dict:
+        status, said = self._testbed.on(host.name, _BUILD.format(
+            python=f'PYTHONPATH={layout.ROOT} {PYTHON}', name=host.name,
+            group=layout.BACKEND, runs=' '.join(RUNS)), timeout=600)
+        begin = said.find('\n{')
+        if status or begin < 0:
+            raise layout.TestbedError(
+                f'no model of {host.name}: {said.strip()[-500:]}')
+        model = json.loads(said[begin:])
+        pathlib.Path(self.models, f'{host.name}.json').write_text(
+            json.dumps(model, indent=1))
+        return model
