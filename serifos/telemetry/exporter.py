@@ -9,6 +9,7 @@ with a snapshot has ``real`` and ``cow`` beneath it, a thin pool ``tpool``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -28,8 +29,9 @@ COUNTERS = (
     'node_disk_write_time_seconds_total')
 """In the order of the fields of :class:`.counters.Counters`."""
 
+NO_DISKS = 'its node_exporter shows no node_disk_*_total (diskstats)'
 NO_INFO = (f'its node_exporter shows no {INFO}; it must be 1.5 or later and '
-           'see /run/udev, and the host must use device-mapper')
+           'see /run/udev')
 
 _OURS = (*COUNTERS, INFO, BOOTED)
 
@@ -62,13 +64,13 @@ def reading(at: float, samples: Iterable[Sample]) -> cn.Reading:
     """
     values: dict[tuple[str, str], list[float]] = {}
     lvs: dict[str, list[tuple[str, str]]] = {}
-    started, fault = None, NO_INFO
+    started, mapped = None, False
     for sample in samples:
         device = sample.labels.get('device', '')
         if sample.name == BOOTED:
             started = sample.value
         elif sample.name == INFO:
-            fault = None
+            mapped = True
             for lv_id, group in _ours(sample):
                 lvs.setdefault(lv_id, []).append((group, device))
         else:
@@ -78,7 +80,15 @@ def reading(at: float, samples: Iterable[Sample]) -> cn.Reading:
     return cn.Reading(
         at, {lv_id: _counters(where[0][1], values)
              for lv_id, where in lvs.items() if lv_id not in faults},
-        faults, started, fault)
+        faults, started, _trouble({device for device, _ in values}, mapped))
+
+
+def _trouble(devices: Collection[str], mapped: bool) -> str | None:
+    """Why nothing is known; a host without any LV is known to be empty."""
+    if not devices:
+        return NO_DISKS
+    unmapped = not mapped and any(d.startswith('dm-') for d in devices)
+    return NO_INFO if unmapped else None
 
 
 def _ours(sample: Sample) -> Iterator[tuple[str, str]]:

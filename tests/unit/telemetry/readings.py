@@ -14,13 +14,21 @@ from serifos.telemetry import exporter
 
 REAL = pathlib.Path(__file__).with_name('node_exporter.txt').read_text()
 """What Debian's prometheus-node-exporter 1.5.0 answered to
-``curl -g 'HOST:9100/metrics?collect[]=diskstats&collect[]=stat'`` on a
-virtual machine; the machine had no device-mapper, so the rows of dm-0 to
-dm-6 were added by hand: two volumes of Cinder, the second with a snapshot,
-a thin pool, and an LV of the host's own."""
+``curl -g 'http://10.77.0.11:9100/metrics?collect[]=diskstats&collect[]=stat'``
+in a storage host of ``tools/testbed up``, with two volumes of Cinder."""
 
-FIRST = '4ad4ae5f-1111-4c1e-8d5f-000000000001'
-SECOND = '4ad4ae5f-1111-4c1e-8d5f-000000000002'
+FIRST = 'dec11c61-3901-4775-9f06-a05e2b87227b'
+SECOND = 'a02c379e-feed-4901-bcc8-9b7ae2165998'
+
+LAYERS = ''.join(
+    f'node_disk_device_mapper_info{{device="{device}",lv_layer="{layer}",'
+    f'lv_name="{name}",name="ssd-x",uuid="LVM-x",vg_name="ssd"}} 1\n'
+    for device, name, layer in (
+        ('dm-5', f'volume-{SECOND}', 'real'),
+        ('dm-6', f'_snapshot-{SECOND}', 'cow'),
+        ('dm-7', 'ssd-pool', 'tpool'), ('dm-8', 'ssd-pool_tdata', ''),
+        ('dm-9', 'ssd-pool_tmeta', ''), ('dm-10', 'swap', '')))
+"""Written by hand: what a snapshot, a thin pool and a host's own LV add."""
 
 
 def place(volume, host='node1', lv_id=None):

@@ -20,9 +20,12 @@ class ExporterTest(testtools.TestCase):
         self.assertIsNone(found.fault)
         self.assertEqual({}, found.faults)
         self.assertEqual({rd.FIRST, rd.SECOND}, set(found.volumes))
-        self.assertEqual((625, 375, 10_240_000, 6_144_000, 12.5, 3.75),
+        self.assertEqual((169, 17, 19_984_384, 16_781_312, 0.62, 0.56),
                          found.volumes[rd.FIRST].values)
-        self.assertEqual((7.0, 1795226062.0), (found.at, found.started))
+        self.assertEqual((7.0, 1795239754.0), (found.at, found.started))
+
+    def test_what_lies_beneath_a_volume_is_not_the_volume(self):
+        self.assertEqual(reading(rd.REAL), reading(rd.REAL + rd.LAYERS))
 
     def test_without_device_mapper_it_says_what_is_needed(self):
         text = '\n'.join(line for line in rd.REAL.splitlines()
@@ -30,16 +33,22 @@ class ExporterTest(testtools.TestCase):
         self.assertIn('/run/udev', reading(text).fault)
         self.assertEqual({}, reading(text).volumes)
 
+    def test_a_host_with_lvs_of_its_own_only(self):
+        text = '\n'.join(line for line in rd.REAL.splitlines()
+                         if 'volume-' not in line) + '\n' + rd.LAYERS
+        self.assertIsNone(reading(text).fault)
+        self.assertEqual({}, reading(text).volumes)
+
     def test_a_host_without_volumes_is_seen_all_the_same(self):
         text = '\n'.join(line for line in rd.REAL.splitlines()
-                         if 'volume-' not in line)
+                         if 'dm-' not in line)
         self.assertIsNone(reading(text).fault)
         self.assertEqual({}, reading(text).volumes)
 
     @ddt.data(*exporter.COUNTERS)
     def test_a_missing_series_is_named(self, name):
         text = rd.REAL.replace(f'{name}{{device="dm-0"}}',
-                               f'{name}{{device="dm-9"}}')
+                               f'{name}{{device="dm-99"}}')
         found = reading(text)
         self.assertEqual({rd.SECOND}, set(found.volumes))
         self.assertIn(f'no {name} of its device dm-0',
@@ -60,8 +69,9 @@ class ExporterTest(testtools.TestCase):
     @ddt.data('NaN', '+Inf', '-1')
     def test_what_is_no_figure(self, value):
         found = reading(rd.REAL.replace(
-            'node_disk_writes_completed_total{device="dm-0"} 375',
-            f'node_disk_writes_completed_total{{device="dm-0"}} {value}'))
+            'node_disk_writes_completed_total{device="dm-0"} 17\n',
+            f'node_disk_writes_completed_total{{device="dm-0"}} {value}\n'
+        ))
         self.assertIn('no figure', found.faults[rd.FIRST])
 
     @ddt.data('', '<html><body>node_disk</body></html>', '{"a": 1}')
