@@ -74,11 +74,11 @@ class Scrape:
     def observe(self, places: Sequence[act.Place],
                 window_s: float) -> act.Observed:
         """:raises CloudError: where there is no reading at all"""
-        found = self._ring.read()
+        found = self._recent(window_s)
         if not found:
             raise errors.CloudError(
-                'No reading has been taken yet; is serifos-balancer running '
-                'with the same state_dir?')
+                'No reading has been taken of late; is serifos-balancer '
+                'running, with the same state_dir?')
         now = self._clock()
         strange = [cn.Reading(now, fault=_UNNAMED)]
         return history.observed(
@@ -108,11 +108,16 @@ class Scrape:
             self._sleep(min(self._interval_s, wanted - max(held, waited)))
             self.scrape()
 
+    def _recent(self, window_s: float) -> dict[str, list[cn.Reading]]:
+        """What is of use for a window whose newest reading is not stale."""
+        return self._ring.read(self._clock() - window_s - (
+            history.STALE_INTERVALS + 1) * self._interval_s)
+
     def _held(self, window_s: float) -> float:
         """Seconds that fresh readings in the ring cover of a window."""
         return max((history.covered(
             readings, self._clock(), window_s, self._interval_s)
-            for host, readings in self._ring.read().items()
+            for host, readings in self._recent(window_s).items()
             if host in self._endpoints), default=0.0)
 
     def _reading(self, url: str) -> cn.Reading:
