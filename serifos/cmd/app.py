@@ -73,6 +73,13 @@ class Fails(command.Command):
         """One line beside the results."""
         print(f'{self.app.NAME}: {text}', file=sys.stderr)
 
+    def produce_output(self, parsed_args: argparse.Namespace,
+                       column_names: Sequence[str], data: Any) -> int:
+        """A table of nothing is nothing, not an empty line."""
+        if not column_names and parsed_args.formatter == 'table':
+            return 0
+        return super().produce_output(parsed_args, column_names, data)
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             return super().run(parsed_args) or self.exit_code

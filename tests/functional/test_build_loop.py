@@ -115,8 +115,9 @@ class LoopTest(machine.MachineTest):
         short = ('--settle-seconds', '0.5', '--settle-rounds', '5',
                  '--yes-destroy', self.device)
         # Where the machine is busy, five rounds may not settle it.
-        code, _, err = self.model('build', *before, *short,
-                                  '--precondition', 'only')
+        code, out, err = self.model('build', *before, *short,
+                                    '--precondition', 'only')
+        self.assertEqual('', out)
         self.assertTrue(code == 0 or 'has not settled in 5 rounds' in err,
                         err)
         self.assertFalse((self.directory / 'loop.jsonl').exists())
