@@ -93,20 +93,22 @@ class PrometheusTest(machine.MachineTest):
         source = self.source(f'http://{self.started(("node", url))}/')
         seen = self.observed(source, 20, 'a', 'b', 'c', 'd')
         a, b = seen.volumes['a'], seen.volumes['b']
-        # Prometheus stamps a scrape with the time it should begin at, and
-        # the counters tell the time at which they were answered.
-        self.assertAlmostEqual(500, a.mean.iops, delta=10)
+        # Prometheus stamps a scrape with the time it should begin at, the
+        # counters are of the time they were answered at: on a machine that
+        # is overloaded the two differ, and more so within one interval.
+        self.assertAlmostEqual(500, a.mean.iops, delta=50)
         self.assertAlmostEqual(30, a.mean.write_pct)
         self.assertAlmostEqual(16, a.mean.block_kib)
         self.assertAlmostEqual(4000, a.mean.latency_us)
-        self.assertAlmostEqual(2, a.busiest.iodepth, delta=0.4)
+        self.assertAlmostEqual(4000, a.busiest.latency_us)
+        self.assertGreaterEqual(a.busiest.iodepth, a.mean.iodepth)
         self.assertLess(a.seconds, b.seconds)
         self.assertEqual(0, b.mean.iops)
         self.assertAlmostEqual(b.seconds, b.quiet_s)
         self.assertIn('no LV volume-c on node1', seen.missing['c'])
         self.assertEqual({'c', 'd'}, set(seen.missing))
         self.assertEqual({POOL: 12345.0}, seen.started)
-        self.assertAlmostEqual(500, seen.pools[POOL].mean.iops, delta=10)
+        self.assertAlmostEqual(500, seen.pools[POOL].mean.iops, delta=50)
         self.assertIn('2 of 4 volumes are not seen', seen.problems[POOL])
 
     def test_a_silent_exporter_and_two_jobs(self):
@@ -148,7 +150,7 @@ class PrometheusTest(machine.MachineTest):
             ('keyfile', 'key.pem'))}
         seen = self.observed(self.source(server, http.session(
             username='serifos', password='test', **paths)), 2, 'a')
-        self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops, delta=50)
+        self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops, delta=200)
         for session, why in (
                 (http.session(username='serifos', password='no', **paths),
                  'refuses the login'),
