@@ -177,10 +177,7 @@ def _file(path: pathlib.Path, wish: Wish) -> Target:
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    mount = json.loads(command.run(
-        ['findmnt', '--json', '--target', str(path.parent), '--output',
-         'SOURCE,FSTYPE']))['filesystems'][0]
-    source, filesystem = mount['source'], mount['fstype']
+    source, filesystem = _mounted(path.parent)
     if filesystem in _IN_MEMORY:
         raise errors.DeviceError(
             f'{path.parent} is a {filesystem}, which lives in memory; name '
@@ -205,6 +202,17 @@ def _file(path: pathlib.Path, wish: Wish) -> Target:
         _identity(model or f'file on {filesystem} ({disk or source})',
                   serial, size, f'file:{path}', regions, wish),
         regions, 512, None, True, claim)
+
+
+def _mounted(directory: pathlib.Path) -> tuple[str, str]:
+    """The source and the type of the filesystem of a directory."""
+    said = command.run(
+        ['findmnt', '--json', '--target', str(directory), '--output',
+         'SOURCE,FSTYPE'], accept=(0, 1))
+    if not said.strip():  # a bare chroot knows no mount above the file
+        return 'unknown', 'unknown'
+    mount = json.loads(said)['filesystems'][0]
+    return mount['source'], mount['fstype']
 
 
 def shares(whole: fio.Region, count: int) -> tuple[fio.Region, ...]:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import os
+import pathlib
+
 import ddt
+import fixtures
 from hypothesis import given
 from hypothesis import strategies as st
 import testtools
@@ -43,3 +47,22 @@ class TargetTest(testtools.TestCase):
         self.assertIn('volume group no-such-group', str(self.assertRaises(
             errors.DeviceError, target.find, 'no-such-group',
             target.Wish(1))))
+
+    @ddt.data(
+        ('exit 1', 'unknown on unknown', 'file on unknown (unknown)'),
+        ("echo '{\"filesystems\": [{\"source\": \"/dev/vda1\", "
+         "\"fstype\": \"ext4\"}]}'", 'ext4 on /dev/vda1',
+         'file on ext4 (/dev/vda1)'))
+    @ddt.unpack
+    def test_a_file_where_no_mount_is_known(self, findmnt, shown, model):
+        place = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name, script in (('findmnt', findmnt),
+                             ('lsblk', "echo '{\"blockdevices\": []}'")):
+            (place / name).write_text(f'#!/bin/sh\n{script}\n')
+            (place / name).chmod(0o755)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PATH', f'{place}:{os.environ["PATH"]}'))
+        found = target.find(f'file:{place}/scratch',
+                            target.Wish(1, size_gib=0.01))
+        self.assertEqual(shown, found.facts['filesystem'])
+        self.assertEqual(model, found.identity['model'])
