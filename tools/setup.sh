@@ -58,8 +58,34 @@ find_python() {
 make_venv() {
     stamp=$venv/.serifos-$1
     shift
+    is_stale "$stamp" || return 0
+    begin_venv
+    pip_install "$@" -e '.[model,report]'
+    echo "$made_from" > "$stamp"
+}
+
+# make_cinder RELEASE: the newest Cinder of a release in $venv-cinderRELEASE,
+# and of serifos what its scheduler's tests need; compiled as it is imported.
+make_cinder() {
+    venv=$venv-cinder$1
+    stamp=$venv/.serifos-cinder
+    is_stale "$stamp" || return 0
+    begin_venv
+    pip_install --no-compile "cinder==$1.*" -r test-requirements.txt \
+        "$(grep -o '^fastjsonschema[^ ]*' "$root/requirements.txt")"
+    # One at a time: all of them write to serifos.egg-info.
+    flock "$root/setup.py" -c "'$venv/bin/pip' install \
+        -qq --no-compile --no-deps --no-build-isolation -e '$root'" ||
+        die 'pip failed, see above.'
+    echo "$made_from" > "$stamp"
+}
+
+is_stale() {
     made_from=$(cat "$root"/*requirements.txt "$root/setup.cfg" | cksum)
-    [ "$(cat "$stamp" 2>/dev/null)" != "$made_from" ] || return 0
+    [ "$(cat "$1" 2>/dev/null)" != "$made_from" ]
+}
+
+begin_venv() {
     find_python
     [ -x "$venv/bin/python" ] ||
         "$python" -c 'import ensurepip, venv' 2>/dev/null ||
@@ -69,7 +95,9 @@ make_venv() {
     # pbr asks git for the version; a copy without git has to be told one.
     git -C "$root" rev-parse HEAD >/dev/null 2>&1 ||
         export PBR_VERSION="${PBR_VERSION:-0.0.1}"
+}
+
+pip_install() {
     (cd "$root" && "$venv/bin/pip" install -qq --disable-pip-version-check \
-        "$@" -e '.[model,report]') || die 'pip failed, see above.'
-    echo "$made_from" > "$stamp"
+        "$@") || die 'pip failed, see above.'
 }
