@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154 # root is the caller's
 # Sourced by tools/test and tools/quickstart: the programs and the virtual
 # environment that they need. $root is the checkout.
 
@@ -11,13 +12,21 @@ die() {
 
 # need PROGRAM=PACKAGE...: installs the Debian packages of missing programs.
 need() {
-    packages=
+    local packages=() pair
     for pair in "$@"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%=*}" >/dev/null ||
-            packages="$packages ${pair#*=}"
+            packages+=("${pair#*=}")
     done
-    [ -n "$packages" ] || return 0
-    install_packages $packages
+    ((${#packages[@]} == 0)) || install_packages "${packages[@]}"
+}
+
+# need_static PROGRAM=PACKAGE: the same, and where the program that is there
+# wants a dynamic linker, which it then names near its beginning.
+need_static() {
+    need "$1"
+    if grep -qsa /ld- <(head -c 4096 "$(command -v "${1%%=*}")"); then
+        install_packages "${1#*=}"
+    fi
 }
 
 install_packages() {
