@@ -103,6 +103,15 @@ class Cinder:
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
 
+    def attachments(self) -> dict[str, tuple[str, str]]:
+        """Volume → (server, device) of those with one attachment."""
+        with _sentences():
+            found = {each.id: each.attachments for each in
+                     self._api.volumes.list(search_opts={'all_tenants': 1})}
+        return {volume: (them[0]['server_id'], them[0]['device'])
+                for volume, them in found.items() if len(them) == 1
+                and them[0].get('server_id') and them[0].get('device')}
+
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.
 

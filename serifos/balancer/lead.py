@@ -39,7 +39,7 @@ class Lead:
             self._coordinator = coordination.get_coordinator(
                 url, member.encode())
             self._coordinator.start(start_heart=True)
-        except (coordination.ToozError, OSError) as exc:
+        except (coordination.ToozError, OSError, RuntimeError) as exc:
             raise errors.CloudError(
                 f'The lock of the balancers cannot be had ({exc}); look at '
                 '[balancer] lock_url.') from None

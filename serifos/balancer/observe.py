@@ -85,7 +85,8 @@ def _state(name: str, stats: inv.PoolStats | None,
         return 'frozen'
     if stats is None:
         return 'not known to the scheduler'
-    return UNSEEN if name in observed.problems else 'up'
+    unseen = name in observed.problems and name not in observed.pools
+    return UNSEEN if unseen else 'up'
 
 
 def _volume(record: inv.Record, types: Mapping[str, inv.Type],
@@ -149,9 +150,11 @@ def gaps(observed: act.Observed, found: cl.Cluster,
          stems: Collection[str]) -> Iterator[str]:
     """What is not known and therefore left out of a plan, a sentence each."""
     for pool in found.pools:
-        if pool.name in observed.problems:
+        if pool.state == UNSEEN:
             yield (f'Pool {pool.name} is left out: '
                    f'{observed.problems[pool.name]}')
+        elif pool.name in observed.problems:
+            yield f'Pool {pool.name}: {observed.problems[pool.name]}'
         elif pool.state != 'up':
             yield f'Pool {pool.name} is left out: it is {pool.state}.'
         elif pool.model is None:

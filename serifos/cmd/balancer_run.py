@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 
+from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
 from oslo_reports import opts as gmr_opts
 from oslo_service import backend
@@ -13,6 +14,19 @@ import pbr.version
 
 from serifos.cmd import balancer_sources as sources
 from serifos.plan import text
+
+
+class _Version:
+    """Who we are, as a Guru Meditation report asks."""
+
+    def product_string(self) -> str:
+        return 'serifos'
+
+    def vendor_string(self) -> str:
+        return 'The serifos developers'
+
+    def version_string_with_package(self) -> str:
+        return pbr.version.VersionInfo('serifos').version_string()
 
 
 class Observe(sources.Verb):
@@ -81,11 +95,11 @@ class Run(sources.Verb):
 
         from serifos.balancer import daemon  # noqa: PLC0415
         conf = self.app.conf
+        log.setup(conf, 'serifos')
         gmr_opts.set_defaults(conf)
-        gmr.TextGuruMeditation.setup_autorun(
-            pbr.version.VersionInfo('serifos'), conf=conf)
+        gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         source = self.balancer().telemetry  # bad settings end here
         service.launch(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             getattr(source, 'scrape', None), conf.telemetry.interval,
-            sources.lock_url(conf)), restart_method='mutate').wait()
+            sources.lock_url(conf)), restart_method='reload').wait()

@@ -13,67 +13,67 @@ OPTS = [
                     'says one'),
             ('relieve', 'a few moves off the slowest pools, each the one '
                         'that relieves the cluster most')],
-        mutable=True, help='The planner.'),
+        help='The planner.'),
     cfg.FloatOpt(
-        'min_gain', default=0.05, min=0.0, max=1.0, mutable=True,
+        'min_gain', default=0.05, min=0.0, max=1.0,
         help='A move must lower the worst predicted latency by this '
              'fraction, or leave it and lower the variance over the pools '
              'by this fraction.'),
     cfg.IntOpt(
-        'max_moves', min=1, mutable=True,
+        'max_moves', min=1,
         help='Moves that a plan may hold. Unset: 4 for relieve, no limit '
              'for bfd.'),
     cfg.FloatOpt(
-        'active_floor', default=0.05, min=0.0, mutable=True,
+        'active_floor', default=0.05, min=0.0,
         help='Outstanding I/Os below which a volume is idle and counts as '
              'no load at all.'),
     cfg.IntOpt(
-        'plan_ttl', default=86400, min=1, mutable=True,
+        'plan_ttl', default=86400, min=1,
         help='Seconds after which a plan expires.'),
     cfg.StrOpt(
-        'mode', default='advise', mutable=True, choices=[
+        'mode', default='advise', choices=[
             ('advise', 'plans are written, nothing moves'),
             ('auto', 'the first moves of each plan are carried out')],
         help='What serifos-balancer run does with its plans.'),
     cfg.IntOpt(
-        'interval', default=300, min=1, mutable=True,
+        'interval', default=300, min=1,
         help='Seconds from one observation to the next.'),
     cfg.IntOpt(
-        'batch', default=2, min=1, mutable=True,
+        'batch', default=2, min=1,
         help='Moves of a plan that are carried out, one after the other, '
              'before everything is observed again.'),
     cfg.IntOpt(
-        'settle', min=0, mutable=True,
+        'settle', min=0,
         help='Seconds after a migration before the next plan is carried '
              'out: until then the figures still show the time before it, '
              'and the copying. Unset: [telemetry] window.'),
     cfg.IntOpt(
-        'cool_down', default=86400, min=0, mutable=True,
+        'cool_down', default=86400, min=0,
         help='Seconds for which a volume that was moved stays where it is.'),
     cfg.IntOpt(
-        'back_off', default=3600, min=0, mutable=True,
+        'back_off', default=3600, min=0,
         help='Seconds for which a volume is left alone after a migration of '
              'it failed; doubled with each failure in a row, up to a day.'),
     cfg.IntOpt(
-        'max_failures', default=3, min=1, mutable=True,
+        'max_failures', default=3, min=1,
         help='Failed migrations in a row after which the balancer pauses, '
              'until serifos-balancer resume.'),
     cfg.IntOpt(
-        'migration_timeout', default=600, min=1, mutable=True,
+        'migration_timeout', default=600, min=1,
         help='Seconds that a migration may take beside its copying.'),
     cfg.IntOpt(
-        'migration_timeout_per_gib', default=120, min=0, mutable=True,
+        'migration_timeout_per_gib', default=120, min=0,
         help='Seconds that each GiB of a volume may take to be copied, and '
              'to be wiped on the source.'),
     cfg.IntOpt(
-        'poll_interval', default=5, min=1, mutable=True,
+        'poll_interval', default=5, min=1,
         help='Seconds between questions to Cinder while it migrates.'),
     cfg.BoolOpt(
-        'allow_attached', default=False, mutable=True,
+        'allow_attached', default=False,
         help='Whether volumes in use may be moved. Cinder has Nova copy '
              'them, and a thin volume may come back thick.'),
     cfg.ListOpt(
-        'excluded_projects', default=[], mutable=True,
+        'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved.'),
     cfg.StrOpt(
         'lock_url',

@@ -103,6 +103,16 @@ class ClusterTest(testtools.TestCase):
         found = cluster(inventory(record('v')), observed(problems=[A]))
         self.assertEqual(observe.UNSEEN, found.pools[0].state)
 
+    def test_a_pool_that_is_partly_seen_stays(self):
+        told = dataclasses.replace(
+            observed('v', problems=[A]), pools={A: act.Activity(
+                BUSY, None, 600, 40, 0)})
+        found = inventory(record('v'))
+        self.assertEqual('up', cluster(found, told).pools[0].state)
+        self.assertEqual(
+            ['Pool a@ssd#ssd: node_exporter does not answer.'],
+            list(observe.gaps(told, cluster(found, told), ('m',))))
+
     def test_a_model_by_the_name_of_the_pool(self):
         plain = dataclasses.replace(stats(A), model=None)
         found = cluster(inventory(pools=(plain, stats(B))), observed(),

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+import threading
+import time
+
+from serifos.balancer import cycle
+from serifos.balancer import daemon
+from serifos.balancer import lead
+from serifos import errors
+from serifos import journal
+from tests.unit.balancer import cloud
+
+PATIENCE_S = 20.0
+
+
+def until(true):
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError('still not so')
+        time.sleep(0.01)
+
+
+class DaemonTest(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.url = f'file://{self.settings.state_dir}/lock'
+        self.set(interval_s=0.05)
+        self.readings = 0
+
+    def read(self):
+        self.readings += 1
+
+    def make(self, pause):
+        def simulated(seconds):
+            self.now += seconds
+            return pause(0.001)
+        return cycle.Balancer(
+            self.cinder, self.cinder,
+            journal.Journal(self.settings.journal_file, lambda: self.now),
+            self.settings, lambda: self.now, simulated)
+
+    def start(self, make=None):
+        made = daemon.Daemon(make or self.make, self.read, 0.05, self.url)
+        made.start()
+        self.addCleanup(made.wait)
+        self.addCleanup(made.stop)
+        return made
+
+    def test_it_moves_and_reads_until_it_is_told_to_stop(self):
+        made = self.start()
+        until(lambda: self.kinds()[-1:] == ['outcome'])
+        until(lambda: self.readings > 1)
+        made.stop()
+        made.wait()
+        rounds = self.settings.cluster_file.stat().st_mtime_ns
+        time.sleep(0.2)
+        self.assertEqual(rounds,
+                         self.settings.cluster_file.stat().st_mtime_ns)
+
+    def test_a_stop_leaves_the_migration_to_whoever_comes_next(self):
+        self.cinder._speed = 1e-6
+        made = self.start()
+        until(lambda: self.kinds()[-1:] == ['accepted'])
+        made.stop()
+        made.wait()
+        self.assertEqual(['request', 'accepted'], self.kinds())
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
+
+    def test_another_one_only_observes(self):
+        other = lead.Lead(self.url)
+        self.addCleanup(other.leave)
+        self.assertTrue(other.take())
+        self.start()
+        until(self.settings.cluster_file.exists)
+        first = self.settings.cluster_file.stat().st_mtime_ns
+        until(lambda: self.settings.cluster_file.stat().st_mtime_ns > first)
+        self.assertEqual([], self.cinder.asked)
+        other.give_back()
+        until(lambda: self.cinder.asked)
+
+    def test_a_round_that_fails_is_not_the_last(self):
+        self.cinder.answers = False
+        failed = threading.Event()
+
+        def make(pause):
+            failed.set()
+            return self.make(pause)
+        self.start(make)
+        self.assertTrue(failed.wait(PATIENCE_S))
+        self.cinder.answers = True
+        until(lambda: self.cinder.asked)
+
+    def test_a_setting_that_cannot_be_used_is_not_the_last(self):
+        calls = []
+
+        def make(pause):
+            calls.append(pause)
+            raise errors.InputError('This setting cannot be used.')
+        made = self.start(make)
+        until(lambda: calls)
+        made.stop()
+        made.wait()
+
+    def test_advice_leaves_the_lock_to_others(self):
+        self.set(auto=False)
+        self.start()
+        until(self.settings.cluster_file.exists)
+        with lead.Lead(self.url):
+            pass
+        self.assertEqual([], self.cinder.asked)
+
+
+class LeadTest(cloud.Case):
+
+    def test_one_at_a_time(self):
+        url = f'file://{self.settings.state_dir}/lock'
+        with lead.Lead(url):
+            error = self.assertRaises(
+                errors.InputError, lead.Lead(url).__enter__)
+            self.assertIn('Another balancer is acting', str(error))
+        with lead.Lead(url):
+            pass
+
+    def test_a_url_of_nothing(self):
+        error = self.assertRaises(
+            errors.CloudError, lead.Lead, 'nothing://here')
+        self.assertIn('[balancer] lock_url', str(error))
