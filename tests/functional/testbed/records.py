@@ -100,9 +100,12 @@ class Records:
             self._reap()
             return [found for record in wanted for found in _members(record)]
 
-        end(members(), number)
         until = time.monotonic() + seconds
+        told: set[Process] = set()
         while left := members():
+            # What was forked meanwhile hears of it, too.
+            end([found for found in left if found not in told], number)
+            told.update(left)
             if time.monotonic() > until:
                 end(left, signal.SIGKILL)
             time.sleep(0.05)

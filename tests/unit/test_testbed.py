@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the testbed end what it started, and nothing else?"""
+
+import json
+import pathlib
+import subprocess
+
+import fixtures
+import testtools
+
+from tests.functional.testbed import cinder
+from tests.functional.testbed import commands
+from tests.functional.testbed import layout
+from tests.functional.testbed import load
+from tests.functional.testbed import records
+
+# A shell with a child of its own; both would live for a minute.
+SLEEPERS = ['sh', '-c', 'sleep 60 & sleep 60']
+
+
+class RecordsTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = directory / 'records.json'
+        self.log = directory / 'log'
+        self.records = records.Records(self.path)
+
+    def _session(self, name):
+        pid = json.loads(self.path.read_text())[name]['pid']
+        return [found for found in records.processes()
+                if found.session == pid]
+
+    def _start(self, name, argv=SLEEPERS):
+        self.records.start(name, argv, self.log)
+        self.addCleanup(self.records.stop, name)
+
+    def test_stop_ends_the_session_and_forgets_it(self):
+        self._start('one')
+        self._start('two')
+        sleepers = self._session('one')
+        self.assertTrue(self.records.alive('one'))
+        self.records.stop('one')
+        self.assertEqual(
+            [], [found for found in sleepers
+                 if records.process(found.pid) == found])
+        self.assertEqual(['two'], self.records.names())
+        self.assertTrue(self.records.alive('two'))
+
+    def test_another_process_may_stop_it(self):
+        self._start('one')
+        other = records.Records(self.path)
+        self.assertTrue(other.alive('one'))
+        other.stop('one')
+        self.assertFalse(self.records.alive('one'))
+
+    def test_children_end_though_their_leader_is_dead(self):
+        self._start('one')
+        leader, *children = sorted(self._session('one'),
+                                   key=lambda found: found.started)
+        records.end([leader], 9)
+        while records.process(leader.pid):
+            self.records.alive('one')
+        self.assertFalse(self.records.alive('one'))
+        self.records.stop('one')
+        self.assertEqual([], [found for found in children
+                              if records.process(found.pid) == found])
+
+    def test_a_process_that_got_the_pid_later_lives_on(self):
+        bystander = subprocess.Popen(['sleep', '60'], start_new_session=True)
+        self.addCleanup(bystander.wait)
+        self.addCleanup(bystander.kill)
+        found = records.process(bystander.pid)
+        boot = pathlib.Path('/proc/sys/kernel/random/boot_id').read_text()
+        for record in (
+                {'pid': found.pid, 'started': found.started - 1,
+                 'boot': boot.strip()},
+                {'pid': found.pid, 'started': found.started,
+                 'boot': 'another boot of the machine'}):
+            self.path.write_text(json.dumps({'one': record}))
+            self.assertFalse(self.records.alive('one'))
+            self.records.stop('one', number=9)
+            self.assertIsNone(bystander.poll())
+
+
+class LayoutTest(testtools.TestCase):
+
+    def test_two_directories_have_two_networks(self):
+        names = {layout.Layout.at(path).network for path in ('/a', '/b')}
+        self.assertEqual(2, len(names))
+        # IFNAMSIZ does not bound a namespace's name, good sense does.
+        self.assertLess(max(map(len, names)), 20)
+
+    def test_a_long_path_is_refused(self):
+        self.assertRaisesRegex(layout.TestbedError, '--dir',
+                               layout.Layout.at, '/' + 61 * 'x')
+
+    def test_an_option_given_later_counts(self):
+        self.assertEqual(
+            '[DEFAULT]\nhost = b\nport = 1\n\n[ssd]\nname = c\n',
+            cinder.render({'DEFAULT': {'host': 'a', 'port': 1}},
+                          {'ssd': {'name': 'c'}, 'DEFAULT': {'host': 'b'}}))
+
+
+class CommandTest(testtools.TestCase):
+
+    def test_what_is_wrong_is_one_sentence_and_a_code(self):
+        err = self.useFixture(fixtures.StringStream('stderr')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', err))
+        code = commands.main(['--dir', '/nonexistent', 'status'])
+        err.seek(0)
+        self.assertEqual(
+            (1, 'testbed: the testbed is down; start it by tools/testbed '
+             'up.\n'), (code, err.read()))
+
+
+class ResultTest(testtools.TestCase):
+
+    def test_fio_says_more_than_its_json(self):
+        side = {'io_bytes': 16384, 'total_ios': 1}
+        job = {'error': 0, 'read': side,
+               'write': {'io_bytes': 49152, 'total_ios': 3},
+               'mixed': {'total_ios': 4, 'iops': 2.0, 'runtime': 2000,
+                         'lat_ns': {'mean': 5e6,
+                                    'percentile': {'99.000000': 9e6}}}}
+        said = 'fio: terminating on signal 2\n' + json.dumps({'jobs': [job]})
+        found = load.result('v', layout.hosts(1)[0], said)
+        self.assertEqual(
+            ('node1', 2.0, 75.0, 16.0, 5000.0, 9000.0, 0),
+            (found.host, found.iops, found.write_pct, found.block_kib,
+             found.latency_us, found.p99_us, found.errors))
+
+    def test_no_json_is_said_with_what_fio_said(self):
+        self.assertRaisesRegex(layout.TestbedError, 'no such device',
+                               load.result, 'v', layout.hosts(1)[0],
+                               'no such device')
