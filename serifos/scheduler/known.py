@@ -7,6 +7,7 @@ replaced as ours are, by a rename, which the directory's stat tells.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -15,6 +16,7 @@ import functools
 import os
 import pathlib
 import threading
+from typing import Any
 
 from serifos import cluster as cl
 from serifos import errors
@@ -24,8 +26,8 @@ from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 
-_KEPT = 1024
-"""Loads of single workloads that are kept for the next request."""
+_KEPT = 256
+"""What is kept for the next request, of each kind, before it is dropped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +122,8 @@ class View:
     broken: Mapping[str, str]
     _loads: dict[tuple[str, str], wl.Load] = dataclasses.field(
         default_factory=dict, repr=False, compare=False)
+    _kept: dict[Hashable, dict[Any, Any]] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False)
     _own: dict[tuple[str, wl.Workload | None], wl.Load] = dataclasses.field(
         default_factory=dict, repr=False, compare=False)
 
@@ -132,6 +136,12 @@ class View:
                  in self.snapshot.residents.get(device, ())),
                 self.snapshot.floor)
         return self._loads[key]
+
+    def kept(self, key: Hashable) -> dict[Any, Any]:
+        """A place to keep what follows from this view and a key alone."""
+        if len(self._kept) >= _KEPT and key not in self._kept:
+            self._kept.clear()
+        return self._kept.setdefault(key, {})
 
     def own(self, stem: str, workload: wl.Workload | None) -> wl.Load:
         """The Load of one workload in the eyes of a model."""

@@ -187,7 +187,7 @@ def candidate(state: Any, snapshot: known.Snapshot) -> predict.Candidate:
     pool = state.backend_id
     if pool not in snapshot.devices:
         pool = state.host
-    model = (state.capabilities or {}).get(CAPABILITY)
+    model = state.capabilities and state.capabilities.get(CAPABILITY)
     return predict.Candidate(pool, str(model or pool),
                              nc.number(state.allocated_capacity_gb))
 

@@ -60,20 +60,26 @@ class Predictor:
                  standing: Mapping[str, Several],
                  lifted: Mapping[str, wl.Workload | None]) -> None:
         self._view = view
+        self._devices = view.snapshot.devices
         self._coming = collections.Counter(coming)
         self._standing = standing
         self._lifted = lifted
-        self._met: dict[tuple[str, str], Prediction | None] = {}
+        self._special = standing.keys() | lifted.keys()
+        # Where nothing but what the file says is there, the next request of
+        # this kind will be told the same.
+        self._usual = view.kept(tuple(coming))
 
     def __call__(self, candidate: Candidate) -> Prediction | None:
         """None where the pool's load is unknown or it has no model."""
-        device = self._view.snapshot.devices.get(candidate.pool)
+        device = self._devices.get(candidate.pool)
         if device is None or candidate.model not in self._view.models:
             return None
+        if device in self._special:
+            return self._predict(device, candidate.model)
         key = device, candidate.model
-        if key not in self._met:
-            self._met[key] = self._predict(*key)
-        return self._met[key]
+        if key not in self._usual:
+            self._usual[key] = self._predict(device, candidate.model)
+        return self._usual[key]
 
     def _predict(self, device: str, stem: str) -> Prediction | None:
         model = self._view.models[stem]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 from typing import Any
 
 from cinder.scheduler import weights
@@ -28,6 +29,11 @@ class SerifosWeigher(weights.BaseHostWeigher):
     """
 
     def weight_multiplier(self) -> float:
+        return self._multiplier
+
+    @functools.cached_property
+    def _multiplier(self) -> float:
+        # Cinder asks for it pool by pool, and makes a weigher a request.
         try:
             return CONF.serifos.weight_multiplier
         except (cfg.Error, ValueError):
