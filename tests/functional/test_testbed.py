@@ -29,7 +29,7 @@ class TestbedTest(case.TestbedTest):
         expected = 8 * 64 * 1024 / self.testbed.host(3).read_mbs
         # A machine that does other things, too, is slower, never faster.
         self.assertLess(expected * 0.9, found.latency_us)
-        self.assertLess(found.latency_us, expected * 2)
+        self.assertLess(found.latency_us, expected * 4)
 
     def test_a_migration_keeps_the_data(self):
         volume = self.volume('moved', host=self.testbed.host(1))
