@@ -38,9 +38,7 @@ class SerifosFilter(filters.BaseBackendFilter):
         try:
             request = nc.Request.of(filter_properties)
             if request.operation in _REFUSES and states:
-                refused = dict(_refused(request, states))
-                return [each for i, each in enumerate(states)
-                        if i not in refused]
+                return _kept(request, states)
         except Exception as exc:  # Cinder must go on placing volumes
             seldom.WARNINGS.warn('bug', 'Serifos refuses nothing: %s', exc,
                                  exc_info=True)
@@ -49,6 +47,17 @@ class SerifosFilter(filters.BaseBackendFilter):
     def backend_passes(self, backend_state: Any,
                        filter_properties: Mapping[str, Any]) -> bool:
         return bool(self.filter_all([backend_state], filter_properties))
+
+
+def _kept(request: nc.Request, states: list[Any]) -> list[Any]:
+    refused = dict(_refused(request, states))
+    for why in refused.values():
+        LOG.debug('Serifos refuses %s for volume %s', why, request.volume_id)
+    if refused:
+        LOG.info('Serifos refuses %s of %s pools for volume %s, the first '
+                 '%s', len(refused), len(states), request.volume_id,
+                 next(iter(refused.values())))
+    return [each for i, each in enumerate(states) if i not in refused]
 
 
 def _refused(request: nc.Request,
@@ -64,11 +73,9 @@ def _refused(request: nc.Request,
         if own is not None and (promised is None or own < promised[0]):
             promised = own, 'its own type'
         if promised and prediction.latency_us > promised[0]:
-            LOG.info('Serifos refuses %s for volume %s: %.0f µs are '
-                     'predicted, %.0f µs promised to %s',
-                     states[i].backend_id, request.volume_id,
-                     prediction.latency_us, *promised)
-            yield i, promised[1]
+            yield i, (f'{states[i].backend_id}: {prediction.latency_us:.0f} '
+                      f'µs are predicted, {promised[0]:.0f} µs promised to '
+                      f'{promised[1]}')
 
 
 def _stays(request: nc.Request, state: Any) -> bool:

@@ -96,6 +96,7 @@ class Reservations:
     def record(self, volume_id: str, reservation: Reservation) -> None:
         """The driver placed this volume, perhaps for the second time."""
         with self._lock:
+            self._expire(reservation.at)
             self._recorded[volume_id] = reservation
 
     def ask(self, asked: Asked) -> None:

@@ -35,9 +35,9 @@ class FilterTest(test_weigher.Case):
         self.busy(a=64, b=8)
         self.cloud.pool(A, 10, free_gib=950, serifos_model='ssd')
         self.assertEqual(B, self.cloud.create(kind=self.gold).host)
-        self.assertIn(f'Serifos refuses {A}', self.log.output)
-        self.assertIn('800 µs are predicted, 500 µs promised to its own type',
-                      self.log.output)
+        self.assertIn('Serifos refuses 1 of 2 pools', self.log.output)
+        self.assertIn(f'the first {A}: 800 µs are predicted, 500 µs promised '
+                      'to its own type', self.log.output)
         self.assertEqual(A, self.cloud.create().host)
 
     def test_where_no_pool_keeps_it_the_volume_is_in_error(self):

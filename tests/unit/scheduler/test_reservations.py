@@ -70,6 +70,12 @@ class RecordedTest(Case):
         self.update(snapshot(), at=TTL + 1)
         self.assertEqual({}, self.standing())
 
+    def test_what_is_recorded_while_nothing_is_known_ends_too(self):
+        self.record('1', at=0)
+        self.record('2', at=TTL + 1)
+        self.update(snapshot(), at=TTL + 1)
+        self.assertEqual({'a': [MINE]}, self.standing())
+
     def test_a_retried_volume_counts_where_it_went_at_last(self):
         self.record('1', 'a')
         self.record('1', 'b')
