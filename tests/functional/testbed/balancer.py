@@ -23,7 +23,7 @@ RUNS = ('--runs', '12', '--runtime', '2', '--counts', '1,2,3,4',
 
 _BUILD = """\
 set -e
-mkdir -p /tmp/models && cd /tmp/models
+rm -rf /tmp/models && mkdir /tmp/models && cd /tmp/models
 {python} -m serifos.cmd.model build {group} --name {name} {runs} \\
     --yes-destroy $(vgs --noheadings -o vg_uuid {group} | xargs) >&2
 cat {name}.json

@@ -32,8 +32,6 @@ TENANTS = {
 """Name → the host where it begins, and what it does."""
 
 MEASURE_S = 12.0
-WATCH_S = 34.0
-"""Seconds of activity before a plan: the window, and a reading more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +156,6 @@ class Story:
 
     def plan(self) -> dict | None:
         """What one round in mode advise plans, None for nothing."""
-        time.sleep(0)
         before = self.balancer.plan()
         status, out, err = self.balancer.run('run', '--once', '--window',
                                              '30')

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What breaks while volumes move, and is every byte still there?"""
+
+import signal
+import time
+
+from tests.functional import machine
+from tests.functional.testbed import case
+from tests.functional.testbed import fault
+from tests.functional.testbed import load
+from tests.functional.testbed import network
+from tests.functional.testbed import story
+
+SLOW, FAST = 'node3@ssd#ssd', 'node1@ssd#ssd'
+JOB = load.Job(write_pct=50, block_kib=64, iodepth=4)
+
+
+class FaultTest(case.TestbedTest):
+    """Two busy volumes on the slowest host; one of them is to move."""
+
+    def setUp(self):
+        super().setUp()
+        self.story = story.Story(self.testbed)
+        self.balancer = self.story.balancer
+        self.balancer.forget()
+        self.balancer.configure()
+        if len(list(self.balancer.models.glob('node*.json'))) < 3:
+            self.story.models()
+        self.addCleanup(self.story.loads.stop_all)
+        self.volumes = [
+            self.volume(name, host=self.testbed.host(3)) for name in 'uv']
+        self.marks = {volume: load.write_mark(self.testbed, volume)
+                      for volume in self.volumes}
+        for volume in self.volumes:
+            self.story.loads.start(volume, JOB)
+
+    def planned(self):
+        """A plan of one move, its volume no longer in use."""
+        plan = self.story.plan()
+        move = plan['moves'][0]
+        self.assertEqual(SLOW, move['from'])
+        self.story.loads.stop_all()
+        return plan, move['volume']
+
+    def assert_intact(self):
+        for volume, mark in self.marks.items():
+            found = self.testbed.api.volume(volume)
+            self.assertEqual('available', found['status'])
+            self.assertIn(found['migration_status'],
+                          (None, 'success', 'error'))
+            self.assertEqual(mark, load.checksum_mark(self.testbed, volume))
+
+    def kinds(self, volume):
+        return [entry.get('result') or entry['kind']
+                for entry in self.balancer.journal()
+                if entry.get('volume') == volume]
+
+    def test_the_source_dies_in_the_copy(self):
+        plan, volume = self.planned()
+        applying = self.balancer.start('apply', plan['id'], '--yes')
+        self.addCleanup(applying.wait)
+        self.addCleanup(applying.kill)
+        fault.wait_copying(self.testbed, volume, 180)
+        self.testbed.kill_guest(3)
+        self.testbed.boot_guest(3)
+        code, _, err = machine.interrupt(applying, signal.SIGTERM)
+        self.assertEqual(130, code, err)
+
+        # For ever under way, and nothing else moves.
+        found = self.testbed.api.volume(volume)
+        self.assertEqual('migrating', found['migration_status'])
+        code, _, err = self.balancer.run('run', '--once', '--window', '30')
+        self.assertEqual(1, code)
+        self.assertIn(f'serifos-balancer recover {volume}', err)
+        self.assertIn('has started anew since', err)
+
+        code, out, err = self.balancer.run('recover', volume, '--yes')
+        self.assertEqual(0, code, err)
+        self.assertEqual([], self.testbed.copies())
+        self.assert_intact()
+        self.assertEqual('node3', self.testbed.host_of(volume).name)
+        self.assertEqual(['request', 'accepted', 'begun', 'success'],
+                         self.kinds(volume))
+
+    def test_queue_and_balancer_die_in_the_copy(self):
+        self.balancer.configure(mode='auto', interval=5, cool_down=3600)
+        running = self.balancer.start('run')
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        network.wait_for(
+            'telemetry sees the tenants', self._active, 90, every=1)
+        # It may ask for a migration as soon as it has seen them.
+        self.story.loads.stop_all()
+        volume = network.wait_for(
+            'the balancer asked for a migration', self._asked, 120,
+            every=0.3)
+        fault.wait_copying(self.testbed, volume, 180)
+        code, _, err = machine.interrupt(running, signal.SIGTERM)
+        self.assertEqual(0, code, err)
+        self.assertEqual(['request', 'accepted'], self.kinds(volume))
+        self.testbed.restart_rabbitmq()
+
+        # Another one takes it up, and asks for nothing twice.
+        again = self.balancer.start('run')
+        self.addCleanup(again.wait)
+        self.addCleanup(again.kill)
+        network.wait_for(
+            'the migration has an outcome',
+            lambda: len(self.kinds(volume)) > 2, 400, every=1)
+        self.assertEqual(1, self.kinds(volume).count('request'))
+        machine.interrupt(again, signal.SIGTERM)
+        self.testbed.wait_available(volume)
+        self.testbed.wait_no_copies()
+        self.assert_intact()
+
+    def _active(self):
+        try:
+            found = self.balancer.cluster()
+        except FileNotFoundError:
+            return False
+        seen = [volume['workload'] for volume in found['volumes']
+                if volume['id'] in self.volumes]
+        return len(seen) == 2 and all(
+            workload and workload['iops'] for workload in seen)
+
+    def _asked(self):
+        return next((entry['volume'] for entry in self.balancer.journal()
+                     if entry['kind'] == 'accepted'), None)
+
+    def test_the_target_fills_up_between_plan_and_act(self):
+        plan, volume = self.planned()
+        target = self.testbed.host(int(plan['moves'][0]['to'][4]))
+        fault.fill(self.testbed, target.number)
+        self.addCleanup(fault.unfill, self.testbed, target.number)
+        began = time.monotonic()
+        code, out, err = self.balancer.run('apply', plan['id'], '--yes')
+        # Cinder's figures may be older than the fault: then it is Cinder
+        # who fails, and a back-off follows.
+        if 'GiB free, 1 needed' in out:
+            self.assertEqual([], self.kinds(volume))
+        else:
+            self.assertEqual(1, code, out + err)
+            self.assertEqual('error', self.kinds(volume)[2], out + err)
+            self.assertEqual('back-off', self.kinds(volume)[-1])
+        self.assertLess(time.monotonic() - began, 300)
+        self.testbed.wait_no_copies()
+        self.assert_intact()
+        self.assertEqual('node3', self.testbed.host_of(volume).name)

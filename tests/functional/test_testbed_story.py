@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does serifos relieve an overloaded host of a real Cinder, data intact?"""
+
+from testtools import content
+from testtools import content_type
+
+from tests.functional.testbed import case
+from tests.functional.testbed import story
+
+
+class StoryTest(case.TestbedTest):
+
+    def setUp(self):
+        super().setUp()
+        self.story = story.Story(self.testbed, self.say)
+        self.story.balancer.forget()
+        self.addCleanup(self.story.end)
+        self.told = []
+        self.addDetail('story', content.Content(
+            content_type.UTF8_TEXT,
+            lambda: ['\n'.join(self.told).encode()]))
+
+    def say(self, text):
+        self.told.append(text)
+
+    def test_the_story(self):
+        models = self.story.models()
+        self.assertEqual({'node1', 'node2', 'node3'}, set(models))
+        self.story.tenants()
+        before = self.story.felt()
+
+        cluster = self.story.observe()
+        active = {volume['id'] for volume in cluster['volumes']
+                  if volume['workload']['iops'] > 0}
+        self.assertEqual(set(self.story.volumes.values()), active)
+        self.assertEqual(
+            {'node1', 'node2', 'node3'},
+            {pool['model'] for pool in cluster['pools']})
+
+        # The slow host is the emptiest for none of it: it is the slowest.
+        self.assertNotEqual('node3', self.story.place())
+
+        moves = self.story.balance()
+        self.assertNotEqual([], moves)
+        self.assertEqual({'node3@ssd#ssd'}, {move['from'] for move in moves})
+        for move in moves:
+            self.assertEqual(move['to'], self.testbed.host_of(
+                move['volume']).pool)
+        after = self.story.felt()
+        self.assertLess(after.worst, before.worst)
+        self.assertLess(after.variance, before.variance)
+        self.assertEqual(dict.fromkeys(story.TENANTS, True),
+                         self.story.intact())
+        self.assertEqual(
+            ['request', 'accepted', 'outcome'] * len(moves),
+            [entry['kind'] for entry in self.story.balancer.journal()])
+        self.assertEqual(
+            {'success'}, {entry['result'] for entry
+                          in self.story.balancer.journal()
+                          if entry['kind'] == 'outcome'})
+
+        self.assertIsNone(self.story.plan(), 'a second time it moves more')
+        code, out, _ = self.story.balancer.run('history')
+        self.assertEqual(0, code)
+        self.assertIn('success', out)
