@@ -79,8 +79,9 @@ class Guest:
         except layout.TestbedError as error:
             raise layout.TestbedError(f'{error} {self._last_words()}')
         if not self.alive:
-            raise layout.TestbedError(
-                f'{self.host.name} died as it started. {self._last_words()}')
+            raise layout.Missing(
+                f'User-Mode Linux does not work here: {self.host.name} died '
+                f'as it started; {self._last_words()}')
 
     def run(self, script: str, timeout: float = 60) -> tuple[int, str]:
         """(exit status, output) of a bash script in the guest.

@@ -122,8 +122,8 @@ class Network:
         done = subprocess.run(['ip', *words], capture_output=True, text=True)
         if done.returncode:
             raise layout.Missing(
-                f"this machine's kernel cannot do ip {' '.join(words)}: "
-                f'{done.stderr.strip()}.')
+                'the testbed needs a network of its own, and this machine '
+                f"refuses ip {' '.join(words)}: {done.stderr.strip()}.")
         return done.stdout
 
 
