@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does Cinder have, and how is it asked to move a volume?
 
-The one place where python-cinderclient is used: it turns Cinder's replies
-into :mod:`serifos.inventory`, and its errors into one sentence. It never
-retries what changes something: whether a request arrived that got no answer
-is for the caller to find out.
+The one place where python-cinderclient is used: what Cinder replies is read
+in :mod:`serifos.replies`, and its errors become one sentence. Questions are
+asked twice where there is no answer, requests that change something never:
+whether one arrived that got no answer is for the caller to find out.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import math
+import re
 from typing import Any
+from urllib import parse
 
 from cinderclient import client
 from cinderclient.contrib import noauth as no
@@ -23,11 +25,18 @@ from keystoneauth1 import session as ks_session
 
 from serifos import errors
 from serifos import inventory as inv
+from serifos import replies
 
 VERSION = '3.70'
 """The API's microversion: Cinder has known it since Xena."""
 
+PAGE = 500
+"""Items asked for at a time; Cinder may give fewer."""
+
 _TIMEOUT_S = 60
+_RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
+            'retriable_status_codes': [502, 503, 504]}
+_REQUEST_TIMEOUT = 408
 _OLD_COPY = 'migration src for '
 
 
@@ -41,16 +50,21 @@ def noauth(endpoint: str, project_id: str,
 
     :param endpoint: such as ``http://10.0.0.1:8776/v3``
     """
-    plugin = no.CinderNoAuthPlugin(user_id, project_id, endpoint=endpoint)
-    return Cinder(client.Client(VERSION, session=ks_session.Session(
-        auth=plugin, timeout=_TIMEOUT_S)))
+    plugin = no.CinderNoAuthPlugin(user_id, project_id,
+                                   endpoint=endpoint.rstrip('/'))
+    return keystone(ks_session.Session(auth=plugin))
 
 
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
     """The Cinder of a keystoneauth session's catalogue.
 
+    A session without a timeout gets one: an API that hangs must not hang
+    its caller.
+
     :param adapter: ``region_name``, ``interface``, ``endpoint_override``
     """
+    if session.timeout is None:
+        session.timeout = _TIMEOUT_S
     return Cinder(client.Client(VERSION, session=session, **adapter))
 
 
@@ -62,55 +76,43 @@ class Cinder:
 
     def inventory(self) -> inv.Inventory:
         """Everything, of all projects."""
-        everybody = {'all_tenants': 1}
         with _sentences():
-            snapshots: dict[str, int] = {}
-            for snapshot in self._api.volume_snapshots.list(
-                    detailed=False, search_opts=everybody):
-                snapshots[snapshot.volume_id] = snapshots.get(
-                    snapshot.volume_id, 0) + 1
-            qos = {spec.id: dict(spec.specs)
-                   for spec in self._api.qos_specs.list()}
+            snapshots = collections.Counter(
+                doc['volume_id'] for doc in self._list(
+                    '/snapshots', 'snapshots', all_tenants=1))
+            qos = {doc['id']: doc['specs']
+                   for doc in self._list('/qos-specs', 'qos_specs')}
             return inv.Inventory(
-                tuple(pool(each.to_dict()) for each
-                      in self._api.pools.list(detailed=True)),
-                tuple(service(each.to_dict()) for each
-                      in self._api.services.list(binary='cinder-volume')),
-                tuple(record(each.to_dict(), snapshots.get(each.id, 0))
-                      for each in self._api.volumes.list(
-                          search_opts=everybody)),
-                tuple(inv.Type(
-                    each.name, dict(each.extra_specs or {}),
-                    qos.get(getattr(each, 'qos_specs_id', None), {}))
-                    for each in self._api.volume_types.list(
-                        is_public=None)))
+                tuple(map(replies.pool, self._get(
+                    '/scheduler-stats/get_pools', detail=True)['pools'])),
+                tuple(map(replies.service, self._get(
+                    '/os-services', binary='cinder-volume')['services'])),
+                tuple(replies.record(doc, snapshots[doc['id']])
+                      for doc in self._volumes()),
+                tuple(inv.Type(doc['name'], doc.get('extra_specs') or {},
+                               qos.get(doc.get('qos_specs_id'), {}))
+                      for doc in self._list('/types', 'volume_types',
+                                            is_public=None)))
 
     def volume(self, volume_id: str) -> inv.Record | None:
         """One volume as it is now, its snapshots not counted."""
         with _sentences():
             try:
-                return record(self._api.volumes.get(volume_id).to_dict())
-            except exceptions.NotFound:
+                return replies.record(
+                    self._get(f'/volumes/{volume_id}')['volume'])
+            except exceptions.NotFound as exc:
+                if volume_id not in str(exc):
+                    raise
                 return None
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
         with _sentences():
-            found = [record(each.to_dict()) for status in (
+            found = [replies.record(doc) for status in (
                 f'target:{volume_id}', 'deleting')
-                for each in self._api.volumes.list(search_opts={
-                    'all_tenants': 1, 'migration_status': status})]
+                for doc in self._volumes(migration_status=status)]
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
-
-    def attachments(self) -> dict[str, tuple[str, str]]:
-        """Volume → (server, device) of those with one attachment."""
-        with _sentences():
-            found = {each.id: each.attachments for each in
-                     self._api.volumes.list(search_opts={'all_tenants': 1})}
-        return {volume: (them[0]['server_id'], them[0]['device'])
-                for volume, them in found.items() if len(them) == 1
-                and them[0].get('server_id') and them[0].get('device')}
 
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.
@@ -130,8 +132,45 @@ class Cinder:
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""
-        with _sentences(), contextlib.suppress(exceptions.NotFound):
-            self._api.volumes.delete(volume_id)
+        with _sentences():
+            try:
+                self._api.volumes.delete(volume_id)
+            except exceptions.NotFound as exc:
+                if volume_id not in str(exc):
+                    raise
+
+    def _volumes(self, **query: object) -> list[dict[str, Any]]:
+        return self._list('/volumes/detail', 'volumes', all_tenants=1,
+                          **query)
+
+    def _list(self, path: str, key: str,
+              **query: object) -> list[dict[str, Any]]:
+        """All items, page by page, our own marker in each request.
+
+        Cinder's links to the next page name its public endpoint, which we
+        may not reach, and cinderclient does not find that of the types. A
+        marker that is deleted meanwhile makes us begin anew, twice.
+        """
+        for last in False, False, True:
+            with contextlib.nullcontext() if last else contextlib.suppress(
+                    exceptions.NotFound):
+                return list(self._pages(path, key, query))
+        raise AssertionError
+
+    def _pages(self, path: str, key: str,
+               query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        marker: dict[str, str] = {}
+        while True:
+            page = self._get(path, **query, limit=PAGE, **marker)
+            yield from page[key]
+            if not any(name.endswith('_links') for name in page):
+                return
+            marker = {'marker': page[key][-1]['id']}
+
+    def _get(self, path: str, **query: object) -> dict[str, Any]:
+        """An answer to a question, which may be asked twice."""
+        url = f'{path}?{parse.urlencode(query)}' if query else path
+        return self._api.client.get(url, **_RETRIES)[1]
 
 
 @contextlib.contextmanager
@@ -139,106 +178,30 @@ def _sentences() -> Iterator[None]:
     """Errors as one sentence; 4xx, as far as it is ours, as Refused."""
     try:
         yield
-    except (exceptions.Unauthorized, exceptions.Forbidden) as exc:
+    except (exceptions.Unauthorized, exceptions.Forbidden,
+            ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
         raise Refused(
             f'Cinder does not let us ({_said(exc)}); look at [cinder] of '
             'serifos.conf, an administrator is needed.') from None
     except exceptions.ClientException as exc:
-        if 400 <= exc.code < 500:
+        if exc.code == 404 and 'The resource' in str(exc):
+            raise Refused(
+                f'Cinder says no: {_said(exc)}; look at the URL and the '
+                'project in [cinder] of serifos.conf.') from None
+        if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
             raise Refused(f'Cinder says no: {_said(exc)}.') from None
         raise errors.CloudError(
             f'Cinder is in trouble: {_said(exc)}.') from None
     except ks_exceptions.ClientException as exc:
         raise errors.CloudError(
             f'Cinder does not answer: {_said(exc)}.') from None
+    except (AttributeError, LookupError, TypeError, ValueError) as exc:
+        raise errors.CloudError(
+            f'What answers is no Cinder that we know ({exc!r}); look at the '
+            'URL in [cinder] of serifos.conf.') from exc
 
 
 def _said(exc: Exception) -> str:
-    return ' '.join(str(exc).split()).rstrip('.')
-
-
-def record(doc: Mapping[str, Any], snapshots: int = 0) -> inv.Record:
-    """A volume as the API's detailed view gives it to an administrator."""
-    return inv.Record(
-        doc['id'], float(doc['size']), doc['status'],
-        pool=doc.get('os-vol-host-attr:host'),
-        name_id=doc.get('os-vol-mig-status-attr:name_id'),
-        migration_status=doc.get('migration_status')
-        or doc.get('os-vol-mig-status-attr:migstat'),
-        name=doc.get('name'), description=doc.get('description'),
-        volume_type=doc.get('volume_type') or None,
-        zone=doc.get('availability_zone'),
-        project_id=doc.get('os-vol-tenant-attr:tenant_id'),
-        metadata=doc.get('metadata') or {}, snapshots=snapshots,
-        group_id=doc.get('group_id') or doc.get('consistencygroup_id'),
-        replication_status=doc.get('replication_status'),
-        encrypted=bool(doc.get('encrypted')),
-        multiattach=bool(doc.get('multiattach')),
-        attachments=len(doc.get('attachments') or ()),
-        created_at=doc.get('created_at'), updated_at=doc.get('updated_at'))
-
-
-def service(doc: Mapping[str, Any]) -> inv.Service:
-    """A service as ``os-services`` lists it."""
-    backend = doc.get('backend_state')
-    return inv.Service(
-        doc['binary'], doc['host'], zone=doc.get('zone'),
-        up=doc.get('state') == 'up', enabled=doc.get('status') == 'enabled',
-        frozen=bool(doc.get('frozen')),
-        backend_up=None if backend is None else backend == 'up',
-        updated_at=doc.get('updated_at'))
-
-
-def pool(doc: Mapping[str, Any]) -> inv.PoolStats:
-    """A pool as ``get_pools?detail=True`` gives it, flattened or not."""
-    said = doc.get('capabilities') or doc
-    thin = _true(said.get('thin_provisioning_support'))
-    return inv.PoolStats(
-        doc['name'],
-        total_gib=min(_UNBOUNDED, _gib(said, 'total_capacity_gb')),
-        free_gib=_free_gib(said, thin),
-        allocated_gib=_gib(said, 'allocated_capacity_gb'),
-        backend_name=said.get('volume_backend_name'),
-        model=said.get('serifos_model') or None, thin=thin,
-        capabilities=dict(said))
-
-
-def _free_gib(said: Mapping[str, Any], thin: bool) -> float:
-    """What Cinder would still place there, its reserve deducted.
-
-    Cinder's ``calculate_virtual_free_capacity`` for a volume of the pool's
-    own kind: a thin one may be promised more than there is.
-    """
-    total = _gib(said, 'total_capacity_gb')
-    if math.isinf(total):
-        return _UNBOUNDED
-    reserved = math.floor(total * _number(
-        said.get('reserved_percentage'), 0.0) / 100)
-    if thin:
-        ratio = _number(said.get('max_over_subscription_ratio'), 1.0)
-        return total * ratio - reserved - _gib(
-            said, 'provisioned_capacity_gb')
-    return min(_UNBOUNDED, _gib(said, 'free_capacity_gb')) - reserved
-
-
-_UNBOUNDED = 1e9
-"""GiB that stand for 'infinite'; nothing real is as large."""
-
-
-def _gib(said: Mapping[str, Any], name: str) -> float:
-    """0 for 'unknown': no room that nobody vouches for."""
-    return _number(said.get(name), 0.0)
-
-
-def _number(value: object, default: float) -> float:
-    if value == 'infinite':
-        return math.inf
-    try:
-        number = float(str(value))
-    except ValueError:
-        return default
-    return default if math.isnan(number) else number
-
-
-def _true(value: object) -> bool:
-    return str(value).strip().lower() in ('true', '1', 'yes', 'on', 't', 'y')
+    """Its words, without markup and without what urllib3 adds."""
+    text = re.sub('<[^>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
+    return ' '.join(text.split()).rstrip('.')

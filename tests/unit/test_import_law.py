@@ -20,7 +20,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors'},
-    {'design', 'model', 'plan', 'page'},
+    {'design', 'model', 'plan', 'page', 'replies'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal'},
     {'balancer', 'scheduler', 'sim', 'report'},
     {'cmd'},
