@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import sys
 import time
 
+from tests.functional.testbed import demo
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
@@ -74,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
                       choices=range(1, 86401), help='(default 10)')
     made.add_argument('--verify', action='store_true',
                       help='fio reads again what it wrote and compares')
+    command('demo', show, 'Tell what serifos does, from a model of each '
+            'host to the last migration; about 10 minutes.')
     made = command('fault', break_it, 'Break something, or mend it.')
     made.add_argument('what', choices=[*FAULTS, 'restart-rabbitmq', 'all'],
                       help='all: one after the other, and what comes of it')
@@ -153,6 +156,10 @@ def use(arguments: argparse.Namespace) -> None:
     for one in sorted(results.values(), key=lambda each: each.host):
         say(f'{one.volume:36}  {one.host:5} {one.iops:6.0f} '
             f'{one.latency_us:8.0f} {one.p99_us:8.0f} {one.errors:6}')
+
+
+def show(arguments: argparse.Namespace) -> int:
+    return demo.tell(testbed.Testbed.attach(arguments.dir), say)
 
 
 def volumes(found: testbed.Testbed, names: Sequence[str]) -> list[str]:
