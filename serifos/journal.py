@@ -3,7 +3,9 @@
 
 A line is on disk before :meth:`Journal.write` returns, so that whoever
 starts after a crash knows what may be under way. The first line names the
-schema; a last line that a crash cut short never happened.
+schema; a last line that a crash cut short never happened. A journal that has
+grown long is shortened to what still matters; ``journal.jsonl.1`` is then
+what it was before.
 
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import json
@@ -27,6 +30,7 @@ from typing import BinaryIO
 from oslo_log import log
 
 from serifos import errors
+from serifos import store
 
 LOG = log.getLogger(__name__)
 
@@ -34,6 +38,11 @@ JOURNAL_SCHEMA = 'serifos-journal/1'
 
 FAILED = ('error', 'refused', 'timeout')
 """Results of an outcome that count as failures."""
+
+LONG_BYTES = 4_000_000
+"""Of a file that is shortened; about 20,000 lines."""
+
+_TWO_LINES_BYTES = 400
 
 _HEADER = json.dumps({'schema': JOURNAL_SCHEMA})
 _MODE = 0o640
@@ -61,12 +70,15 @@ class Journal:
     """A journal that one process writes and any may read.
 
     :param clock: seconds of the epoch
+    :param long_bytes: beyond which the file is shortened
     :raises InputError: where the file is not a journal of ours
     """
 
     def __init__(self, path: str | os.PathLike[str],
-                 clock: Callable[[], float]) -> None:
+                 clock: Callable[[], float],
+                 long_bytes: int = LONG_BYTES) -> None:
         self._path, self._clock = pathlib.Path(path), clock
+        self._long = long_bytes
         read(self._path)
 
     def write(self, kind: str, **facts: Any) -> Entry:
@@ -78,7 +90,8 @@ class Journal:
             self._clock(), datetime.UTC).isoformat(timespec='milliseconds')
         entry = Entry(at.replace('+00:00', 'Z'), kind, facts)
         try:
-            self._append(json.dumps(entry.to_json(), allow_nan=False))
+            self._shorten()
+            self._append(_line(entry))
         except OSError as exc:
             raise errors.InputError(
                 f'{self._path} cannot be written: {exc.strerror}.') from None
@@ -87,6 +100,20 @@ class Journal:
     def entries(self) -> tuple[Entry, ...]:
         """All of them, the oldest first."""
         return read(self._path)
+
+    def _shorten(self) -> None:
+        if (not self._path.exists()
+                or self._path.stat().st_size <= self._long):
+            return
+        kept = still_matter(self.entries(), self._long // _TWO_LINES_BYTES)
+        before = self._path.with_name(f'{self._path.name}.1')
+        before.unlink(missing_ok=True)
+        os.link(self._path, before)
+        store.write_text(self._path, ''.join(
+            f'{line}\n' for line in (_HEADER, *map(_line, kept))))
+        self._long = max(self._long, 2 * self._path.stat().st_size)
+        LOG.info('%s was long and holds %d entries now; %s is what it was.',
+                 self._path, len(kept), before)
 
     def _append(self, line: str) -> None:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND,
@@ -103,6 +130,10 @@ class Journal:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _line(entry: Entry) -> str:
+    return json.dumps(entry.to_json(), allow_nan=False)
 
 
 def _drop_cut_line(file: BinaryIO, path: pathlib.Path) -> None:
@@ -162,14 +193,42 @@ def seconds(at: str) -> float:
     return datetime.datetime.fromisoformat(at).timestamp()
 
 
+def still_matter(entries: Sequence[Entry],
+                 newest: int) -> tuple[Entry, ...]:
+    """The newest, and of the older what any question here asks for.
+
+    That is the requests without an outcome, each volume's last success and
+    what failed since, its last back-off, the last pause and the last resume.
+    """
+    begin = max(0, len(entries) - newest)
+    older = entries[:begin]
+    asked = {id(entry) for entry in open_moves(entries)}
+    since: dict[tuple[str, Any], list[Entry]] = {}
+    for entry in older:
+        volume = entry.facts.get('volume')
+        if entry.kind in ('pause', 'resume'):
+            since[entry.kind, None] = [entry]
+        elif entry.kind == 'back-off':
+            since['back-off', volume] = [entry]
+        elif entry.kind == 'outcome':
+            result, key = entry.facts['result'], ('outcome', volume)
+            if result == 'success':
+                since[key] = [entry]
+            elif result != 'not started':
+                since.setdefault(key, []).append(entry)
+    wanted = asked.union(*(map(id, kept) for kept in since.values()))
+    return (*(entry for entry in older if id(entry) in wanted),
+            *entries[begin:])
+
+
 def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """The requests that have no outcome yet, the oldest first."""
     asked: dict[str, Entry] = {}
     for entry in entries:
+        if entry.kind in ('request', 'outcome'):
+            asked.pop(entry.facts['volume'], None)
         if entry.kind == 'request':
             asked[entry.facts['volume']] = entry
-        elif entry.kind == 'outcome':
-            asked.pop(entry.facts['volume'], None)
     return tuple(asked.values())
 
 

@@ -135,6 +135,65 @@ class MeaningTest(Case):
             jn.failures_of(entries, volume) for volume in 'vw'])
 
 
+class LengthTest(Case):
+
+    def test_a_long_journal_is_shortened_and_forgets_nothing(self):
+        journal = jn.Journal(self.path, lambda: self.now, long_bytes=20_000)
+        asked = journal.write('request', volume='open', **REQUEST)
+        for number in range(500):
+            self.now += 1
+            volume = f'v{number % 7}'
+            journal.write('request', volume=volume, **REQUEST)
+            journal.write('outcome', volume=volume, result='success')
+            self.assertLess(self.path.stat().st_size, 21_000)
+            entries = journal.entries()
+            self.assertEqual((asked,), jn.open_moves(entries))
+            self.assertEqual(self.now, jn.last_moves(entries)[volume])
+        self.assertEqual(7, len(jn.last_moves(entries)))
+        self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
+        before = jn.read(self.path.with_name('journal.jsonl.1'))
+        self.assertIn(asked, before)
+
+    def test_what_cannot_be_shortened_is_not_tried_at_every_write(self):
+        journal = jn.Journal(self.path, lambda: self.now, long_bytes=1000)
+        for number in range(60):
+            journal.write('request', volume=f'v{number}', **REQUEST)
+        before = self.path.with_name('journal.jsonl.1').stat().st_size
+        self.assertGreater(before, 2000)
+        self.assertEqual(60, len(journal.entries()))
+
+
+ENTRIES = st.lists(st.builds(
+    lambda at, kind, volume, result, until: jn.Entry(
+        f'2027-01-15T08:{at:02}:00Z', kind,
+        {} if kind in ('pause', 'resume') else {
+            'volume': volume, 'result': result, **REQUEST,
+            'until': f'2027-01-15T08:{until:02}:00Z'}),
+    st.integers(0, 59), st.sampled_from(
+        'request outcome outcome outcome back-off pause resume'.split()),
+    st.sampled_from('uvw'), st.sampled_from(
+        ['success', 'error', 'timeout', 'not started', 'gone']),
+    st.integers(0, 59)), max_size=40)
+
+
+class ShortenedTest(testtools.TestCase):
+
+    @settings(max_examples=300, deadline=None)
+    @given(ENTRIES, st.integers(0, 20))
+    def test_every_question_has_the_same_answer(self, entries, newest):
+        entries = tuple(sorted(entries, key=lambda entry: entry.at))
+        questions = [
+            jn.open_moves, jn.last_moves, jn.last_outcome,
+            jn.failures_in_a_row, jn.paused,
+            lambda e: jn.back_offs(e, 1_800_000_000.0),
+            *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]
+        kept = entries
+        for _ in range(2):
+            kept = jn.still_matter(kept, newest)
+            for ask in questions:
+                self.assertEqual(ask(entries), ask(kept))
+
+
 class CrashTest(Case):
 
     @settings(max_examples=60, deadline=None)
