@@ -8,7 +8,13 @@
  *    guest dies at its first process.  Here the whole state is read into a
  *    buffer that is large enough, and UML's part of it is copied.
  *
- * 2. One I/O thread serves all block devices of a guest, one request after
+ * 2. UML 6.1 forgets a timer's alarm that comes while it still works on the
+ *    one before ("do not reenter the handler"), which happens on a busy host.
+ *    The timer is a one-shot and nobody sets it again: the guest's clock and
+ *    time-outs stand still, TCP hangs.  Here a shot repeats until the next one
+ *    is set; an alarm too many does no harm.
+ *
+ * 3. One I/O thread serves all block devices of a guest, one request after
  *    the other, by pread64 and pwrite64.  So where each takes bytes / bandwidth
  *    on the file SSD_IMAGE, it is a first-in-first-out server: latency grows
  *    with the bytes that are outstanding.  SSD_READ_MBS and SSD_WRITE_MBS are
@@ -18,6 +24,7 @@
  */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -39,6 +46,9 @@ enum { FPU_BYTES = 65536 };
  * by EARLY_NS, which saves most of the sleeps and adds up to nothing. */
 static const long SLACK_NS = 2000000;
 static const long EARLY_NS = 200000;
+
+/* Of an alarm that may have been forgotten. */
+static const long REPEAT_NS = 20000000;
 
 static struct {
     int known;                  /* 0: not looked for, 1: there, -1: none */
@@ -94,6 +104,22 @@ long ptrace(enum __ptrace_request request, ...)
         return word;
     }
     return syscall(SYS_ptrace, request, pid, address, data);
+}
+
+int timer_settime(timer_t timer, int flags, const struct itimerspec *wanted,
+                  struct itimerspec *before)
+{
+    static int (*real)(timer_t, int, const struct itimerspec *,
+                       struct itimerspec *);
+    struct itimerspec repeated = *wanted;
+    int off = !wanted->it_value.tv_sec && !wanted->it_value.tv_nsec;
+    int once = !wanted->it_interval.tv_sec && !wanted->it_interval.tv_nsec;
+
+    if (!real)
+        *(void **) &real = dlsym(RTLD_NEXT, "timer_settime");
+    if (once && !off)
+        repeated.it_interval.tv_nsec = REPEAT_NS;
+    return real(timer, flags, &repeated, before);
 }
 
 static double ns_per_byte(const char *variable)
