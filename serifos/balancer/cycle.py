@@ -79,10 +79,13 @@ class Sight:
 
     def hindrances(self) -> list[str]:
         """Why nothing may be moved now, a sentence each."""
-        return [*(verdict.sentence() for verdict in forgotten.verdicts(
-            self.inventory, self.observed) if verdict.forgotten),
-            *observe.hindrances(self.inventory, self.observed, self.cluster,
-                                self.stems)]
+        return [*(verdict.sentence() for verdict in self.verdicts()
+                  if verdict.forgotten and movable.migrating(verdict.record)),
+                *observe.hindrances(self.inventory, self.observed,
+                                    self.cluster, self.stems)]
+
+    def verdicts(self) -> list[forgotten.Verdict]:
+        return forgotten.verdicts(self.inventory, self.observed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,7 +147,11 @@ class Balancer:
                      volume.workload is None for volume in cluster.volumes))
         for gap in observe.gaps(observed, cluster, stems):
             LOG.warning('%s', gap)
-        return Sight(inventory, observed, cluster, stems)
+        sight = Sight(inventory, observed, cluster, stems)
+        for verdict in sight.verdicts():
+            if verdict.forgotten and not movable.migrating(verdict.record):
+                LOG.warning('%s', verdict.sentence())
+        return sight
 
     def verdict(self, volume: str) -> forgotten.Verdict:
         """Whether the migration of a volume has been forgotten.
@@ -155,12 +162,14 @@ class Balancer:
         record = sight.inventory.record_by_id.get(volume)
         if record is None:
             raise errors.InputError(f'Cinder has no volume {volume}.')
-        if not movable.migrating(record) or movable.hidden(record):
+        found = next((verdict for verdict in sight.verdicts()
+                      if verdict.record.id == volume), None)
+        if found is None:
             raise errors.InputError(
                 f'Volume {volume} is not being migrated (its migration '
-                f'status is {record.migration_status}); there is nothing to '
-                'recover.')
-        return forgotten.judge(record, sight.inventory, sight.observed)
+                f'status is {record.migration_status}) and no copy of it is '
+                'left; there is nothing to recover.')
+        return found
 
     def mend(self, verdict: forgotten.Verdict) -> None:
         """Mends a migration that Cinder has forgotten.

@@ -30,9 +30,10 @@ QUIET_S = 900.0
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Whether a migration under way has been forgotten, and why.
+    """Whether a migration has been forgotten, and why.
 
-    :param halves: its hidden records
+    :param halves: its hidden records; where the volume itself is at rest
+        they are all that is left of it
     """
 
     record: inv.Record
@@ -45,19 +46,25 @@ class Verdict:
         return f'serifos-balancer recover {self.record.id}'
 
     def sentence(self) -> str:
+        if self.forgotten and not movable.migrating(self.record):
+            return (f'A half-made copy of volume {self.record.id} was left '
+                    f'on {self.halves[0].pool}: {self.why}. Mend it by: '
+                    f'{self.cure}')
         if self.forgotten:
             return (f'Cinder has forgotten the migration of volume '
                     f'{self.record.id}: {self.why}. Mend it by: {self.cure}')
-        return (f'The migration of volume {self.record.id} may still run: '
-                f'{self.why}.')
+        return (f'The migration of volume {self.record.id} may still run, or '
+                f'Cinder still clean up after it: {self.why}.')
 
 
 def verdicts(inventory: inv.Inventory,
              observed: act.Observed) -> list[Verdict]:
-    """One of each migration that is under way."""
+    """One of each migration under way, and of each half-made copy left."""
+    copied = {record.target_of for record in inventory.records}
     return [judge(record, inventory, observed)
             for record in inventory.records
-            if movable.migrating(record) and not movable.hidden(record)]
+            if not movable.hidden(record) and (
+                movable.migrating(record) or record.id in copied)]
 
 
 def judge(record: inv.Record, inventory: inv.Inventory,
@@ -66,12 +73,14 @@ def judge(record: inv.Record, inventory: inv.Inventory,
 
     It cannot where the services of both ends are up and either the source's
     has started since the migration last changed, or neither logical volume
-    has had a request for :data:`QUIET_S`.
+    has had a request for :data:`QUIET_S`. Of a volume at rest, whose tenant
+    may use it, the copy alone has to be quiet: it is what would be written.
     """
     halves = tuple(other for other in inventory.records
                    if other.target_of == record.id)
-    ends = (record, *halves)
-    for end in ends:
+    both = (record, *halves)
+    ends = both if movable.migrating(record) else halves
+    for end in both:
         service = inventory.service_of(end.pool) if end.pool else None
         if service is None or not service.up or service.backend_up is False:
             return Verdict(record, False, (
@@ -83,8 +92,9 @@ def judge(record: inv.Record, inventory: inv.Inventory,
             f'its source {record.pool} has started anew since, at '
             f'{movable.stamp(started)}'), halves)
     if observed.at - changed < QUIET_S:
-        return Verdict(record, False, (
-            f'it last changed {observed.at - changed:.0f} s ago'), halves)
+        ago = max(0.0, observed.at - changed)
+        return Verdict(record, False, f'it last changed {ago:.0f} s ago',
+                       halves)
     for end in ends:
         seen = observed.volumes.get(end.id)
         if seen is None:
@@ -96,15 +106,15 @@ def judge(record: inv.Record, inventory: inv.Inventory,
                 f'its logical volume on {end.pool} is known to be quiet for '
                 f'{seen.quiet_s:.0f} s only'), halves)
     return Verdict(record, True, (
-        'neither logical volume has had a request for '
-        f'{QUIET_S / 60:.0f} min'), halves)
+        f'no request to its logical volumes for {QUIET_S / 60:.0f} min'),
+        halves)
 
 
 def _changed(record: inv.Record) -> float:
-    """When Cinder last wrote a record; now for ever where it is unknown."""
+    """When Cinder last wrote a record, seconds of the epoch; 0 for never."""
     said = record.updated_at or record.created_at
     if said is None:
-        return float('inf')
+        return 0.0
     at = datetime.datetime.fromisoformat(said)
     return (at if at.tzinfo else at.replace(
         tzinfo=datetime.UTC)).timestamp()

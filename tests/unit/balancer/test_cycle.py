@@ -7,6 +7,7 @@ import fixtures
 from serifos.balancer import planning
 from serifos import errors
 from serifos import journal
+from serifos.plan import movable
 from serifos import store
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -331,6 +332,24 @@ class VerdictTest(cloud.Case):
         self.assertEqual(['begun', 'success'], [
             entry.facts['result'] for entry in self.entries()
             if entry.kind == 'recover'])
+
+    def test_a_copy_that_was_left_behind_is_deleted(self):
+        # Cinder gave up, and its word to delete the copy got lost.
+        self.cinder = self.cloud(
+            [record('u', migration_status='error'), record('v'),
+             record('t', B, migration_status='target:u',
+                    created_at=movable.stamp(cloud.NOW))],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.assertIsNotNone(self.balancer.round())
+        error = self.assertRaises(errors.InputError, self.balancer.mend,
+                                  self.balancer.verdict('u'))
+        self.assertIn('it last changed', str(error))
+        self.now += 900
+        found = self.balancer.verdict('u')
+        self.assertIn(f'A half-made copy of volume u was left on {B}',
+                      found.sentence())
+        self.balancer.mend(found)
+        self.assertEqual({'u', 'v'}, set(self.homes()))
 
     def test_a_running_one_is_not_mended(self):
         self.forget()
