@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import contextlib
 import dataclasses
 import pathlib
 from typing import Any
@@ -105,21 +104,22 @@ class Balancer:
 
     @property
     def hands(self) -> act.Hands:
-        return act.Hands(self.cinder, self.journal, self.settings.patience,
-                         self.clock, self._pause_and_look)
+        """What acts; it keeps ``cluster.json`` fresh while it waits."""
+        looked = self.clock()
 
-    def _pause_and_look(self, seconds: float) -> bool:
-        """Pauses, and keeps ``cluster.json`` fresh for the scheduler."""
-        if self.pause(seconds):
-            return True
-        with contextlib.suppress(FileNotFoundError):
-            age = self.clock() - self.settings.cluster_file.stat().st_mtime
-            if age >= self.settings.interval_s:
+        def pause(seconds: float) -> bool:
+            nonlocal looked
+            if self.pause(seconds):
+                return True
+            if self.clock() - looked >= self.settings.interval_s:
+                looked = self.clock()
                 try:
                     self.observe()
                 except errors.SerifosError as exc:
                     LOG.warning('No observation: %s', exc)
-        return False
+            return False
+        return act.Hands(self.cinder, self.journal, self.settings.patience,
+                         self.clock, pause)
 
     def observe(self, cool_down: bool = True) -> Sight:
         """Looks at everything and writes ``cluster.json``.
