@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Cinder and its telemetry without hardware, faults included.
+"""What would Cinder, and telemetry, say now, without hardware?
 
-The verbs are those of :mod:`serifos.volumes` and of
-:class:`serifos.activity.Telemetry`; a volume's life in a migration is that
-of Cinder 29: ``starting``, ``migrating`` with a hidden ``target:`` record,
-then ``success`` with the old copy on its way out, or ``error``. Time is the
-caller's clock; nothing happens between two questions.
+The verbs are those of :class:`serifos.inventory.Cloud` and of
+:class:`serifos.activity.Telemetry`. What the API of Cinder 29 refuses
+is refused here, what it takes up and fails at later fails later, and faults
+come by script.
 """
 
 from __future__ import annotations
@@ -20,40 +19,32 @@ from serifos import activity as act
 from serifos import errors
 from serifos import inventory as inv
 from serifos.plan import movable
+from serifos.sim import migrations
 from serifos import volumes
 from serifos import workload as wl
 
-FAULTS = ('error', 'killed', 'no answer', 'lost', 'refused')
+FAULTS = ('full', 'error', 'killed', 'no answer', 'lost', 'refused')
 """What a migration can come to.
 
-``error``: the copy fails. ``killed``: the source dies in the copy.
-``no answer``: it runs, but the request got no answer. ``lost``: neither
-did the request arrive. ``refused``: Cinder says no.
+``full``: the scheduler finds no room. ``error``: the copy fails.
+``killed``: the source dies in the copy. ``no answer``: it runs, but the
+request got no answer. ``lost``: neither did the request arrive.
+``refused``: Cinder says no.
 """
 
 _IDLE = wl.Workload(0.0, 0.0, 0.0, iops=0.0, latency_us=0.0)
+_LONG_S = 1e6
+_NOT_REPLICATED = (None, 'disabled', 'not-capable')
+_DELETABLE = ('available', 'error', 'error_restoring', 'error_extending',
+              'error_managing')
 
 
-@dataclasses.dataclass(frozen=True)
-class _Copy:
-    """A migration under way."""
-
-    target: str
-    copied_at: float
-    deleted_at: float
-    fault: str | None
-
-    @property
-    def half(self) -> str:
-        return f'copy-at-{self.target}'
-
-
-class Cinder:
-    """Volumes that migrate by the clock.
+class Cinder(migrations.Migrations):
+    """Volumes that migrate by the clock, behind the ports.
 
     :param clock: seconds of the epoch
     :param workloads: volume → what it does all the time
-    :param gib_per_s: how fast a volume is copied, and wiped again
+    :param gib_per_s: how fast a volume is copied, and a thick one wiped
     """
 
     def __init__(self, pools: Iterable[inv.PoolStats],
@@ -61,16 +52,12 @@ class Cinder:
                  workloads: Mapping[str, wl.Workload] | None = None,
                  types: Iterable[inv.Type] = (),
                  gib_per_s: float = 0.1) -> None:
-        self._pools = {pool.name: pool for pool in pools}
+        super().__init__(pools, records, clock, types, gib_per_s)
         self.services = {
             name.partition('#')[0]: inv.Service(
                 'cinder-volume', name.partition('#')[0], zone='nova',
                 backend_up=True) for name in self._pools}
-        self._records = {record.id: record for record in records}
-        self._clock, self._types = clock, tuple(types)
         self._workloads = dict(workloads or {})
-        self._speed = gib_per_s
-        self._copies: dict[str, _Copy] = {}
         self.faults: dict[str, str] = {}
         self.asked: list[tuple[str, str]] = []
         self.answers = True
@@ -80,66 +67,75 @@ class Cinder:
     # The verbs of serifos.volumes
 
     def inventory(self) -> inv.Inventory:
-        self._live()
+        self._answer()
         return inv.Inventory(
             tuple(self._stats(pool) for pool in self._pools.values()
                   if self._serves(pool.name)),
             tuple(self.services.values()), tuple(self._records.values()),
-            self._types)
+            tuple(self._types.values()))
 
     def volume(self, volume_id: str) -> inv.Record | None:
-        self._live()
+        self._answer()
         return self._records.get(volume_id)
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
-        self._live()
+        self._answer()
         return tuple(
             record for record in self._records.values()
             if volume_id in (record.target_of, movable.leftover_of(record)))
 
     def migrate(self, volume_id: str, pool: str) -> None:
-        self._live()
+        self._answer()
         self.asked.append((volume_id, pool))
         fault = self.faults.get(volume_id)
         if fault == 'lost':
             raise errors.CloudError('Cinder does not answer: timed out.')
-        record = self._records.get(volume_id)
-        if record is None or fault == 'refused' or pool == record.pool or (
-                not self._serves(pool)) or (
-                movable.why_not(record, movable.Rules(True), 0.0)):
-            raise volumes.Refused('Cinder says no: invalid volume.')
+        record = self._known(volume_id)
+        if not self._serves(pool):
+            raise volumes.Refused('Cinder says no: Invalid host: No '
+                                  f"available service named '{pool}'.")
+        if fault == 'refused' or pool == record.pool or not _free(record):
+            raise volumes.Refused(
+                f'Cinder says no: Invalid volume: Volume {volume_id} status '
+                'must be available or in-use, must not be migrating, have '
+                'snapshots, be replicated, be part of a group and '
+                'destination must be different.')
         self._begin(record, pool, fault)
         if fault == 'no answer':
             raise errors.CloudError('Cinder does not answer: timed out.')
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
-        self._live()
-        self._copies.pop(volume_id, None)
-        record = self._records[volume_id]
+        """Stops no copy that runs: neither does Cinder."""
+        self._answer()
+        record = self._known(volume_id)
         self._change(volume_id, migration_status=None,
                      status=status or record.status)
 
     def delete(self, volume_id: str) -> None:
-        self._live()
+        self._answer()
         record = self._records.get(volume_id)
-        if record is not None and record.migration_status is not None:
-            raise volumes.Refused('Cinder says no: it is being migrated.')
-        self._records.pop(volume_id, None)
+        if record is None:
+            return
+        if (record.status not in _DELETABLE or record.group_id
+                or record.snapshots or movable.migrating(record)):
+            raise volumes.Refused(
+                'Cinder says no: Invalid volume: Volume status must be '
+                'available or error and must not be migrating, attached, '
+                'belong to a group, have snapshots.')
+        self._wipe(volume_id)
 
     # The verb of serifos.activity
 
     def observe(self, places: Sequence[act.Place],
                 window_s: float) -> act.Observed:
         self._live()
-        volumes_seen = {
-            place.volume: act.Activity(
-                self._workloads.get(place.volume, _IDLE), None, window_s, 40,
-                self._quiet(place.volume))
-            for place in places if place.pool not in self.unseen}
+        seen = [each for each in places if each.pool not in self.unseen]
         return act.Observed(
-            self._clock(), volumes_seen, {}, {
-                place.volume: self.unseen[place.pool] for place in places
-                if place.pool in self.unseen},
+            self._clock(), {place.volume: act.Activity(
+                self._does(place.volume), None, window_s, 40,
+                self._quiet(place.volume)) for place in seen}, {},
+            {place.volume: self.unseen[place.pool] for place in places
+             if place.pool in self.unseen},
             dict(self.unseen), dict(self.started))
 
     # What a test does to it
@@ -150,65 +146,36 @@ class Cinder:
         self.services[host] = dataclasses.replace(
             self.services[host], **changes)
 
-    def _serves(self, pool: str) -> bool:
-        service = self.services[pool.partition('#')[0]]
-        return service.up and service.enabled
-
-    def _stats(self, pool: inv.PoolStats) -> inv.PoolStats:
-        taken = sum(record.size_gib for record in self._records.values()
-                    if record.pool == pool.name)
-        return dataclasses.replace(
-            pool, free_gib=pool.total_gib - taken, allocated_gib=taken)
-
-    def _quiet(self, volume_id: str) -> float:
-        record = self._records.get(volume_id)
-        copying = record is not None and (
-            volume_id in self._copies and
-            self._copies[volume_id].fault != 'killed')
-        busy = copying or volume_id in self._workloads
-        return 0.0 if busy else 1e6
-
-    def _change(self, volume_id: str, **changes: object) -> None:
-        self._records[volume_id] = dataclasses.replace(
-            self._records[volume_id],
-            updated_at=movable.stamp(self._clock()), **changes)
-
-    def _begin(self, record: inv.Record, pool: str,
-               fault: str | None) -> None:
-        takes = record.size_gib / self._speed
-        copy = _Copy(pool, self._clock() + takes,
-                     self._clock() + 2 * takes, fault)
-        self._copies[record.id] = copy
-        locked = 'maintenance' if record.status == 'available' else None
-        self._change(record.id, migration_status='migrating',
-                     status=locked or record.status)
-        half = f'{copy.half}-of-{record.id}'
-        self._records[half] = dataclasses.replace(
-            record, id=half, pool=pool, migration_status=(
-                f'target:{record.id}'),
-            created_at=movable.stamp(self._clock()))
-
-    def _live(self) -> None:
-        """Lets happen what was due until now."""
+    def _answer(self) -> None:
+        self._live()
         if not self.answers:
             raise errors.CloudError('Cinder does not answer: no route.')
-        for volume_id, copy in list(self._copies.items()):
-            if copy.fault != 'killed' and self._clock() >= copy.copied_at:
-                self._copied(volume_id, copy)
 
-    def _copied(self, volume_id: str, copy: _Copy) -> None:
-        record = self._records[volume_id]
-        half = f'{copy.half}-of-{volume_id}'
-        status = ('available' if record.status == 'maintenance'
-                  else record.status)
-        if copy.fault == 'error':
-            del self._records[half], self._copies[volume_id]
-            self._change(volume_id, migration_status='error', status=status)
-        elif record.pool != copy.target:
-            self._change(half, pool=record.pool, status='deleting',
-                         migration_status='deleting',
-                         description=f'migration src for {volume_id}')
-            self._change(volume_id, pool=copy.target, status=status,
-                         migration_status='success')
-        if self._clock() >= copy.deleted_at and volume_id in self._copies:
-            del self._records[half], self._copies[volume_id]
+    def _known(self, volume_id: str) -> inv.Record:
+        try:
+            return self._records[volume_id]
+        except KeyError:
+            raise volumes.Refused(f'Cinder says no: Volume {volume_id} '
+                                  'could not be found.') from None
+
+    def _serves(self, pool: str) -> bool:
+        service = self.services.get(pool.partition('#')[0])
+        return service is not None and service.up and service.enabled
+
+    def _does(self, volume_id: str) -> wl.Workload:
+        return self._workloads.get(
+            volume_id, self._copies.get(volume_id, _IDLE))
+
+    def _quiet(self, volume_id: str) -> float:
+        if self._does(volume_id) is not _IDLE:
+            return 0.0
+        return min(_LONG_S, self._clock() - self._last_copied.get(
+            volume_id, -_LONG_S))
+
+
+def _free(record: inv.Record) -> bool:
+    """Whether the API would begin a migration of this volume."""
+    return (record.status in ('available', 'in-use')
+            and not movable.migrating(record) and not record.snapshots
+            and not record.group_id
+            and record.replication_status in _NOT_REPLICATED)

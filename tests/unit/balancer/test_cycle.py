@@ -45,7 +45,7 @@ class RoundTest(cloud.Case):
         self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
         outcome = self.entries()[-1]
         self.assertEqual('success', outcome.facts['result'])
-        # 10 s of copying, 10 s of wiping.
+        # 10 s of copying, 10 s of wiping, a second before and between.
         self.assertLessEqual(20, outcome.facts['seconds'])
 
     def test_advice_moves_nothing(self):

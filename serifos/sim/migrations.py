@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of a migration that Cinder has taken up, and when?
+
+As in Cinder 29: ``starting``, ``migrating`` with a hidden ``target:``
+record, ``completing``, then ``success`` with the old copy being wiped, or
+``error``. Time is the caller's clock: what was due happens, at its time,
+before each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
+import functools
+import heapq
+import itertools
+
+from serifos import inventory as inv
+from serifos.plan import extra_specs
+from serifos.plan import movable
+from serifos import workload as wl
+
+STEP_S = 1.0
+"""What Cinder takes for whatever copies or wipes nothing."""
+
+
+class Migrations:
+    """Volumes, and what is due to happen to them.
+
+    :param clock: seconds of the epoch
+    :param gib_per_s: how fast a volume is copied, and a thick one wiped
+    """
+
+    def __init__(self, pools: Iterable[inv.PoolStats],
+                 records: Iterable[inv.Record], clock: Callable[[], float],
+                 types: Iterable[inv.Type], gib_per_s: float) -> None:
+        self._pools = {pool.name: pool for pool in pools}
+        self._records = {record.id: record for record in records}
+        self._types = {kind.name: kind for kind in types}
+        self._clock, self._now = clock, clock()
+        self._speed = gib_per_s
+        self._agenda: list[tuple[float, int, Callable[[], object]]] = []
+        self._order = itertools.count()
+        self._copies: dict[str, wl.Workload] = {}
+        self._last_copied: dict[str, float] = {}
+
+    def _begin(self, was: inv.Record, pool: str, fault: str | None) -> None:
+        """What the API does; the scheduler and cinder-volume do the rest."""
+        self._change(was.id, migration_status='starting', status=(
+            'maintenance' if was.status == 'available' else was.status))
+        self._later(STEP_S, self._scheduled, was, pool, fault)
+
+    def _scheduled(self, was: inv.Record, pool: str,
+                   fault: str | None) -> None:
+        stats = self._stats(self._pools[pool])
+        kind = self._types.get(was.volume_type or '')
+        if fault == 'full' or stats.free_gib < was.size_gib or (
+                kind and extra_specs.unmet(
+                    kind.extra_specs, stats.capabilities) is not None):
+            self._change(was.id, migration_status='error', status=was.status)
+            return
+        self._change(was.id, migration_status='migrating')
+        half = None
+        if was.status == 'in-use' or _host(pool) != _host(was.pool):
+            half = f'copy-at-{pool}-of-{was.id}'
+            self._records[half] = dataclasses.replace(
+                was, id=half, pool=pool, status='available', attachments=0,
+                name_id=None, migration_status=f'target:{was.id}',
+                created_at=movable.stamp(self._now),
+                updated_at=movable.stamp(self._now))
+        for each, write_pct in (was.id, 0.0), (half, 100.0):
+            if each:
+                self._copies[each] = self._copying(write_pct)
+        takes_s = was.size_gib / self._speed
+        if fault == 'killed':
+            self._later(takes_s / 2, self._still, was.id, half)
+        elif half is None:
+            self._later(takes_s + self._wiping_s(was), self._copied_within,
+                        was, pool, fault)
+        else:
+            self._later(takes_s, self._copied, was, half, fault)
+
+    def _still(self, *ids: str | None) -> None:
+        for each in filter(None, ids):
+            self._copies.pop(each, None)
+            self._last_copied[each] = self._now
+
+    def _copied_within(self, was: inv.Record, pool: str,
+                       fault: str | None) -> None:
+        """By the LVM driver itself, between two groups of one host."""
+        self._still(was.id)
+        done = {'migration_status': 'error'} if fault == 'error' else {
+            'migration_status': 'success', 'pool': pool}
+        self._change(was.id, status=was.status, **done)
+
+    def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
+        self._still(was.id, half)
+        if fault == 'error':
+            self._change(was.id, migration_status='error', status=was.status)
+            self._wipe(half)
+            return
+        self._change(was.id, migration_status='completing')
+        self._later(STEP_S, self._completed, was, half)
+
+    def _completed(self, was: inv.Record, half: str) -> None:
+        """Both records change places; LVM renames what is not in use."""
+        target = self._records[half].pool
+        self._change(half, pool=was.pool, migration_status='deleting',
+                     name_id=was.lv_id,
+                     description=f'migration src for {was.id}')
+        self._change(was.id, pool=target, migration_status='success',
+                     status=was.status,
+                     name_id=half if was.status == 'in-use' else None)
+        self._wipe(half)
+
+    def _wipe(self, volume_id: str) -> None:
+        self._change(volume_id, status='deleting')
+        self._later(self._wiping_s(self._records[volume_id]),
+                    self._records.pop, volume_id, None)
+
+    def _wiping_s(self, record: inv.Record) -> float:
+        pool = self._pools.get(record.pool or '')
+        thin = pool is None or pool.thin
+        return STEP_S if thin else record.size_gib / self._speed
+
+    def _live(self) -> None:
+        """Lets happen what was due until now."""
+        while self._agenda and self._agenda[0][0] <= self._clock():
+            self._now, _, happen = heapq.heappop(self._agenda)
+            happen()
+        self._now = self._clock()
+
+    def _later(self, seconds: float, happen: Callable[..., object],
+               *facts: object) -> None:
+        heapq.heappush(self._agenda, (
+            self._now + seconds, next(self._order),
+            functools.partial(happen, *facts)))
+
+    def _change(self, volume_id: str, **changes: object) -> None:
+        self._records[volume_id] = dataclasses.replace(
+            self._records[volume_id], updated_at=movable.stamp(self._now),
+            **changes)
+
+    def _stats(self, pool: inv.PoolStats) -> inv.PoolStats:
+        taken = sum(record.size_gib for record in self._records.values()
+                    if record.pool == pool.name)
+        return dataclasses.replace(
+            pool, free_gib=pool.total_gib - taken, allocated_gib=taken)
+
+    def _copying(self, write_pct: float) -> wl.Workload:
+        iops = self._speed * 1024
+        return wl.Workload(write_pct, 1024.0, 1.0, 0.0, iops, 1e6 / iops)
+
+
+def _host(pool: str | None) -> str:
+    return (pool or '').partition('@')[0]
