@@ -23,6 +23,7 @@ from tests.functional.testbed import machine
 from tests.functional.testbed import network
 from tests.functional.testbed import records
 from tests.functional.testbed import rest
+from tests.functional.testbed import volumes
 
 READY_S = 240
 """Seconds that cinder-volume may take until its driver works."""
@@ -30,18 +31,17 @@ READY_S = 240
 Say = Callable[[str], None]
 
 
-class Testbed:
+class Testbed(volumes.Volumes):
     """One testbed; up() makes it, attach() finds the one that runs."""
 
     def __init__(self, where: layout.Layout, hosts: Sequence[layout.Host],
                  say: Say = lambda _: None) -> None:
+        self._network = network.Network(where.network)
+        super().__init__(rest.Rest(self._network), hosts)
         self.layout = where
-        self.hosts = tuple(hosts)
         self.endpoint = (rest.Rest.url, layout.PROJECT)
         self._say = say
         self._records = records.Records(where.records)
-        self._network = network.Network(where.network)
-        self.api = rest.Rest(self._network)
         self._control = control.Control(where, self._records)
         self._cinder = cinder.Cinder(where, self._records)
         self._guests = {
@@ -169,13 +169,6 @@ class Testbed:
 
     # Hosts
 
-    def host(self, number: int) -> layout.Host:
-        for host in self.hosts:
-            if host.number == number:
-                return host
-        raise layout.TestbedError(
-            f'there is no host {number}, only 1 to {len(self.hosts)}.')
-
     def guest(self, number: int) -> guest.Guest:
         return self._guests[self.host(number).name]
 
@@ -185,7 +178,7 @@ class Testbed:
 
         124 where it took longer than timeout (s); OSError: host is dead.
         """
-        return self.guest(_number(node)).run(script, timeout)
+        return self.guest(volumes.number(node)).run(script, timeout)
 
     def start_cinder_volume(self, number: int, wait: bool = True) -> None:
         """Ends the one that runs; waits until the driver works."""
@@ -276,82 +269,6 @@ class Testbed:
             [*self._network.prefix, *map(str, argv)],
             **{'env': environment, **options})
 
-    # Volumes
-
-    def create_volume(self, name: str, **options) -> str:
-        """As rest.Rest.create_volume, and waits for it: the volume's id."""
-        volume = self.api.create_volume(name, **options)
-        self.wait_available(volume)
-        return volume
-
-    def wait_available(self, volume: str, seconds: float = 120) -> dict:
-        """The volume, once it is available and does not migrate."""
-        return self._wait_volume(volume, (None, 'success', 'error'), seconds)
-
-    def wait_migrated(self, volume: str, seconds: float = 300) -> dict:
-        """The volume, once its migration ended, in whichever way.
-
-        While Cinder completes one, the volume reads as available and of no
-        migration for a moment.
-        """
-        return self._wait_volume(volume, ('success', 'error'), seconds)
-
-    def _wait_volume(self, volume: str, ends: Sequence[str | None],
-                     seconds: float) -> dict:
-        def settled() -> dict | None:
-            found = self.api.volume(volume)
-            if found['status'].startswith('error'):
-                raise layout.TestbedError(
-                    f"volume {found['name']} is in {found['status']}.")
-            ended = found['migration_status'] in ends
-            return found if found['status'] == 'available' and ended else None
-
-        return network.wait_for(f'volume {volume} is available', settled,
-                                seconds, every=0.3)
-
-    def delete_volume(self, volume: str, seconds: float = 120) -> None:
-        """Waits until it has gone."""
-        self.api.delete_volume(volume)
-
-        def gone() -> bool:
-            return volume not in [each['id'] for each in self.api.volumes()]
-
-        network.wait_for(f'volume {volume} is deleted', gone, seconds,
-                         every=0.3)
-
-    def migrate(self, volume: str, number: int,
-                seconds: float = 300) -> dict:
-        """Migrates to the host; the volume, once the old copy has gone.
-
-        Its migration_status is ``success``, or ``error`` where it stayed.
-        """
-        self.api.migrate(volume, self.host(number).pool)
-        found = self.wait_migrated(volume, seconds)
-        self.wait_no_copies(seconds)
-        return found
-
-    def wait_no_copies(self, seconds: float = 300) -> None:
-        """Until no second record of a migration is left."""
-        network.wait_for('the old copy is deleted', lambda: not self.copies(),
-                         seconds, every=0.5)
-
-    def copies(self) -> list[dict]:
-        """Records that a migration made: its target, or its old source."""
-        return [volume for volume in self.api.volumes()
-                if (volume['migration_status'] or '').startswith('target:')
-                or volume['migration_status'] == 'deleting']
-
-    def host_of(self, volume: str) -> layout.Host:
-        """Where the volume lives now."""
-        pool = self.api.volume(volume)['os-vol-host-attr:host']
-        return self.host(_number(pool.partition('@')[0]))
-
-    def device_of(self, volume: str) -> str:
-        """The path of the volume's LV on its host."""
-        found = self.api.volume(volume)
-        name = found.get('os-vol-mig-status-attr:name_id') or volume
-        return f'/dev/{layout.BACKEND}/volume-{name}'
-
     def status(self) -> dict:
         """What runs: {'processes': {...}, 'backends': [...]}, and so on."""
         processes = {name: self._records.alive(name)
@@ -366,10 +283,6 @@ class Testbed:
 def _all(running: Sequence[futures.Future]) -> None:
     for each in running:
         each.result()
-
-
-def _number(node: int | str) -> int:
-    return int(str(node).removeprefix('node'))
 
 
 def hosts_of(where: layout.Layout) -> tuple[layout.Host, ...]:

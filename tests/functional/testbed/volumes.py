@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done with volumes, and when is it really done?
+
+Cinder answers at once; each method here waits for the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.functional.testbed import layout
+from tests.functional.testbed import network
+from tests.functional.testbed import rest
+
+
+class Volumes:
+    """The volumes of these hosts, by the REST API ``api``."""
+
+    def __init__(self, api: rest.Rest,
+                 hosts: Sequence[layout.Host]) -> None:
+        self.api = api
+        self.hosts = tuple(hosts)
+
+    def host(self, number: int) -> layout.Host:
+        for host in self.hosts:
+            if host.number == number:
+                return host
+        raise layout.TestbedError(
+            f'there is no host {number}, only 1 to {len(self.hosts)}.')
+
+    def create_volume(self, name: str, **options) -> str:
+        """As rest.Rest.create_volume, and waits for it: the volume's id."""
+        volume = self.api.create_volume(name, **options)
+        self.wait_available(volume)
+        return volume
+
+    def wait_available(self, volume: str, seconds: float = 120) -> dict:
+        """The volume, once it is available and does not migrate."""
+        return self._wait_volume(volume, (None, 'success', 'error'), seconds)
+
+    def wait_migrated(self, volume: str, seconds: float = 300) -> dict:
+        """The volume, once its migration ended, in whichever way.
+
+        While Cinder completes one, the volume reads as available and of no
+        migration for a moment.
+        """
+        return self._wait_volume(volume, ('success', 'error'), seconds)
+
+    def _wait_volume(self, volume: str, ends: Sequence[str | None],
+                     seconds: float) -> dict:
+        def settled() -> dict | None:
+            found = self.api.volume(volume)
+            if found['status'].startswith('error'):
+                raise layout.TestbedError(
+                    f"volume {found['name']} is in {found['status']}.")
+            ended = found['migration_status'] in ends
+            return found if found['status'] == 'available' and ended else None
+
+        return network.wait_for(f'volume {volume} is available', settled,
+                                seconds, every=0.3)
+
+    def delete_volume(self, volume: str, seconds: float = 120) -> None:
+        """Waits until it has gone."""
+        self.api.delete_volume(volume)
+
+        def gone() -> bool:
+            return volume not in [each['id'] for each in self.api.volumes()]
+
+        network.wait_for(f'volume {volume} is deleted', gone, seconds,
+                         every=0.3)
+
+    def migrate(self, volume: str, number: int,
+                seconds: float = 300) -> dict:
+        """Migrates to the host; the volume, once the old copy has gone.
+
+        Its migration_status is ``success``, or ``error`` where it stayed.
+        """
+        self.api.migrate(volume, self.host(number).pool)
+        found = self.wait_migrated(volume, seconds)
+        self.wait_no_copies(seconds)
+        return found
+
+    def wait_no_copies(self, seconds: float = 300) -> None:
+        """Until no second record of a migration is left."""
+        network.wait_for('the old copy is deleted', lambda: not self.copies(),
+                         seconds, every=0.5)
+
+    def copies(self) -> list[dict]:
+        """Records that a migration made: its target, or its old source."""
+        return [volume for volume in self.api.volumes()
+                if (volume['migration_status'] or '').startswith('target:')
+                or volume['migration_status'] == 'deleting']
+
+    def host_of(self, volume: str) -> layout.Host:
+        """Where the volume lives now."""
+        pool = self.api.volume(volume)['os-vol-host-attr:host']
+        return self.host(number(pool.partition('@')[0]))
+
+    def device_of(self, volume: str) -> str:
+        """The path of the volume's LV on its host."""
+        found = self.api.volume(volume)
+        name = found.get('os-vol-mig-status-attr:name_id') or volume
+        return f'/dev/{layout.BACKEND}/volume-{name}'
+
+
+def number(node: int | str) -> int:
+    return int(str(node).removeprefix('node'))
