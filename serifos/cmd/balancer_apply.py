@@ -64,8 +64,7 @@ class Apply(Acting):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with self.pausing() as pause, self.lead():
-            balancer = self.balancer(pause, parsed_args.window)
+        with self.acting(parsed_args.window) as balancer:
             doc = planning.find(balancer.settings.plans_dir, parsed_args.plan)
             if planning.expires(doc) < time.time():
                 raise errors.InputError(
@@ -106,8 +105,7 @@ class Evacuate(Acting):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with self.pausing() as pause, self.lead():
-            balancer = self.balancer(pause, parsed_args.window)
+        with self.acting(parsed_args.window) as balancer:
             balancer.settle_open_moves()
             self.gather(balancer)
             sight = balancer.observe(cool_down=False)

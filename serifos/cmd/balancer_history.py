@@ -72,8 +72,7 @@ class Recover(sources.Verb):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with self.pausing() as pause, self.lead():
-            balancer = self.balancer(pause, parsed_args.window)
+        with self.acting(parsed_args.window) as balancer:
             self.gather(balancer)
             verdict = balancer.verdict(parsed_args.volume)
             print(verdict.sentence())

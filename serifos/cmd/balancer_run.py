@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 
 from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
@@ -74,10 +73,12 @@ class Run(sources.Verb):
             self._for_ever(parsed_args.window)
 
     def _once(self, parsed_args: argparse.Namespace) -> None:
-        with self.pausing() as pause, contextlib.ExitStack() as held:
-            balancer = self.balancer(pause, parsed_args.window)
-            if balancer.settings.auto:
-                held.enter_context(self.lead())
+        if self.app.conf.balancer.mode == 'auto':
+            with self.acting(parsed_args.window) as balancer:
+                self.gather(balancer)
+                doc = balancer.round()
+        else:
+            balancer = self.balancer(window_s=parsed_args.window)
             self.gather(balancer)
             doc = balancer.round()
         if doc is None:

@@ -83,9 +83,16 @@ class Verb(app.Fails, command.Command):
             target=_scrape, daemon=True,
             args=(source, self.app.conf.telemetry.interval)).start()
 
-    def lead(self) -> lead.Lead:
-        """The right to act, to be used as a context."""
-        return lead.Lead(lock_url(self.app.conf))
+    @contextlib.contextmanager
+    def acting(self, window_s: float | None) -> Iterator[cycle.Balancer]:
+        """A balancer that no other acts beside, and that a signal stops.
+
+        :raises InputError: where another one acts
+        """
+        with self.pausing() as pause:
+            balancer = self.balancer(pause, window_s)
+            with lead.Lead(lock_url(self.app.conf)):
+                yield balancer
 
     @contextlib.contextmanager
     def pausing(self) -> Iterator[Callable[[float], bool]]:

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees of the verbs that act, before a simulated cloud."""
+
+import contextlib
+import dataclasses
+import io
+import json
+
+import ddt
+import fixtures
+
+from serifos.cmd import app
+from serifos.cmd import balancer_apply
+from serifos.cmd import balancer_history
+from serifos.cmd import balancer_run
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import C
+from tests.unit.balancer.cloud import record
+
+
+class Case(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.set(patience=dataclasses.replace(
+            self.settings.patience, poll_s=1.0))
+        conf = self.settings.state_dir / 'serifos.conf'
+        conf.write_text(f'[serifos]\nstate_dir = {self.settings.state_dir}\n'
+                        f'models_dir = {self.settings.models_dir}\n')
+        self.app = app.App('serifos-balancer', '')
+        self.app.options = self.app.parser.parse_args(
+            ['--config-file', str(conf)])
+
+    def verb(self, kind, *argv, typed=''):
+        """(exit code, stdout, stderr) of a verb, before our cloud."""
+        case = self
+
+        class Verb(kind):
+            def balancer(self, pause=None, window_s=None):
+                return case.balancer
+
+        verb = Verb(self.app, None)
+        self.useFixture(fixtures.MonkeyPatch('sys.stdin',
+                                             io.StringIO(typed)))
+        with contextlib.redirect_stdout(io.StringIO()) as out, \
+                contextlib.redirect_stderr(io.StringIO()) as err:
+            arguments = verb.get_parser('x').parse_args(list(argv))
+            code = verb.run(arguments)
+        return code, out.getvalue(), err.getvalue()
+
+    def planned(self):
+        self.set(auto=False)
+        plan = self.balancer.round()
+        self.set(auto=True)
+        return plan['id']
+
+
+@ddt.ddt
+class ApplyTest(Case):
+
+    def test_a_plan_is_shown_confirmed_and_carried_out(self):
+        code, out, err = self.verb(
+            balancer_apply.Apply, self.planned(), typed='yes\n')
+        self.assertEqual(0, code, err)
+        self.assertIn(f'u       {A}  {B}', out)
+        self.assertIn('1 of 1 moves are carried out.', out)
+        self.assertEqual(B, self.homes()['u'])
+
+    @ddt.data('no\n', '', '\n')
+    def test_without_a_yes_nothing_moves(self, typed):
+        code, _, err = self.verb(
+            balancer_apply.Apply, self.planned(), typed=typed)
+        self.assertEqual(2, code)
+        self.assertIn('you did not say yes', err)
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_plan_that_expired(self):
+        plan = self.planned()
+        path = self.settings.plans_dir / f'{plan}.json'
+        doc = json.loads(path.read_text())
+        doc['expires_at'] = '2020-01-01T00:00:00Z'
+        path.write_text(json.dumps(doc))
+        code, _, err = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(2, code)
+        self.assertIn('expired at 2020-01-01T00:00:00Z', err)
+
+    def test_a_plan_that_is_not_there(self):
+        code, _, err = self.verb(balancer_apply.Apply, 'nothing')
+        self.assertEqual(2, code)
+        self.assertIn('There is no plan nothing', err)
+
+    def test_what_has_changed_since_stays(self):
+        plan = self.planned()
+        self.cinder.migrate('u', C)
+        self.now += 100
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(0, code)
+        self.assertIn(f'u stays: it is on {C} now', out)
+        self.assertIn('No move of this plan is left', out)
+
+    def test_not_while_somebody_migrates(self):
+        plan = self.planned()
+        self.cinder.migrate('w', C)
+        code, _, err = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(2, code)
+        self.assertIn('Nothing is moved: Volume w', err)
+
+    def test_a_failure_is_an_exit_code(self):
+        plan = self.planned()
+        self.cinder.faults['u'] = 'error'
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(1, code)
+        self.assertIn('error: Cinder reports an error', out)
+        self.assertIn('0 of 1 moves', out)
+
+    def test_a_stop_says_how_to_go_on(self):
+        plan = self.planned()
+        self.stop_after = 3
+        code, _, err = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(130, code)
+        self.assertIn('the same command again', err)
+
+
+class EvacuateTest(Case):
+
+    def test_a_pool_is_emptied(self):
+        code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
+        self.assertEqual(0, code, err)
+        self.assertNotIn(A, self.homes().values())
+        self.assertIn('2 of 2 moves are carried out.', out)
+
+    def test_what_stays_is_an_exit_code(self):
+        self.cinder = self.cloud(
+            [record('u'), record('v', snapshots=1)], {})
+        code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
+        self.assertEqual(1, code)
+        self.assertIn('a snapshot holds it', out)
+        self.assertIn(f'1 volumes stay on {A}', err)
+        self.assertEqual({'u': B, 'v': A}, self.homes())
+
+    def test_a_cool_down_does_not_hold_it(self):
+        self.balancer.round()
+        home = self.homes()['u']
+        code, _, err = self.verb(balancer_apply.Evacuate, home, '--yes')
+        self.assertEqual(0, code, err)
+        self.assertNotIn(home, self.homes().values())
+
+    def test_a_pool_that_is_not_there(self):
+        code, _, err = self.verb(balancer_apply.Evacuate, 'x@y#z')
+        self.assertEqual(2, code)
+        self.assertIn('no pool x@y#z', err)
+
+
+class HistoryTest(Case):
+
+    def test_it_tells_what_became_of_a_move(self):
+        self.balancer.round()
+        code, out, _ = self.verb(balancer_history.History)
+        self.assertEqual(0, code)
+        request, accepted, outcome = out.splitlines()
+        self.assertIn(f'request   u  {A} -> {B}, 1 GiB, plan', request)
+        self.assertIn('outcome   u  success after', outcome)
+        _, out, _ = self.verb(balancer_history.History, '-f', 'json')
+        self.assertEqual(['request', 'accepted', 'outcome'],
+                         [entry['kind'] for entry in json.loads(out)])
+        _, out, _ = self.verb(balancer_history.History, '--volume', 'v')
+        self.assertIn('Nothing has been asked for', out)
+
+    def test_resume(self):
+        code, out, _ = self.verb(balancer_history.Resume)
+        self.assertIn('is not paused', out)
+        self.balancer.journal.write('pause', reason='3 failures')
+        code, out, _ = self.verb(balancer_history.Resume)
+        self.assertEqual(0, code)
+        self.assertEqual('resume', self.kinds()[-1])
+
+    def test_recover_asks_and_mends(self):
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.cinder.started[A] = self.now + 1
+        code, _, err = self.verb(balancer_history.Recover, 'u')
+        self.assertEqual((2, 'migrating'), (
+            code, self.cinder.volume('u').migration_status), err)
+        self.cinder.faults.clear()
+        code, out, err = self.verb(balancer_history.Recover, 'u', '--yes')
+        self.assertEqual(0, code, err)
+        self.assertIn('as it was before its migration', out)
+        self.assertEqual('available', self.cinder.volume('u').status)
+
+    def test_recover_leaves_alone_what_may_run(self):
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        code, out, _ = self.verb(balancer_history.Recover, 'u', '--yes')
+        self.assertEqual(2, code)
+        self.assertIn('may still run', out)
+
+
+class RunTest(Case):
+
+    def test_observe_shows_pools_and_activity(self):
+        code, out, _ = self.verb(balancer_run.Observe)
+        self.assertEqual(0, code)
+        self.assertIn(f'{A}  up     flat         2', out)
+        self.assertIn('1 more are idle, 0 without telemetry.', out)
+
+    def test_once_names_the_plan(self):
+        code, out, err = self.verb(balancer_run.Run, '--once')
+        self.assertEqual(0, code, err)
+        self.assertIn('The plan is ', out)
+
+    def test_once_without_a_plan_is_an_exit_code(self):
+        self.cinder.migrate('w', C)
+        code, _, err = self.verb(balancer_run.Run, '--once')
+        self.assertEqual(1, code)
+        self.assertIn('no plan was made', err)
