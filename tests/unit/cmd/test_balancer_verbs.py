@@ -115,6 +115,15 @@ class ApplyTest(Case):
         self.assertIn('error: Cinder reports an error', out)
         self.assertIn('0 of 1 moves', out)
 
+    def test_after_a_stop_no_other_move_is_asked_for(self):
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuv'],
+            {name: cloud.busy(64) for name in 'stuv'})
+        plan = self.planned()
+        self.stop_after = 3
+        self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(1, len(self.cinder.asked))
+
     def test_a_stop_says_how_to_go_on(self):
         plan = self.planned()
         self.stop_after = 3
