@@ -59,6 +59,11 @@ class Outcome:
     def failed(self) -> bool:
         return self.result in jn.FAILED
 
+    @property
+    def ends_a_batch(self) -> bool:
+        """Whether the next move must not be asked for."""
+        return self.failed or self.result == 'waiting'
+
 
 @dataclasses.dataclass(frozen=True)
 class Hands:

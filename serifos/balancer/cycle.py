@@ -229,7 +229,7 @@ class Balancer:
         for move in moves:
             outcomes.append(self.hands.carry_out(move, plan_id))
             self._pause_after_failures()
-            if outcomes[-1].result not in ('success', 'not started', 'gone'):
+            if outcomes[-1].ends_a_batch:
                 break
         return outcomes
 

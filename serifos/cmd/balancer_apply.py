@@ -29,7 +29,7 @@ class Acting(sources.Verb):
             outcomes += balancer.carry_out([move], plan_id)
             print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
                   flush=True)
-            if outcomes[-1].failed:
+            if outcomes[-1].ends_a_batch:
                 break
         done = sum(outcome.result == 'success' for outcome in outcomes)
         print(f'{done} of {len(moves)} moves are carried out.')
@@ -127,6 +127,6 @@ class Evacuate(Acting):
             planning.keep(balancer.settings.plans_dir, doc, time.time())
             self.carry_out(balancer, plan.moves, doc['id'])
             if plan.refused:
-                self.say(f'{len(plan.refused)} volumes stay on '
-                         f'{parsed_args.pool}.')
+                self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
+                         'its volumes.')
                 self.exit_code = 1

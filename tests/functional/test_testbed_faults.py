@@ -65,6 +65,8 @@ class FaultTest(case.TestbedTest):
         self.testbed.boot_guest(3)
         code, _, err = machine.interrupt(applying, signal.SIGTERM)
         self.assertEqual(130, code, err)
+        self.assertEqual(1, len([entry for entry in self.balancer.journal()
+                                 if entry['kind'] == 'request']))
 
         # For ever under way, and nothing else moves.
         found = self.testbed.api.volume(volume)

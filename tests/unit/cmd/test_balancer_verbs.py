@@ -146,7 +146,7 @@ class EvacuateTest(Case):
         code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(1, code)
         self.assertIn('a snapshot holds it', out)
-        self.assertIn(f'1 volumes stay on {A}', err)
+        self.assertIn(f'{A} keeps 1 of its volumes', err)
         self.assertEqual({'u': B, 'v': A}, self.homes())
 
     def test_a_cool_down_does_not_hold_it(self):
