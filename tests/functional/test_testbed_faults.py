@@ -23,9 +23,9 @@ class FaultTest(case.TestbedTest):
         self.story = story.Story(self.testbed)
         self.balancer = self.story.balancer
         self.balancer.forget()
-        self.balancer.configure()
         if len(list(self.balancer.models.glob('node*.json'))) < 3:
             self.story.models()
+        self.balancer.configure(max_moves=1)
         self.addCleanup(self.story.loads.stop_all)
         self.volumes = [
             self.volume(name, host=self.testbed.host(3)) for name in 'uv']
@@ -85,7 +85,8 @@ class FaultTest(case.TestbedTest):
                          self.kinds(volume))
 
     def test_queue_and_balancer_die_in_the_copy(self):
-        self.balancer.configure(mode='auto', interval=5, cool_down=3600)
+        self.balancer.configure(mode='auto', interval=5, settle=3600,
+                                max_moves=1)
         running = self.balancer.start('run')
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)
