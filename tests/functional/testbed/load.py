@@ -9,10 +9,12 @@ shows whether a migration kept them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from concurrent import futures
 import dataclasses
 import json
+import operator
 import time
 
 from tests.functional.testbed import guest
@@ -36,6 +38,18 @@ for _ in $(seq 100); do
 done
 cat {volume}.log {volume}.json
 exit 1
+"""
+
+# fio writes what it has so far when it is told to, once more each time.
+_SO_FAR = """\
+cd /run/load && before=$(stat -c %s {volume}.json)
+kill -USR1 $(cat {volume}.pid)
+for _ in $(seq 100); do
+    [ $(stat -c %s {volume}.json) -gt $before ] &&
+        [ "$(tail -c 2 {volume}.json)" = "}}" ] && break
+    sleep 0.1
+done
+cat {volume}.json
 """
 
 # fio writes its results when it is interrupted, and then ends.
@@ -84,6 +98,18 @@ class Result:
     p99_us: float
     errors: int
     fio: dict = dataclasses.field(repr=False)
+
+    def since(self, before: Result) -> Result:
+        """What it saw after that; of p99 only what it was all along."""
+        def total(of: Callable[[Result], float]) -> float:
+            return (of(self) * self.iops * self.seconds
+                    - of(before) * before.iops * before.seconds)
+
+        requests, seconds = total(lambda _: 1), self.seconds - before.seconds
+        return dataclasses.replace(
+            self, seconds=seconds, iops=requests / seconds, **{
+                name: total(operator.attrgetter(name)) / requests
+                for name in ('write_pct', 'block_kib', 'latency_us')})
 
 
 class Loads:
@@ -147,6 +173,16 @@ class Loads:
         self._jobs.clear()
         return found
 
+    def so_far(self) -> dict[str, Result]:
+        """What each tenant has seen since its start; all of them go on."""
+        def tell(volume: str) -> Result | None:
+            host = self._hosts[volume]
+            return result(volume, host, self._guest(host).call(
+                _SO_FAR.format(volume=volume)))
+
+        found = self._each(tell, list(self._hosts))
+        return {one.volume: one for one in found if one}
+
     def measure(self, seconds: float) -> dict[str, Result]:
         """What each tenant sees in so many seconds from now."""
         self.pause_all()
@@ -189,9 +225,10 @@ class Loads:
 
 
 def result(volume: str, host: layout.Host, said: str) -> Result | None:
-    """What fio's JSON says; None where it did no I/O."""
+    """What fio's JSON says, the last of it; None where it did no I/O."""
+    begin = said.rfind('\n{') + 1 or said.find('{')
     try:
-        document = json.loads(said[said.index('{'):said.rindex('}') + 1])
+        document = json.loads(said[begin:said.rindex('}') + 1])
     except ValueError:
         raise layout.TestbedError(f'fio on volume {volume} said: {said}')
     if not document:

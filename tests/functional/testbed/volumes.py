@@ -6,6 +6,7 @@ Cinder answers at once; each method here waits for the outcome.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 
 from tests.functional.testbed import layout
@@ -61,13 +62,18 @@ class Volumes:
 
     def delete_volume(self, volume: str, seconds: float = 120) -> None:
         """Waits until it has gone."""
-        self.api.delete_volume(volume)
+        self.delete_volumes([volume], seconds)
 
-        def gone() -> bool:
-            return volume not in [each['id'] for each in self.api.volumes()]
-
-        network.wait_for(f'volume {volume} is deleted', gone, seconds,
-                         every=0.3)
+    def delete_volumes(self, which: Iterable[str],
+                       seconds: float = 120) -> None:
+        """All at once; waits until they have gone."""
+        going = {*which}
+        for volume in going:
+            self.api.delete_volume(volume)
+        network.wait_for(
+            f"volumes {', '.join(going)} are deleted",
+            lambda: not going & {each['id'] for each in self.api.volumes()},
+            seconds, every=0.3)
 
     def migrate(self, volume: str, number: int,
                 seconds: float = 300) -> dict:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does telemetry say of each volume what fio says that it did there?"""
+
+from testtools import content
+from testtools import content_type
+
+from tests.functional import machine
+from tests.functional.testbed import balancer
+from tests.functional.testbed import case
+from tests.functional.testbed import load
+
+JOBS = {
+    'mixed': (1, load.Job(write_pct=50, block_kib=32, iodepth=4)),
+    'small': (1, load.Job(write_pct=20, block_kib=16, iodepth=2)),
+    'idle': (1, None),
+    'reads': (2, load.Job(write_pct=0, block_kib=64, iodepth=4)),
+    'writes': (2, load.Job(write_pct=100, block_kib=32, iodepth=1)),
+    'large': (3, load.Job(write_pct=70, block_kib=128, iodepth=2)),
+    'limited': (3, load.Job(write_pct=40, block_kib=16, iodepth=4, iops=50)),
+}
+"""Name → the host of the volume, and what is done with it."""
+
+FIGURES = ('write_pct', 'block_kib', 'iops', 'latency_us')
+WINDOW_S = 30
+
+
+class TelemetryTest(case.TestbedTest):
+    """All at once, each host an SSD that its tenants fight for."""
+
+    def setUp(self):
+        super().setUp()
+        self.balancer = balancer.Balancer(self.testbed)
+        self.balancer.forget()
+        self.balancer.configure()
+        self.loads = load.Loads(self.testbed)
+        self.volumes = {
+            name: self.testbed.api.create_volume(
+                name, host=self.testbed.host(host))
+            for name, (host, _) in JOBS.items()}
+        self.addCleanup(self.testbed.delete_volumes, self.volumes.values())
+        for volume in self.volumes.values():
+            self.testbed.wait_available(volume)
+
+    def observe(self):
+        """Name → what telemetry saw and fio did while it watched."""
+        self.addCleanup(self.loads.stop_all)
+        for name, (_, job) in JOBS.items():
+            if job:
+                self.loads.start(self.volumes[name], job)
+        process = self.balancer.start('observe', '--window', WINDOW_S)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        machine.wait_until((self.balancer.state / 'telemetry.jsonl').exists)
+        before = self.loads.so_far()
+        _, err = process.communicate(timeout=10 * WINDOW_S)
+        after = self.loads.so_far()
+        self.assertEqual(0, process.returncode, err)
+        seen = {volume['id']: volume['workload']
+                for volume in self.balancer.cluster()['volumes']}
+        return {name: (seen[volume], after[volume].since(before[volume])
+                       if volume in after else None)
+                for name, volume in self.volumes.items()}
+
+    def show(self, found):
+        """The figures of both, telemetry's first."""
+        lines = [f'{"":8}' + ''.join(f'{name:>20}' for name in FIGURES)]
+        for name, (seen, fio) in found.items():
+            if fio:
+                lines.append(f'{name:8}' + ''.join(
+                    f'{seen[key]:12.1f}{getattr(fio, key):8.1f}'
+                    for key in FIGURES))
+        text = '\n'.join(lines)
+        self.addDetail('telemetry beside fio', content.Content(
+            content_type.UTF8_TEXT, lambda: [text.encode()]))
+
+    def assert_within(self, share, expected, found, what):
+        self.assertLess(abs(found / expected - 1), share,
+                        f'{what}: {found} is told, {expected} was done')
+
+    def test_telemetry_says_what_fio_says(self):
+        found = self.observe()
+        self.show(found)
+        idle, _ = found.pop('idle')
+        self.assertEqual((0, 0), (idle['iops'], idle['iodepth']))
+        for name, (seen, fio) in found.items():
+            job = JOBS[name][1]
+            for done in (fio.write_pct, job.write_pct):
+                self.assertLess(abs(seen['write_pct'] - done), 2, name)
+            for done in (fio.block_kib, job.block_kib):
+                self.assert_within(0.05, done, seen['block_kib'], name)
+            self.assert_within(0.05, fio.iops, seen['iops'], name)
+            # The kernel's clock of an I/O stops before fio's does, which
+            # has to be woken first: never more, and on one slow processor
+            # up to a quarter less.
+            outstanding = fio.iops * fio.latency_us / 1e6
+            for done, said in ((fio.latency_us, seen['latency_us']),
+                               (outstanding, seen['iodepth'])):
+                self.assertLess(0.75 * done, said, name)
+                self.assertLess(said, 1.05 * done, name)
+            self.assert_within(0.001, seen['iodepth'],
+                               seen['iops'] * seen['latency_us'] / 1e6, name)
