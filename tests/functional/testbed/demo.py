@@ -25,7 +25,7 @@ def tell(on: testbed.Testbed, say: Say) -> int:
     try:
         chapter('A model of each host, by serifos-model build and fio.')
         told.models()
-        chapter('Five tenants move in, three of them on the slowest host.')
+        chapter('Four tenants move in, two of them on the slowest host.')
         told.tenants()
         before = told.felt()
         chapter('serifos-balancer observe: what does each of them do?')

@@ -25,7 +25,6 @@ Say = Callable[[str], None]
 TENANTS = {
     'oltp': (3, load.Job(write_pct=50, block_kib=16, iodepth=4)),
     'logs': (3, load.Job(write_pct=90, block_kib=64, iodepth=2)),
-    'mail': (3, load.Job(write_pct=30, block_kib=32, iodepth=4)),
     'wiki': (1, load.Job(write_pct=10, block_kib=16, iodepth=1, verify=True)),
     'docs': (2, load.Job(write_pct=10, block_kib=16, iodepth=1)),
 }
