@@ -31,7 +31,7 @@ TENANTS = {
 """Name → the host where it begins, and what it does."""
 
 MEASURE_S = 12.0
-MIN_GAIN = 0.15
+MIN_GAIN = 0.25
 """Of each move: the models here are rough, a migration takes minutes."""
 
 
