@@ -48,8 +48,9 @@ class Outcome:
     """What became of a move.
 
     :param result: ``success``, ``error``, ``refused``, ``timeout``,
-        ``gone``, ``not started``, or ``waiting`` where we were told to stop
-        before it was over
+        ``gone``, ``not started``, ``hindered`` where another migration is
+        under way, or ``waiting`` where we were told to stop before it was
+        over
     """
 
     result: str
@@ -62,7 +63,7 @@ class Outcome:
     @property
     def ends_a_batch(self) -> bool:
         """Whether the next move must not be asked for."""
-        return self.failed or self.result == 'waiting'
+        return self.failed or self.result in ('hindered', 'waiting')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Hands:
     cinder: inv.Cloud
     journal: jn.Journal
     patience: Patience
+    rules: movable.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
 
@@ -86,7 +88,8 @@ class Hands:
             requested then
         """
         record = self.cinder.volume(move.volume)
-        why = _no_longer(record, move)
+        why = _no_longer(record, move) or movable.why_not(
+            record, self.rules, self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
                      move.volume, move.source, why)
@@ -192,8 +195,4 @@ def _no_longer(record: inv.Record | None, move: pl.Move) -> str | None:
         return 'it is no longer there'
     if record.pool != move.source:
         return f'it is on {record.pool} now'
-    if movable.migrating(record):
-        return f'a migration of it is {record.migration_status}'
-    if record.status not in ('available', 'in-use'):
-        return f'its status is {record.status}'
     return None

@@ -55,6 +55,11 @@ class Settings:
     excluded_projects: frozenset[str] = frozenset()
 
     @property
+    def rules(self) -> movable.Rules:
+        """What the operator allows, whatever the journal remembers."""
+        return movable.Rules(self.allow_attached, self.excluded_projects)
+
+    @property
     def cluster_file(self) -> pathlib.Path:
         return self.state_dir / 'cluster.json'
 
@@ -119,7 +124,7 @@ class Balancer:
                     LOG.warning('No observation: %s', exc)
             return False
         return act.Hands(self.cinder, self.journal, self.settings.patience,
-                         self.clock, pause)
+                         self.settings.rules, self.clock, pause)
 
     def observe(self, cool_down: bool = True) -> Sight:
         """Looks at everything and writes ``cluster.json``.
@@ -133,11 +138,12 @@ class Balancer:
         observed = self.telemetry.observe(
             observe.places(inventory), settings.window_s)
         stems = planning.stems(settings.models_dir)
-        cluster = observe.cluster(inventory, observed, stems, movable.Rules(
-            settings.allow_attached, settings.excluded_projects,
-            settings.cool_down_s if cool_down else 0.0,
-            jn.last_moves(entries),
-            jn.back_offs(entries, self.clock())))
+        cluster = observe.cluster(
+            inventory, observed, stems, dataclasses.replace(
+                settings.rules,
+                cool_down_s=settings.cool_down_s if cool_down else 0.0,
+                moved_at=jn.last_moves(entries),
+                back_off_until=jn.back_offs(entries, self.clock())))
         store.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)
@@ -227,6 +233,11 @@ class Balancer:
         """The moves one after the other; it ends at the first failure."""
         outcomes: list[act.Outcome] = []
         for move in moves:
+            busy = next(observe.in_flight(self.cinder.inventory()), None)
+            if busy is not None:
+                LOG.warning('Volume %s stays: %s', move.volume, busy)
+                outcomes.append(act.Outcome('hindered', busy))
+                break
             outcomes.append(self.hands.carry_out(move, plan_id))
             self._pause_after_failures()
             if outcomes[-1].ends_a_batch:

@@ -128,13 +128,7 @@ def _text(value: object) -> str | None:
 def hindrances(inventory: inv.Inventory, observed: act.Observed,
                found: cl.Cluster, stems: Collection[str]) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each."""
-    for record in inventory.records:
-        if movable.migrating(record) and not movable.hidden(record):
-            yield (f'Volume {record.id} on {record.pool} is being migrated '
-                   f'({record.migration_status}).')
-        elif (source := movable.leftover_of(record)) is not None:
-            yield (f'The old copy of volume {source} on {record.pool} is '
-                   f'{record.status}.')
+    yield from in_flight(inventory)
     homes = {volume.pool for volume in found.volumes}
     for pool in found.pools:
         if pool.state == 'down' and pool.name in homes:
@@ -144,6 +138,17 @@ def hindrances(inventory: inv.Inventory, observed: act.Observed,
     if len(lively) < 2:
         yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
                'telemetry and have a model; moves need two.')
+
+
+def in_flight(inventory: inv.Inventory) -> Iterator[str]:
+    """Anybody's migrations that are not over, a sentence each."""
+    for record in inventory.records:
+        if movable.migrating(record) and not movable.hidden(record):
+            yield (f'Volume {record.id} on {record.pool} is being migrated '
+                   f'({record.migration_status}).')
+        elif (source := movable.leftover_of(record)) is not None:
+            yield (f'The old copy of volume {source} on {record.pool} is '
+                   f'{record.status}.')
 
 
 def gaps(observed: act.Observed, found: cl.Cluster,

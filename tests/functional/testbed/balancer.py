@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from concurrent import futures
 import contextlib
+import functools
 import json
 import pathlib
 import subprocess
@@ -17,8 +18,9 @@ PYTHON = layout.ROOT / '.venv' / 'bin' / 'python'
 """Of the project's own environment, which sees the packages that fit."""
 
 RUNS = ('--runs', '12', '--runtime', '2', '--counts', '1,2,3',
-        '--block-kibs', '4,16,64', '--iodepths', '1,4,8',
-        '--lv-size-gib', '0.25', '--precondition', 'skip')
+        '--block-kibs', '4,16,64',
+        '--iodepths', '1,4,8', '--lv-size-gib', '0.25', '--precondition',
+        'skip')
 """Of a model that is good enough here: the emulated SSD is a queue."""
 
 _BUILD = """\
@@ -93,18 +95,22 @@ class Balancer:
                      *(self.state / 'plans').glob('*.json')]:
             path.unlink()
 
-    def build_models(self) -> dict[str, dict]:
-        """Host → its model, by serifos-model build on its volume group."""
-        self.models.mkdir(exist_ok=True)
-        with futures.ThreadPoolExecutor() as pool:
-            return dict(zip(
-                [host.name for host in self._testbed.hosts],
-                pool.map(self._build, self._testbed.hosts)))
+    def build_models(self, counts: str = '1,2,3,4') -> dict[str, dict]:
+        """Host → its model, by serifos-model build on its volume group.
 
-    def _build(self, host: layout.Host) -> dict:
+        :param counts: how many workloads run together
+        """
+        self.models.mkdir(exist_ok=True)
+        build = functools.partial(self._build, counts)
+        with futures.ThreadPoolExecutor() as pool:
+            return dict(zip([host.name for host in self._testbed.hosts],
+                            pool.map(build, self._testbed.hosts)))
+
+    def _build(self, counts: str, host: layout.Host) -> dict:
         status, said = self._testbed.on(host.name, _BUILD.format(
             python=f'PYTHONPATH={layout.ROOT} {PYTHON}', name=host.name,
-            group=layout.BACKEND, runs=' '.join(RUNS)), timeout=600)
+            group=layout.BACKEND, runs=' '.join([*RUNS, '--counts', counts]),
+        ), timeout=600)
         begin = said.find('\n{')
         if status or begin < 0:
             raise layout.TestbedError(

@@ -33,8 +33,8 @@ CLEAR_MIB = 32
 that would take the emulated SSDs half a minute a GiB."""
 
 # JsonFilter lets a scheduler hint, which Cinder does not keep, name a pool.
-_FILTERS = ('AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
-            'JsonFilter')
+FILTERS = ('AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
+           'JsonFilter')
 
 
 def render(*configs: Config) -> str:
@@ -83,7 +83,7 @@ def control_config(where: layout.Layout) -> Config:
         'quota_volumes': -1,
         'quota_gigabytes': -1,
         'quota_snapshots': -1,
-        'scheduler_default_filters': _FILTERS,
+        'scheduler_default_filters': FILTERS,
     })
     found['serifos'] = {'state_dir': where.serifos,
                         'models_dir': where.serifos / 'models'}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import sys
 import time
 
+from tests.functional.testbed import burst
 from tests.functional.testbed import demo
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
@@ -77,6 +78,12 @@ def parser() -> argparse.ArgumentParser:
                       help='fio reads again what it wrote and compares')
     command('demo', show, 'Tell what serifos does, from a model of each '
             'host to the last migration; about 10 minutes.')
+    made = command('burst', burst_in, 'Create many volumes at once, by '
+                   "Cinder's scheduler and by ours, and compare; about 10 "
+                   'minutes.')
+    made.add_argument('--count', type=int, default=20, metavar='N',
+                      choices=range(2, 65),
+                      help='how many, of 1 GiB each (2 to 64, default 20)')
     made = command('fault', break_it, 'Break something, or mend it.')
     made.add_argument('what', choices=[*FAULTS, 'restart-rabbitmq', 'all'],
                       help='all: one after the other, and what comes of it')
@@ -160,6 +167,11 @@ def use(arguments: argparse.Namespace) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     return demo.tell(testbed.Testbed.attach(arguments.dir), say)
+
+
+def burst_in(arguments: argparse.Namespace) -> int:
+    return burst.tell(testbed.Testbed.attach(arguments.dir),
+                      arguments.count, say)
 
 
 def volumes(found: testbed.Testbed, names: Sequence[str]) -> list[str]:

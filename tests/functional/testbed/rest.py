@@ -91,6 +91,9 @@ class Rest:
             'name': name, 'extra_specs': dict(extra_specs or {}),
         }})['volume_type']['id']
 
+    def delete_type(self, volume_type: str) -> None:
+        self.ask('DELETE', f'/types/{volume_type}')
+
     def migrate(self, volume: str, pool: str, *,
                 lock_volume: bool = True) -> None:
         self.ask('POST', f'/volumes/{volume}/action', {'os-migrate_volume': {

@@ -76,10 +76,10 @@ class Story:
         self.marks: dict[str, str] = {}
         self._say = say
 
-    def models(self) -> dict[str, dict]:
+    def models(self, **options: str) -> dict[str, dict]:
         """(a) A model of each host's volume group, with real fio."""
         self.balancer.configure(min_gain=MIN_GAIN)
-        found = self.balancer.build_models()
+        found = self.balancer.build_models(**options)
         for name, model in found.items():
             self._say(f'{name}: a model of kind {model["kind"]}, error '
                       f'{100 * model["quality"]["mre"]:.0f} % in '

@@ -121,6 +121,24 @@ class RoundTest(cloud.Case):
         self.balancer.round()
         self.assertGreater(len(self.cinder.asked), 2)
 
+    def test_a_batch_ends_where_somebody_else_migrates(self):
+        self.set(batch=2)
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuv'] + [record('w', B)],
+            {name: cloud.busy(64) for name in 'stuv'})
+        pause = self.pause
+
+        def meanwhile(seconds):
+            if not any(name == 'w' for name, _ in self.cinder.asked):
+                self.cinder.faults['w'] = 'killed'
+                self.cinder.migrate('w', C)
+            return pause(seconds)
+        self.pause = meanwhile
+        self.balancer.round()
+        self.assertEqual(1, len([name for name, _ in self.cinder.asked
+                                 if name != 'w']))
+        self.assertIn('stays: Volume w on', self.log.output)
+
     def test_a_volume_cools_down(self):
         self.balancer.round()
         self.cinder._workloads.update(x=cloud.busy(600))

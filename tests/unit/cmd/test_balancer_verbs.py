@@ -100,6 +100,16 @@ class ApplyTest(Case):
         self.assertIn(f'u stays: it is on {C} now', out)
         self.assertIn('No move of this plan is left', out)
 
+    def test_what_was_attached_meanwhile_is_not_touched(self):
+        plan = self.planned()
+        volume = self.cinder.volume
+        self.cinder.volume = lambda name: dataclasses.replace(
+            volume(name), status='in-use', attachments=1)
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(1, code)
+        self.assertIn('not started: attached', out)
+        self.assertEqual([], self.cinder.asked)
+
     def test_not_while_somebody_migrates(self):
         plan = self.planned()
         self.cinder.migrate('w', C)
