@@ -12,6 +12,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
+import contextlib
 import dataclasses
 import json
 import re
@@ -116,17 +117,15 @@ class Burst:
         self.on.restart_scheduler(SCHEDULERS[scheduler])
         before = len(self.on.scheduler_log())
         names = [f'burst-{number:02}' for number in range(self._count)]
-        volumes = self._each(self._create, names)
-        try:
+        with contextlib.ExitStack() as undo:
+            volumes = self._each(self._create, names, len(names))
+            undo.callback(self.on.delete_volumes, volumes, READY_S)
             for volume in volumes:
                 self.on.wait_available(volume, READY_S)
             said = self.on.scheduler_log()[before:]
-            self._each(lambda volume: self.story.loads.start(volume, JOB),
-                       volumes)
+            undo.callback(self._each, self.story.loads.stop, volumes)
+            self._each(self._use, volumes)
             found = self._measure(seconds)
-        finally:
-            self._each(self.story.loads.stop, volumes)
-            self.on.delete_volumes(volumes, READY_S)
         outcome = Outcome(
             [found[volume] for volume in volumes],
             found[self.story.volumes[self.on.host(BUSY).name]], said)
@@ -149,6 +148,9 @@ class Burst:
         return self.on.api.create_volume(name, volume_type='burst',
                                          hints=HINTS)
 
+    def _use(self, volume: str) -> None:
+        self.story.loads.start(volume, JOB)
+
     def _measure(self, seconds: float) -> dict[str, load.Result]:
         time.sleep(SETTLE_S)
         before = self.story.loads.so_far()
@@ -169,8 +171,9 @@ class Burst:
         network.wait_for('statistics without the last burst', so, 90,
                          every=0.5)
 
-    def _each(self, function: Callable, those: Sequence[str]) -> list:
-        with futures.ThreadPoolExecutor(len(those)) as pool:
+    def _each(self, function: Callable, those: Sequence[str],
+              together: int = 4) -> list:
+        with futures.ThreadPoolExecutor(together) as pool:
             return list(pool.map(function, those))
 
 

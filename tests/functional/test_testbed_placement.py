@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does cinder-scheduler place better with serifos than without?"""
+
+from testtools import content
+from testtools import content_type
+
+from tests.functional.testbed import burst
+from tests.functional.testbed import case
+from tests.functional.testbed import cinder
+from tests.functional.testbed import network
+
+COUNT = 7
+"""As many as fit where each of three hosts has 6 GiB."""
+
+FILTER: cinder.Config = {'DEFAULT': {'scheduler_default_filters':
+                                     f'{cinder.FILTERS},SerifosFilter'}}
+PROMISE_US = 12000
+"""More than a volume sees beside a few others, less than what it would see
+beside the tenant of the busy host."""
+
+
+class PlacementTest(case.TestbedTest):
+
+    def setUp(self):
+        super().setUp()
+        self.told = []
+        self.burst = burst.Burst(self.testbed, COUNT, self.told.append)
+        self.addDetail('burst', content.Content(
+            content_type.UTF8_TEXT,
+            lambda: ['\n'.join(self.told).encode()]))
+
+    def since(self, before):
+        return self.testbed.scheduler_log()[before:]
+
+    def test_a_burst_lands_where_it_is_fast(self):
+        self.addCleanup(self.burst.end)
+        self.burst.prepare()
+        self.promises()
+        found = {name: self.burst.place(name, 8)
+                 for name in burst.SCHEDULERS}
+        hosts = [host.name for host in self.testbed.hosts]
+        self.told += burst.table(found, hosts)
+
+        stock = found.pop('CapacityWeigher')
+        busy = self.testbed.host(burst.BUSY).name
+        self.assertLess(0, stock.on(busy))
+        for name, outcome in found.items():
+            self.assertLess(outcome.mean_us, stock.mean_us, name)
+            self.assertLess(outcome.worst_us, stock.worst_us, name)
+            self.assertEqual(0, outcome.on(busy), name)
+            for host in set(hosts) - {busy}:
+                self.assertLess(0, outcome.on(host), name)
+            self.assertEqual(
+                {'write_pct 30 from the configured default, block_kib 16 '
+                 'from volume type burst, iodepth 2 from the scheduler hint'},
+                outcome.sources, name)
+        # The way back: its lines are gone, and so is serifos.
+        self.assertNotIn('erifos', stock.said)
+
+    def promises(self):
+        """What SerifosFilter refuses, and what it does not."""
+        api = self.testbed.api
+        promised = api.create_type('promised', {
+            'serifos:max_latency_us': str(PROMISE_US)})
+        self.addCleanup(api.delete_type, promised)
+        busy = self.testbed.host(burst.BUSY)
+        old = self.testbed.create_volume(
+            'old', volume_type='promised', host=busy)
+        volumes = [old]
+        self.addCleanup(lambda: volumes and self.testbed.delete_volumes(
+            volumes))
+        self.testbed.restart_scheduler(FILTER)
+        before = len(self.testbed.scheduler_log())
+
+        # Where it would be too slow, a new one is refused.
+        refused = api.create_volume(
+            'refused', volume_type='promised', host=busy)
+        volumes.append(refused)
+        network.wait_for('the volume is refused', lambda: api.volume(
+            refused)['status'] == 'error', 60)
+        self.assertIn(f'{PROMISE_US} µs promised to its own type',
+                      self.since(before))
+        new = self.testbed.create_volume('new', volume_type='promised')
+        volumes.append(new)
+        self.assertNotEqual(busy, self.testbed.host_of(new))
+
+        # What has its place already is not in the way of its owner.
+        snapshot = api.ask('POST', '/snapshots', {
+            'snapshot': {'volume_id': old}})['snapshot']['id']
+        network.wait_for('the snapshot is available', lambda: api.ask(
+            'GET', f'/snapshots/{snapshot}')['snapshot']['status']
+            == 'available', 60)
+        api.ask('DELETE', f'/snapshots/{snapshot}')
+        network.wait_for('the snapshot is deleted', lambda: not api.ask(
+            'GET', '/snapshots')['snapshots'], 60)
+        api.ask('POST', f'/volumes/{old}/action', {
+            'os-extend': {'new_size': 2}})
+        network.wait_for('the volume is extended', lambda: (
+            api.volume(old)['status'], api.volume(old)['size'])
+            == ('available', 2), 60)
+        self.testbed.delete_volumes(volumes)
+        volumes.clear()
+
+    def test_without_an_observation_cinder_goes_on(self):
+        self.burst.story.balancer.forget()
+        self.addCleanup(self.testbed.restart_scheduler)
+        for config in (cinder.DRIVER, cinder.WEIGHER, FILTER):
+            self.testbed.restart_scheduler(config)
+            before = len(self.testbed.scheduler_log())
+            for name in 'ab':
+                self.volume(name)
+            said = self.since(before)
+            self.assertEqual(1, said.count('Serifos has no opinion'), config)
+            self.assertIn('cluster.json', said)
