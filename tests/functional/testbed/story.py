@@ -25,13 +25,13 @@ Say = Callable[[str], None]
 TENANTS = {
     'oltp': (3, load.Job(write_pct=50, block_kib=16, iodepth=4)),
     'logs': (3, load.Job(write_pct=90, block_kib=64, iodepth=2)),
-    'wiki': (1, load.Job(write_pct=10, block_kib=16, iodepth=1, verify=True)),
-    'docs': (2, load.Job(write_pct=10, block_kib=16, iodepth=1)),
+    'wiki': (1, load.Job(write_pct=10, block_kib=16, iodepth=2, verify=True)),
+    'docs': (2, load.Job(write_pct=10, block_kib=16, iodepth=2)),
 }
 """Name → the host where it begins, and what it does."""
 
 MEASURE_S = 12.0
-MIN_GAIN = 0.25
+MIN_GAIN = 0.1
 """Of each move: the models here are rough, a migration takes minutes."""
 
 
