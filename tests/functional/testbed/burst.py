@@ -96,7 +96,6 @@ class Burst:
 
     def prepare(self) -> None:
         """Models, tenants, a volume type, and cluster.json as they show."""
-        self._check_room()
         self.story.balancer.forget()
         self.story.balancer.configure()
         self.story.balancer.models.mkdir(exist_ok=True)
@@ -144,18 +143,6 @@ class Burst:
         if self._type:
             self.on.api.delete_type(self._type)
         self.on.restart_scheduler()
-
-    def _check_room(self) -> None:
-        """The hosts that are not busy have to hold the whole burst."""
-        busy = self.on.host(BUSY).pool
-        room = sum(int(pool['free_capacity_gb']) - 1
-                   for name, pool in self.on.api.pools().items()
-                   if name != busy)
-        if room < self._count:
-            raise layout.TestbedError(
-                f'there is room for a burst of {room} volumes, not of '
-                f'{self._count}; give --count, or take tools/testbed up '
-                '--size-gib 16 after down --wipe.')
 
     def _create(self, name: str) -> str:
         return self.on.api.create_volume(name, volume_type='burst',
