@@ -70,8 +70,9 @@ class Workload:
 class Load:
     """What the active workloads of a pool add up to; it is additive.
 
-    With q = outstanding I/Os, w = write_pct / 100, r = 1 - w and
-    s = block_kib, the fields are sums over the active workloads. ``count``
+    With q = outstanding I/Os, w = write_pct / 100, r = 1 - w,
+    s = block_kib and x = random_pct / 100, the fields are sums over the
+    active workloads. ``count``
     and ``outside`` are whole numbers; ``outside`` counts the workloads that
     lie outside the range of the model this Load is meant for.
 
@@ -87,6 +88,9 @@ class Load:
     sum_q_w: float = 0.0
     sum_q_s_r: float = 0.0
     sum_q_s_w: float = 0.0
+    sum_random_pct: float = 0.0
+    sum_q_r_x: float = 0.0
+    sum_q_w_x: float = 0.0
     outside: float = 0.0
 
     @classmethod
@@ -96,10 +100,11 @@ class Load:
         if workload is None or not workload.is_active(floor):
             return cls()
         q, s = workload.outstanding, workload.block_kib
-        w = workload.write_pct / 100
+        w, x = workload.write_pct / 100, workload.random_pct / 100
         return cls(1.0, *map(_on_grid, (
             workload.write_pct, s, q,
-            q * (1 - w), q * w, q * s * (1 - w), q * s * w)),
+            q * (1 - w), q * w, q * s * (1 - w), q * s * w,
+            workload.random_pct, q * (1 - w) * x, q * w * x)),
             outside=float(outside))
 
     def __add__(self, other: Load) -> Load:

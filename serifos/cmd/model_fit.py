@@ -16,7 +16,6 @@ from cliff import show
 from serifos.cmd import app
 from serifos import errors
 from serifos.model import dataset as ds
-from serifos.model import linear
 from serifos.model import model as mm
 from serifos import store
 
@@ -40,6 +39,10 @@ class Fit(app.Fails, show.ShowOne):
             f'{", ".join(ds.FIGURES)} (default: latency_us)')
         parser.add_argument('--seed', type=int, default=0,
                             help='seed of the cross-validation')
+        parser.add_argument(
+            '--set', type=_setting, action='append', default=[],
+            metavar='NAME=VALUE', help='a setting of the kind, such as '
+            'minsplit=40; may be given several times')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -50,9 +53,20 @@ class Fit(app.Fails, show.ShowOne):
         model = fit.fit(
             dataset, parsed_args.kind, parsed_args.name or out.stem,
             parsed_args.predicts, parsed_args.seed,
-            {'sha256': store.digest(parsed_args.dataset)})
+            {'sha256': store.digest(parsed_args.dataset)},
+            dict(parsed_args.set))
         store.write_model(out, model)
         return zip(*summary(model).items())
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, _, value = text.partition('=')
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is no setting; write NAME=VALUE, such as minsplit=40'
+        ) from None
 
 
 class Check(app.Fails, show.ShowOne):
@@ -158,18 +172,9 @@ class _Interval(columns.FormattableColumn[tuple[float, float]]):
         return ' to '.join(f'{end:+.1%}' for end in self._value)
 
 
-class _Row(columns.FormattableColumn[linear.Coefficients]):
-    """Coefficients, as the formula that they are."""
-
-    def human_readable(self) -> str:
-        return _formula(self._value)
-
-
 def summary(model: mm.Model) -> dict[str, Any]:
     """What one asks of a model first, in order."""
     quality = model.quality
-    rows = (model.parameters if model.kind == 'consolidation'
-            else {'any': model.parameters})
     return {
         'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
         'device': _Facts(model.device or {}),
@@ -182,17 +187,4 @@ def summary(model: mm.Model) -> dict[str, Any]:
             label: value and round(value, 3) for label, value
             in (quality.get('adj_r2') or {}).items()}),
         'interval': _Interval(model.relative_interval),
-        **{f'count {label}': _Row(row) for label, row in rows.items()}}
-
-
-def _formula(row: linear.Coefficients) -> str:
-    """Such as '113.44 + 22.135 Σ block_kib'."""
-    terms = [f'{value:.5g} {_SYMBOLS[term]}'.strip()
-             for term, value in row.items() if value]
-    return ' + '.join(terms).replace('+ -', '- ') or '0'
-
-
-_SYMBOLS = {linear.INTERCEPT: '',
-            'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
-            'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
-            'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
+        **dict(model.form.lines())}

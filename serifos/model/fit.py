@@ -15,19 +15,42 @@ import numpy.typing as npt
 from serifos import errors
 from serifos.model import consolidation
 from serifos.model import dataset as ds
+from serifos.model import kinds
 from serifos.model import linear
 from serifos.model import model as mm
 from serifos.model import outstanding
+from serifos.model import parameter as pm
 from serifos.model import quality
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
-Fitter = Callable[[Sequence[wl.Load], Floats], Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitter:
+    """How a kind is fitted.
+
+    :param fit: (the Loads of n runs, float[n] of what they measured, each
+        setting by its name) → the parameters of a model file
+    :param settings: what may be chosen
+    """
+
+    fit: Callable[..., Mapping[str, Any]]
+    settings: tuple[pm.Parameter, ...] = ()
+
+    def __call__(self, loads: Sequence[wl.Load], y: Floats,
+                 given: Mapping[str, float]) -> Mapping[str, Any]:
+        """:raises InputError: where a setting is none, or absurd"""
+        return self.fit(loads, y, **pm.settings(self.settings, given))
+
 
 FITTERS: Mapping[str, Fitter] = {
-    'consolidation': consolidation.fit,
-    'outstanding': outstanding.fit,
+    'consolidation': Fitter(consolidation.fit),
+    'outstanding': Fitter(outstanding.fit),
 }
+
+AUTO = ('consolidation', 'outstanding')
+"""The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6
 """Runs below which nothing can be said of a device."""
@@ -64,12 +87,14 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
 
 def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         predicts: str = 'latency_us', seed: int = 0,
-        dataset_facts: Mapping[str, Any] | None = None) -> mm.Model:
+        dataset_facts: Mapping[str, Any] | None = None,
+        settings: Mapping[str, float] | None = None) -> mm.Model:
     """A model of the dataset's valid round.
 
     :param kind: a kind, or auto: that of the least cross-validated error
     :param dataset_facts: what the model file shall say of the dataset, its
         ``sha256`` for one
+    :param settings: of the kind, the others are its standard
     :raises InputError: where there are too few runs
     """
     valid = dataset.valid()
@@ -79,12 +104,13 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'The dataset has {len(set(data.keys))} different runs with a '
             f'{predicts} in its valid round; a model needs at least '
             f'{LEAST_RUNS}: measure more.')
-    kinds = tuple(FITTERS) if kind == 'auto' else (kind,)
-    held_out = {k: quality.held_out(data.keys, seed, _refit(k, data))
-                for k in kinds}
-    error = {k: quality.mre(data.y, held_out[k]) for k in kinds}
-    best = min(kinds, key=lambda k: error[k])
-    parameters = FITTERS[best](data.loads, data.y)
+    given = settings or {}
+    tried = AUTO if kind == 'auto' else (kind,)
+    held_out = {k: quality.held_out(data.keys, seed, _refit(k, data, given))
+                for k in tried}
+    error = {k: quality.mre(data.y, held_out[k]) for k in tried}
+    best = min(tried, key=lambda k: error[k])
+    parameters = FITTERS[best](data.loads, data.y, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid),
@@ -94,19 +120,19 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         dataset={**(dataset_facts or {}), 'runs': len(data.y)})
 
 
-def _refit(kind: str, data: Runs
+def _refit(kind: str, data: Runs, given: Mapping[str, float]
            ) -> Callable[[quality.Ints, quality.Ints], Floats]:
     def predict(train: quality.Ints, test: quality.Ints) -> Floats:
         parameters = FITTERS[kind]([data.loads[i] for i in train],
-                                   data.y[train])
+                                   data.y[train], given)
         return _predictions(kind, parameters, [data.loads[i] for i in test])
     return predict
 
 
 def _predictions(kind: str, parameters: Mapping[str, Any],
                  loads: Sequence[wl.Load]) -> Floats:
-    form = linear.from_parameters(kind, parameters)
-    return np.array([form.predict(load) for load in loads])
+    return kinds.form(kind, parameters).many(
+        np.array([load.vector for load in loads]))
 
 
 def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
@@ -123,13 +149,15 @@ def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
 
 def _adj_r2(kind: str, parameters: Mapping[str, Any],
             data: Runs) -> dict[str, float | None]:
-    # Each row of coefficients on the runs that it was fitted on.
     if kind != 'consolidation':
-        parameters = {'any': parameters}
+        return {'any': quality.adjusted_r2(
+            data.y, _predictions(kind, parameters, data.loads),
+            kinds.form(kind, parameters).terms)}
+    # Each row of coefficients on the runs that it was fitted on.
     found = {}
     for label, row in parameters.items():
         of = [i for i, n in enumerate(data.counts)
-              if label in ('any', linear.REST) or int(label) == n]
+              if label == linear.REST or int(label) == n]
         form = linear.Linear({}, row)
         found[label] = quality.adjusted_r2(
             data.y[of], np.array([form.predict(data.loads[i]) for i in of]),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What will many pools, each with a model of its own, see at once?
 
-The numpy path of a prediction. It agrees with the standard library's in
-:mod:`serifos.model.linear` to 1e-9, which a property test holds it to.
+The numpy path of a prediction. It agrees with the standard library's to
+1e-9, which a property test holds it to. Linear models of all pools are one
+table; each other model predicts for its own pools.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from serifos import workload as wl
 Floats = npt.NDArray[np.float64]
 
 _COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
+_NONE = linear.Linear({}, {})
 
 
 class Fleet:
@@ -43,11 +45,14 @@ class Fleet:
         self._floor = floor
         self.features = len(_COMMON) + len(distinct)
         slot = {id(model): i for i, model in enumerate(distinct)}
+        linears = [m.form if isinstance(m.form, linear.Linear) else _NONE
+                   for m in distinct]
+        self._others = [i for i, form in enumerate(linears) if form is _NONE]
         self._slot = np.array([slot.get(id(m), -1) for m in models], int)
         self._rows = 2 + max(
-            (max(m.form.by_count, default=0) for m in distinct), default=0)
+            (max(form.by_count, default=0) for form in linears), default=0)
         table = np.array([
-            _row(m.form.row(count)) for m in distinct
+            _row(form.row(count)) for form in linears
             for count in range(self._rows)]).reshape(-1, 1 + len(_COMMON))
         self._intercept = table[:, 0].copy()
         self._terms = [(column, table[:, 1 + column].copy())
@@ -90,6 +95,10 @@ class Fleet:
         for column, coefficients in self._terms:
             middle += coefficients[row] * loads[:, column]
         np.maximum(middle, 0.0, out=middle)
+        for other in self._others:
+            its = slot == other
+            middle[its] = self._models[other].form.many(
+                loads[its, :len(_COMMON)])
         outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
         beyond = ((outside > 0) | (count < self._least[slot])
                   | (count > self._greatest[slot]))

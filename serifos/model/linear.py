@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
+from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos import workload as wl
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 INTERCEPT = 'intercept_us'
 
@@ -46,6 +51,47 @@ class Linear:
         return max(0.0, sum(
             value if term == INTERCEPT else value * getattr(load, term)
             for term, value in self.row(int(load.count)).items()))
+
+    def many(self, loads: npt.NDArray[np.float64]
+             ) -> npt.NDArray[np.float64]:
+        """float[n, k] → float[n], as :meth:`.kinds.Form.many` says."""
+        import numpy as np  # the scheduler, which has none, never calls this
+        count = loads[:, 0]
+        last = max(self.by_count, default=0) + 1
+        rows = [self.row(number) for number in range(last + 1)]
+        which = np.minimum(count, last).astype(np.intp)
+        found = np.array([row.get(INTERCEPT, 0.0) for row in rows])[which]
+        for column, name in enumerate(wl.FEATURES[:loads.shape[1]]):
+            values = np.array([row.get(name, 0.0) for row in rows])
+            if values.any():
+                found += values[which] * loads[:, column]
+        return np.where(count == 0, 0.0, np.maximum(found, 0.0))
+
+    @property
+    def terms(self) -> int:
+        return max(sum(term != INTERCEPT for term in row)
+                   for row in (self.rest, *self.by_count.values()))
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Such as ('count 5+', '113.44 + 22.135 Σ block_kib')."""
+        rest = REST if self.by_count else 'any'
+        return [*((f'count {count}', formula(row))
+                  for count, row in sorted(self.by_count.items())),
+                (f'count {rest}', formula(self.rest))]
+
+
+SYMBOLS = {INTERCEPT: '',
+           'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
+           'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
+           'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
+"""How a person reads the terms."""
+
+
+def formula(row: Coefficients) -> str:
+    """A row of coefficients as the formula that it is."""
+    found = [f'{value:.5g} {SYMBOLS[term]}'.strip()
+             for term, value in row.items() if value]
+    return ' + '.join(found).replace('+ -', '- ') or '0'
 
 
 def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:

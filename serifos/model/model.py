@@ -12,13 +12,12 @@ import dataclasses
 import functools
 from typing import Any
 
-from serifos import errors
-from serifos.model import linear
+from serifos.model import kinds
 from serifos import workload as wl
 
 MODEL_SCHEMA = 'serifos-model/1'
 
-KINDS = tuple(linear.TERMS)
+KINDS = tuple(kinds.READERS)
 
 _P90_OF_MAE = 1.645 / 0.7979
 """Half of a normal 90 % interval, in mean absolute errors."""
@@ -45,8 +44,8 @@ class Model:
     dataset: Mapping[str, Any] | None = None
 
     @functools.cached_property
-    def form(self) -> linear.Linear:
-        return linear.from_parameters(self.kind, self.parameters)
+    def form(self) -> kinds.Form:
+        return kinds.form(self.kind, self.parameters)
 
     def load(self, workloads: Iterable[wl.Workload | None],
              floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
@@ -108,10 +107,6 @@ class Model:
 
         :raises FormatError: where the kind or a term is unknown
         """
-        if doc['kind'] not in KINDS:
-            raise errors.FormatError(
-                f'The model is of kind {doc["kind"]}; this serifos knows '
-                f'{", ".join(KINDS)}.')
         model = cls(
             name=doc['name'], kind=doc['kind'],
             parameters=doc['parameters'],

@@ -34,11 +34,12 @@ class WorkloadTest(testtools.TestCase):
 class LoadTest(testtools.TestCase):
 
     def test_a_load_counts_by_number_and_by_q(self):
-        load = wl.Load.of(wl.Workload(25, 16, 8))
+        load = wl.Load.of(wl.Workload(25, 16, 8, 50))
         self.assertEqual(
             {'count': 1, 'sum_write_pct': 25, 'sum_block_kib': 16,
              'sum_iodepth': 8, 'sum_q_r': 6, 'sum_q_w': 2,
-             'sum_q_s_r': 96, 'sum_q_s_w': 32, 'outside': 0},
+             'sum_q_s_r': 96, 'sum_q_s_w': 32, 'sum_random_pct': 50,
+             'sum_q_r_x': 3, 'sum_q_w_x': 1, 'outside': 0},
             dataclasses.asdict(load))
 
     def test_an_idle_or_unknown_workload_is_no_load(self):
