@@ -90,7 +90,8 @@ class Scrape:
                progress: Callable[[float, float], object]) -> None:
         """Takes readings until the ring holds a window of fresh ones.
 
-        Nothing is taken where it does already; what it holds is counted.
+        What it holds already is counted; one is taken even so, that what
+        is observed now is not stale before Cinder has told its volumes.
 
         :param window_s: raised to :data:`MIN_WINDOW_S`
         :param progress: told (seconds held, seconds wanted) before each
@@ -98,10 +99,10 @@ class Scrape:
         :raises InputError: where the ring cannot be written
         """
         wanted = max(window_s, MIN_WINDOW_S)
-        if self._held(wanted) >= wanted - self._interval_s / 2:
-            return
         began = self._clock()
         self.scrape()
+        if self._held(wanted) >= wanted - self._interval_s / 2:
+            return
         while (held := self._held(wanted)) < wanted and (
                 waited := self._clock() - began) < wanted:
             progress(held, wanted)

@@ -258,6 +258,17 @@ class ScrapeTest(testtools.TestCase):
         self.assertEqual(300, seconds)
         self.assertEqual((300, 600), told[0])
 
+    def test_what_was_gathered_is_fresh(self):
+        # Else it is stale by the time that Cinder has told its volumes.
+        self.answer_by_clock()
+        source = self.scrape('/one')
+        self.run_for(source, 41)
+        self.clock.sleep(44)
+        self.gathered(source, 600)
+        self.clock.sleep(40)
+        seen = source.observe([rd.place('a')], 600)
+        self.assertEqual({}, seen.missing)
+
     def test_gather_begins_anew_where_the_ring_is_old(self):
         self.answer_by_clock()
         source = self.scrape('/one')
