@@ -180,6 +180,8 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'device': _Facts(model.device or {}),
         'runs': (model.dataset or {}).get('runs'),
         'range': _Ranges(model.range),
+        'settings': _Facts({name: f'{value:.6g}' for name, value
+                            in model.settings.items()}),
         'mre': _Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),

@@ -106,7 +106,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'{LEAST_RUNS}: measure more.')
     given = settings or {}
     tried = AUTO if kind == 'auto' else (kind,)
-    held_out = {k: quality.held_out(data.keys, seed, _refit(k, data, given))
+    held_out = {k: quality.held_out(data.keys, seed, refit(k, data, given))
                 for k in tried}
     error = {k: quality.mre(data.y, held_out[k]) for k in tried}
     best = min(tried, key=lambda k: error[k])
@@ -117,11 +117,13 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         quality={**_quality(best, parameters, data, held_out[best]),
                  'mre_by_kind': error},
         device=dict(dataset.header.device),
-        dataset={**(dataset_facts or {}), 'runs': len(data.y)})
+        dataset={**(dataset_facts or {}), 'runs': len(data.y)},
+        settings=pm.settings(FITTERS[best].settings, given))
 
 
-def _refit(kind: str, data: Runs, given: Mapping[str, float]
-           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
+def refit(kind: str, data: Runs, given: Mapping[str, float]
+          ) -> Callable[[quality.Ints, quality.Ints], Floats]:
+    """What fits on the first runs, by index, and predicts the second."""
     def predict(train: quality.Ints, test: quality.Ints) -> Floats:
         parameters = FITTERS[kind]([data.loads[i] for i in train],
                                    data.y[train], given)

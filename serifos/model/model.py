@@ -32,6 +32,8 @@ class Model:
     :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
         5 % and 95 % quantile of (measured - predicted) / predicted
     :param parameters: the coefficients as the file writes them
+    :param settings: what the fit was made with, as minsplit; none where
+        the kind has none to choose
     """
 
     name: str
@@ -42,6 +44,7 @@ class Model:
     predicts: str = 'latency_us'
     device: Mapping[str, Any] | None = None
     dataset: Mapping[str, Any] | None = None
+    settings: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def form(self) -> kinds.Form:
@@ -113,7 +116,8 @@ class Model:
             range={name: tuple(ends) for name, ends in doc['range'].items()},
             quality=doc.get('quality') or {},
             predicts=doc.get('predicts', 'latency_us'),
-            device=doc.get('device'), dataset=doc.get('dataset'))
+            device=doc.get('device'), dataset=doc.get('dataset'),
+            settings=doc.get('settings') or {})
         model.form  # refuses unknown terms while the file is at hand
         return model
 
@@ -122,4 +126,5 @@ class Model:
                 'predicts': self.predicts, 'device': self.device,
                 'dataset': self.dataset, 'range': dict(self.range),
                 'quality': dict(self.quality),
+                'settings': dict(self.settings),
                 'parameters': dict(self.parameters)}
