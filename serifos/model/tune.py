@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which settings of a kind predict best what it was not fitted on?
+
+Algorithm 1 of [1]_: the space of the settings is split around the best
+points found so far, over and over, and no point is evaluated twice. What
+evaluates is an argument: it is asked for many points at once, so that it
+may use many processes, and may remember points from one day to the next.
+
+.. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
+   of Virtualized Storage Systems using Optimized Statistical Regression
+   Techniques, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+
+from serifos import errors
+from serifos.model import fit
+from serifos.model import parameter as pm
+from serifos.model import quality
+
+Point = tuple[float, ...]
+"""A value for each parameter, in their order."""
+
+Evaluate = Callable[[Sequence[Mapping[str, float]]], Iterable[float]]
+"""Many settings → the mean RMSE of each, NaN where it cannot be fitted."""
+
+SPLITS = 4
+EXPLORATIONS = 5
+ITERATIONS = 10
+"""What the paper searched with."""
+
+_MOST = {'splits': 20, 'explorations': 100, 'iterations': 1000}
+_PATIENCE = 2
+_DECIMALS = 12
+# A point that differs from a pivot in its last bit would be its neighbour,
+# and leave the space behind it unexplored.
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """An iteration of a search.
+
+    :param pivots: the points around which the space was split; none in the
+        first step, which evaluates the standard and the first corner
+    :param evaluated: point → RMSE, of those never evaluated before
+    """
+
+    pivots: tuple[Point, ...]
+    evaluated: Mapping[Point, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace:
+    """What a search did, and what came of it."""
+
+    parameters: tuple[pm.Parameter, ...]
+    standard: Point
+    steps: tuple[Step, ...]
+
+    @property
+    def rmse(self) -> dict[Point, float]:
+        """Every evaluated point, in the order of the search."""
+        return {point: value for step in self.steps
+                for point, value in step.evaluated.items()}
+
+    @property
+    def lowest(self) -> tuple[float, ...]:
+        """The least RMSE known after each step; it never rises."""
+        return tuple(itertools.accumulate(
+            (min(step.evaluated.values(), default=math.inf)
+             for step in self.steps), min))
+
+    @property
+    def best(self) -> Point:
+        """The point of least RMSE; the standard where none is better."""
+        found = self.rmse
+        least = min(found, key=lambda point: (found[point], point))
+        return least if found[least] < found[self.standard] else self.standard
+
+    @property
+    def gain(self) -> float:
+        """By which fraction the best RMSE is below the standard's."""
+        found = self.rmse
+        best, standard = found[self.best], found[self.standard]
+        return 1 - best / standard if 0 < standard < math.inf else 0.0
+
+    def settings(self, point: Point) -> dict[str, float]:
+        return {one.name: value
+                for one, value in zip(self.parameters, point)}
+
+
+def search(parameters: Sequence[pm.Parameter], evaluate: Evaluate,
+           splits: int = SPLITS, explorations: int = EXPLORATIONS,
+           iterations: int = ITERATIONS, least_gain: float = 0.0) -> Trace:
+    """Looks for the settings of least RMSE.
+
+    The standard is evaluated beside the paper's first corner, so that what
+    is found is never worse than it; it is no pivot by itself.
+
+    :param splits: k, the splitting points of each parameter and iteration
+    :param explorations: n, the points explored in the next iteration
+    :param iterations: after which the search stops; it stops before where
+        nothing is left around its pivots
+    :param least_gain: stop also where two iterations in a row lower the
+        least RMSE by a smaller fraction
+    :raises InputError: where there is no parameter, or an option is absurd
+    """
+    _refuse(parameters, splits, explorations, iterations, least_gain)
+    known: dict[Point, float] = {}
+
+    def ask(points: Iterable[Point]) -> dict[Point, float]:
+        new = [point for point in points if point not in known]
+        values = evaluate([{one.name: value for one, value
+                            in zip(parameters, point)} for point in new])
+        found = {point: _comparable(value)
+                 for point, value in zip(new, values, strict=True)}
+        known.update(found)
+        return found
+
+    standard = tuple(one.valid(one.standard) for one in parameters)
+    corner = tuple(one.least for one in parameters)
+    steps = [Step((), ask(dict.fromkeys((standard, corner))))]
+    explored, pivots = {corner}, (corner,)
+    while len(steps) <= iterations:
+        points = _around(parameters, explored, pivots, splits)
+        if points <= explored:
+            break
+        steps.append(Step(pivots, ask(sorted(points))))
+        explored |= points
+        pivots = tuple(sorted(
+            explored, key=lambda p: (known[p], p))[:explorations])
+        lowest = Trace((), standard, tuple(steps)).lowest
+        if len(lowest) > _PATIENCE and lowest[-1] > (
+                lowest[-1 - _PATIENCE] * (1 - least_gain)):
+            break
+    return Trace(tuple(parameters), standard, tuple(steps))
+
+
+def cost(kind: str, data: fit.Runs, seed: int,
+         settings: Mapping[str, float]) -> float:
+    """The mean RMSE of a 10-fold cross-validation, c(p) of Algorithm 1.
+
+    :param settings: of the kind, the others are its standard
+    :returns: in the unit of the data; NaN where a fit found no figures
+    """
+    each = []
+    for train, test in quality.folds(data.keys, seed):
+        predicted = fit.refit(kind, data, settings)(train, test)
+        each.append(np.sqrt(np.mean((predicted - data.y[test]) ** 2)))
+    return float(np.mean(each))
+
+
+def _around(parameters: Sequence[pm.Parameter], explored: Iterable[Point],
+            pivots: Iterable[Point], splits: int) -> set[Point]:
+    """The corners of the subspaces that surround the pivots."""
+    taken = [sorted(set(values)) for values in zip(*explored)]
+    return {point for pivot in pivots for point in itertools.product(*(
+        _axis(*each, splits) for each in zip(parameters, pivot, taken)))}
+
+
+def _axis(parameter: pm.Parameter, at: float, taken: Sequence[float],
+          splits: int) -> set[float]:
+    """The space between the neighbours of a pivot, split, valid values."""
+    low = max((v for v in taken if v < at), default=parameter.least)
+    high = min((v for v in taken if v > at), default=parameter.greatest)
+    step = (high - low) / (splits + 1)
+    return {parameter.valid(round(low + i * step, _DECIMALS))
+            for i in range(splits + 1)} | {high}
+
+
+def _comparable(value: float) -> float:
+    return value if math.isfinite(value) else math.inf
+
+
+def _refuse(parameters: Sequence[pm.Parameter], splits: int,
+            explorations: int, iterations: int, least_gain: float) -> None:
+    if not parameters:
+        raise errors.InputError(
+            'There is no setting to search; leave --tune out.')
+    for name, value in (('splits', splits), ('explorations', explorations),
+                        ('iterations', iterations)):
+        if not 1 <= value <= _MOST[name]:
+            raise errors.InputError(
+                f'A search of {value} {name} cannot be made; give 1 to '
+                f'{_MOST[name]}.')
+    if not 0 <= least_gain < 1:
+        raise errors.InputError(
+            f'A least gain of {least_gain:g} cannot be used; give a '
+            'fraction such as 0.001, or 0.')
