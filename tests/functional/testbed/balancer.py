@@ -57,7 +57,7 @@ class Balancer:
             '[cinder]', f'noauth_endpoint = {url}',
             f'noauth_project_id = {project}',
             '[telemetry]', f'endpoints = {endpoints}', 'window = 30',
-            'interval = 5', '[balancer]',
+            'interval = 10', '[balancer]',
             *(f'{name} = {value}' for name, value in said.items()), '']))
 
     def start(self, *arguments: object, **options: Any) -> subprocess.Popen:
