@@ -37,6 +37,8 @@ class Workload:
     :param random_pct: requests at a random offset, percent
     :param iops: observed requests per second, or None
     :param latency_us: observed mean latency, µs, or None
+    :param think_time_us: what each of the ``iodepth`` requesters waits from
+        the end of a request to its next one, µs
     """
 
     write_pct: float
@@ -45,6 +47,7 @@ class Workload:
     random_pct: float = DEFAULT_RANDOM_PCT
     iops: float | None = None
     latency_us: float | None = None
+    think_time_us: float = 0.0
 
     @property
     def outstanding(self) -> float:
@@ -60,10 +63,13 @@ class Workload:
         return self.outstanding >= floor
 
     @property
-    def pattern(self) -> tuple[float, float, float, float]:
-        """What was asked for: (write_pct, block_kib, iodepth, random_pct)."""
+    def pattern(self) -> tuple[float, float, float, float, float]:
+        """What was asked for.
+
+        (write_pct, block_kib, iodepth, random_pct, think_time_us)
+        """
         return (self.write_pct, self.block_kib, self.iodepth,
-                self.random_pct)
+                self.random_pct, self.think_time_us)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

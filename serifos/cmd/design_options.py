@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             ('block-kibs', float, 'block_kib of the workloads'),
             ('iodepths', float, 'iodepth of the workloads'),
             ('random-pcts', float, 'random_pct of the workloads'),
+            ('think-times', float, 'think_time_us of the workloads, for '
+             'example 0,100,1000: what each of its iodepth requesters waits '
+             'after a request (default: 0)'),
             ('counts', int, 'numbers of workloads run together')):
         group.add_argument(f'--{name}', type=_list_of(kind),
                            metavar='LIST', help=what)
@@ -100,6 +103,7 @@ def _space(args: argparse.Namespace, default: design.Space) -> design.Space:
     asked = {name: getattr(args, name)
              for name in ('write_pcts', 'block_kibs', 'iodepths',
                           'random_pcts', 'counts')}
+    asked['think_times_us'] = args.think_times
     return dataclasses.replace(
         default, **{name: value for name, value in asked.items()
                     if value is not None})

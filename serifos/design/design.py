@@ -28,6 +28,7 @@ class Space:
     counts: tuple[int, ...]
     iodepths: tuple[float, ...] = (wl.DEFAULT_IODEPTH,)
     random_pcts: tuple[float, ...] = (wl.DEFAULT_RANDOM_PCT,)
+    think_times_us: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
         for what, values, least, greatest in (
@@ -35,7 +36,8 @@ class Space:
                 ('block_kib', self.block_kibs, 0.5, 65536),
                 ('count', self.counts, 1, 64),
                 ('iodepth', self.iodepths, 1, 4096),
-                ('random_pct', self.random_pcts, 0, 100)):
+                ('random_pct', self.random_pcts, 0, 100),
+                ('think_time_us', self.think_times_us, 0, 1e7)):
             if not values:
                 raise errors.InputError(
                     f'The design is empty: it needs at least one {what}.')
@@ -49,11 +51,12 @@ class Space:
     def patterns(self) -> tuple[wl.Workload, ...]:
         """Every workload of the space, once."""
         return tuple(
-            wl.Workload(w, s, q, x)
+            wl.Workload(w, s, q, x, think_time_us=z)
             for w in sorted(set(self.write_pcts))
             for s in sorted(set(self.block_kibs))
             for q in sorted(set(self.iodepths))
-            for x in sorted(set(self.random_pcts)))
+            for x in sorted(set(self.random_pcts))
+            for z in sorted(set(self.think_times_us)))
 
 
 @dataclasses.dataclass(frozen=True)

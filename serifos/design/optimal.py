@@ -121,20 +121,25 @@ def _candidates(space: design.Space, number: int,
 def _inside(space: design.Space, number: int,
             rng: np.random.Generator) -> list[design.Run]:
     counts = sorted(set(space.counts))
-    cube = qmc.LatinHypercube(1 + 4 * counts[-1], rng=rng).random(number)
-    return [tuple(_drawn(space, point[1:], counts[int(point[0] * len(counts))]
-                         )) for point in cube]
+    width = 4 + (len(set(space.think_times_us)) > 1)
+    cube = qmc.LatinHypercube(
+        1 + width * counts[-1], rng=rng).random(number)
+    return [tuple(_drawn(
+        space, point[1:].reshape(-1, width),
+        counts[int(point[0] * len(counts))])) for point in cube]
 
 
 def _drawn(space: design.Space, point: npt.NDArray[np.float64],
            count: int) -> Iterator[wl.Workload]:
     unit = min(4.0, *space.block_kibs)
-    for w, s, q, x in point.reshape(-1, 4)[:count]:
+    for w, s, q, x, *z in point[:count]:
         yield wl.Workload(
             float(round(_between(space.write_pcts, w))),
             unit * max(1, round(_between(space.block_kibs, s, True) / unit)),
             float(round(_between(space.iodepths, q, True))),
-            float(round(_between(space.random_pcts, x))))
+            float(round(_between(space.random_pcts, x))),
+            think_time_us=float(round(_between(space.think_times_us, *z)))
+            if z else space.think_times_us[0])
 
 
 def _between(values: Sequence[float], share: float,

@@ -19,7 +19,8 @@ FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
            'write_iops')
 """What a model may predict of a run."""
 
-_ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct')
+_ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
+          'think_time_us')
 
 
 @dataclasses.dataclass(frozen=True)

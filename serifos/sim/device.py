@@ -4,13 +4,12 @@
 An event-driven closed network: each workload keeps ``iodepth`` requests
 outstanding; a request passes one of many dies (its fixed cost, its program
 time, noise), then the one bus in order (its bytes), and is followed by the
-next. Writes fill a buffer that drains at a pace of its own and hold the bus
+next, after the workload's think time if it has one. Writes fill a buffer that drains at a pace of its own and hold the bus
 when it is full. No model of serifos has this form.
 """
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
@@ -159,17 +158,18 @@ def _requests(truth: Truth, workloads: Sequence[wl.Workload],
     costs = [dataclasses.astuple(_Costs.of(truth, w, pace))
              for w in workloads]
     shares = [w.write_pct / 100 for w in workloads]
+    thinks = [w.think_time_us for w in workloads]
     chance = _chance(truth, rng)
     room = truth.buffer_kib * truth.drain_us_per_kib * pace
-    # The bus is first in, first out, so requests are issued in order: a
-    # queue will do for them, and a heap only for those that leave a die.
-    issues = collections.deque((0.0, i) for i in queued)
+    # The bus is first in, first out, so requests are issued in order where
+    # nobody thinks; a sorted list is a heap.
+    issues = [(0.0, i) for i in queued]
     leaving: list[tuple[float, int, float, int, bool]] = []
     die_free = [0.0] * truth.dies
     bus_free, buffered, number = 0.0, room, 0
     while True:
         if issues and (not leaving or issues[0][0] <= leaving[0][0]):
-            issued, who = issues.popleft()
+            issued, who = heapq.heappop(issues)
             u, die, noise = next(chance)
             write = u < shares[who]
             number += 1
@@ -186,7 +186,7 @@ def _requests(truth: Truth, workloads: Sequence[wl.Workload],
             buffered = max(buffered, start - room) + costs[who][4]
             start = max(start, buffered - room)
         bus_free = start + costs[who][2 + write]
-        issues.append((bus_free, who))
+        heapq.heappush(issues, (bus_free + thinks[who], who))
         yield bus_free, (who, write, bus_free - issued)
 
 

@@ -36,7 +36,7 @@ class DocumentedFormatsTest(testtools.TestCase):
         whole, small = map(store.read_dataset, self.of('dataset'))
         self.assertEqual('INTEL SSDSC2BX40', whole.header.device['model'])
         workload, = whole.samples[0].workloads
-        self.assertEqual((25, 4, 8, 100), workload.pattern)
+        self.assertEqual((25, 4, 8, 100, 0), workload.pattern)
         self.assertEqual([2], [s.count for s in small.valid()])
 
     def test_model(self):

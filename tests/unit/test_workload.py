@@ -28,7 +28,11 @@ class WorkloadTest(testtools.TestCase):
             2, wl.Workload(30, 16, 2, latency_us=4000).outstanding)
 
     def test_the_defaults_are_the_formats(self):
-        self.assertEqual((30, 16, 8, 100), wl.Workload(30, 16).pattern)
+        self.assertEqual((30, 16, 8, 100, 0), wl.Workload(30, 16).pattern)
+
+    def test_another_think_time_is_another_pattern(self):
+        self.assertNotEqual(wl.Workload(30, 16).pattern,
+                            wl.Workload(30, 16, think_time_us=1).pattern)
 
 
 class LoadTest(testtools.TestCase):

@@ -35,7 +35,14 @@ class DesignTest(testtools.TestCase):
         self.assertEqual([2, 3, 5], [row['sets'] for row in rows])
         self.assertEqual(round(5 * 2 * 6 / 3600, 2), rows[-1]['hours'])
 
+    def test_think_times_are_vectors_too(self):
+        _, out, _ = command.model(
+            'design', '--full', '--write-pcts', '50', '--block-kibs', '4',
+            '--counts', '1', '--think-times', '0,100,1000', '-f', 'json')
+        self.assertEqual([3, 3], [row['sets'] for row in json.loads(out)])
+
     @ddt.data(
+        (['--think-times', '-1'], 'think_time_us of -1'),
         (['--runs', '3'], 'too few'),
         (['--full', '--runs', '80'], 'contradict'),
         (['--write-pcts', ','], 'design is empty'),

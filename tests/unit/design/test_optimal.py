@@ -93,3 +93,12 @@ class OptimalTest(testtools.TestCase):
         self.assertLessEqual(
             {0.0, 100.0}, {w.random_pct for run in runs for w in run})
         self.assertIsInstance(runs[0][0], wl.Workload)
+
+    def test_think_times_follow_the_space(self):
+        space = design.Space((0, 100), (4, 64), (1, 2),
+                             think_times_us=(0, 1000))
+        times = {w.think_time_us for run in optimal.runs(40, space)
+                 for w in run}
+        self.assertLessEqual({0.0, 1000.0}, times)
+        self.assertTrue(0 <= min(times) and max(times) <= 1000)
+        self.assertTrue(times - {0.0, 1000.0})  # the runs inside

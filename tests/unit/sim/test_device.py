@@ -54,6 +54,15 @@ class LawsTest(testtools.TestCase):
         self.assertLess(abs(sum(kept) - asked), 0.08 * asked)
 
     @few
+    @hypothesis.given(st.sampled_from(TRUTHS), st.sampled_from([1.0, 8.0]),
+                      st.sampled_from([100.0, 1000.0, 5000.0]))
+    def test_each_requester_thinks_after_its_request(self, truth, q, think):
+        run = (W(30, 16, q, think_time_us=think),)
+        saw, = measured(truth, run).seen
+        requesters = saw['iops'] * (saw['latency_us'] + think) / 1e6
+        self.assertLess(abs(requesters - q), 0.05 * q)
+
+    @few
     @hypothesis.given(steady, st.sampled_from(TRUTHS))
     def test_doubling_the_load_does_not_lower_latency(self, run, truth):
         truth = dataclasses.replace(truth, run_cv=0.0)
