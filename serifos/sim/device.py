@@ -4,8 +4,9 @@
 An event-driven closed network: each workload keeps ``iodepth`` requests
 outstanding; a request passes one of many dies (its fixed cost, its program
 time, noise), then the one bus in order (its bytes), and is followed by the
-next, after the workload's think time if it has one. Writes fill a buffer that drains at a pace of its own and hold the bus
-when it is full. No model of serifos has this form.
+next, after the workload's think time if it has one. Writes fill a buffer that
+drains at a pace of its own and hold the bus when it is full. No model of
+serifos has this form.
 """
 
 from __future__ import annotations

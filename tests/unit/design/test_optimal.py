@@ -97,7 +97,7 @@ class OptimalTest(testtools.TestCase):
     def test_think_times_follow_the_space(self):
         space = design.Space((0, 100), (4, 64), (1, 2),
                              think_times_us=(0, 1000))
-        times = {w.think_time_us for run in optimal.runs(40, space)
+        times = {w.think_time_us for run in optimal.runs(30, space)
                  for w in run}
         self.assertLessEqual({0.0, 1000.0}, times)
         self.assertTrue(0 <= min(times) and max(times) <= 1000)
