@@ -4,20 +4,28 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
+import math
 import pathlib
 import sys
 from typing import Any
+from typing import TYPE_CHECKING
 
 from cliff import columns
 from cliff import command
 from cliff import show
 
 from serifos.cmd import app
+from serifos.cmd import tuning
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import model as mm
 from serifos import store
+
+if TYPE_CHECKING:
+    from serifos.model import tune
 
 
 class Fit(app.Fails, show.ShowOne):
@@ -43,6 +51,12 @@ class Fit(app.Fails, show.ShowOne):
             '--set', type=_setting, action='append', default=[],
             metavar='NAME=VALUE', help='a setting of the kind, such as '
             'minsplit=40; may be given several times')
+        parser.add_argument(
+            '--tune', action='store_true',
+            help='search for the settings that --set does not give; what is '
+            'evaluated is kept in STEM.tune.jsonl, and STEM.tune.html shows '
+            'the search')
+        tuning.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -50,13 +64,61 @@ class Fit(app.Fails, show.ShowOne):
         from serifos.model import fit
         out = pathlib.Path(parsed_args.out)
         dataset = store.read_dataset(parsed_args.dataset)
-        model = fit.fit(
-            dataset, parsed_args.kind, parsed_args.name or out.stem,
-            parsed_args.predicts, parsed_args.seed,
-            {'sha256': store.digest(parsed_args.dataset)},
-            dict(parsed_args.set))
+        facts = {'sha256': store.digest(parsed_args.dataset)}
+        given = dict(parsed_args.set)
+
+        def fitted(settings: Mapping[str, float]) -> mm.Model:
+            return fit.fit(
+                dataset, parsed_args.kind, parsed_args.name or out.stem,
+                parsed_args.predicts, parsed_args.seed, facts, settings)
+        if parsed_args.tune:
+            model = self._tuned(parsed_args, out, dataset, given, fitted)
+        else:
+            model = fitted(given)
         store.write_model(out, model)
         return zip(*summary(model).items())
+
+    def _tuned(self, args: argparse.Namespace, out: pathlib.Path,
+               dataset: ds.Dataset, given: Mapping[str, float],
+               fitted: Callable[[Mapping[str, float]], mm.Model]
+               ) -> mm.Model:
+        from serifos.model import fit
+        from serifos.model import quality
+        with_settings = [kind for kind, fitter in fit.FITTERS.items()
+                         if fitter.settings]
+        if args.kind not in with_settings:
+            raise errors.InputError(
+                f'There is nothing to tune in kind {args.kind}; give --kind '
+                f'{" or ".join(with_settings)}.')
+        standard = fitted(given)  # refuses what cannot be fitted at all
+        with tuning.ready(
+                args, out.with_suffix('.tune.jsonl'),
+                {'dataset': {'sha256': store.digest(args.dataset)},
+                 'seed': args.seed, 'folds': quality.FOLDS}) as searcher:
+            trace = searcher.search(
+                args.kind, args.predicts,
+                fit.runs(dataset.valid(), args.predicts), args.seed, given)
+        model = fitted({**given, **trace.settings(trace.best)})
+        self._draw(out.with_suffix('.tune.html'), model, trace)
+        return dataclasses.replace(model, quality={
+            **model.quality, 'tuning': {
+                'rmse_standard': _known(trace.rmse[trace.standard]),
+                'rmse': _known(trace.rmse[trace.best]),
+                'mre_standard': standard.quality['mre'],
+                'evaluated': len(trace.rmse),
+                'iterations': len(trace.steps) - 1}})
+
+    def _draw(self, path: pathlib.Path, model: mm.Model,
+              trace: tune.Trace) -> None:
+        from serifos import tune_report
+        try:
+            store.write_text(path, tune_report.page_of(model, trace))
+        except errors.ToolError as exc:  # the search is worth keeping
+            self.say(str(exc))
+
+
+def _known(rmse: float) -> float | None:
+    return rmse if math.isfinite(rmse) else None
 
 
 def _setting(text: str) -> tuple[str, float]:
@@ -172,6 +234,21 @@ class _Interval(columns.FormattableColumn[tuple[float, float]]):
         return ' to '.join(f'{end:+.1%}' for end in self._value)
 
 
+class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
+    """What a search brought."""
+
+    def human_readable(self) -> str:
+        if not self._value:
+            return ''
+        found = {name: 'unknown' if value is None else f'{value:.5g}'
+                 for name, value in self._value.items()}
+        return ('RMSE {rmse_standard} to {rmse}, mre_standard {mre_standard}'
+                ', {evaluated} settings in {iterations} iterations'
+                ).format_map({**dict.fromkeys((
+                    'rmse_standard', 'rmse', 'mre_standard', 'evaluated',
+                    'iterations'), 'unknown'), **found})
+
+
 def summary(model: mm.Model) -> dict[str, Any]:
     """What one asks of a model first, in order."""
     quality = model.quality
@@ -182,6 +259,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'range': _Ranges(model.range),
         'settings': _Facts({name: f'{value:.6g}' for name, value
                             in model.settings.items()}),
+        'tuning': _Tuning(quality.get('tuning') or {}),
         'mre': _Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),

@@ -21,8 +21,8 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors'},
     {'design', 'model', 'plan', 'page', 'replies'},
-    {'bench', 'telemetry', 'volumes', 'store', 'journal'},
-    {'balancer', 'scheduler', 'sim', 'report'},
+    {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
+    {'balancer', 'scheduler', 'sim', 'report', 'tune_report'},
     {'cmd'},
 )
 """The rooms of serifos. Imports point down only."""
