@@ -19,6 +19,7 @@ import re
 from typing import Any
 
 from serifos.bench import command
+from serifos.bench import host
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos import workload as wl
@@ -77,7 +78,8 @@ def refuse_unrunnable(workloads: Sequence[wl.Workload],
     for w in workloads:
         for what, value in (('write_pct', w.write_pct),
                             ('random_pct', w.random_pct),
-                            ('iodepth', w.iodepth)):
+                            ('iodepth', w.iodepth),
+                            ('think_time_us', w.think_time_us)):
             if value != round(value):
                 raise errors.InputError(
                     f'fio cannot run a {what} of {value:g}; give a whole '
@@ -87,7 +89,7 @@ def refuse_unrunnable(workloads: Sequence[wl.Workload],
             raise errors.InputError(
                 f'{region.path} cannot take a block_kib of {w.block_kib:g}; '
                 f'give multiples of {logical_block / 1024:g}.')
-        if region.size < 4 * block:
+        if region.size < 4 * block * _threads(w):
             raise errors.InputError(
                 f'{region.size} bytes for each workload are too few for a '
                 f'block_kib of {w.block_kib:g}; give a larger target, '
@@ -101,11 +103,21 @@ def workload_command(workload: wl.Workload, region: Region,
 
     ``norandommap`` and ``randrepeat=0``: each process draws offsets and
     data of its own, else all would repeat the same ones in every run.
+
+    A workload that thinks is as many threads of one request each, in equal
+    parts of the region: a fio thread thinks when none of its requests is
+    outstanding, so that ``thinktime`` would undo a deeper ``iodepth``.
     """
     random = workload.random_pct > 0
+    block, threads = round(workload.block_kib * 1024), _threads(workload)
+    part = region.size // threads // block * block
     return [
-        *_common(region, engine, round(workload.iodepth),
-                 round(workload.block_kib * 1024)),
+        *_common(
+            dataclasses.replace(region, size=part) if threads > 1 else region,
+            engine, round(workload.iodepth / threads), block),
+        *([f'--thinktime={round(workload.think_time_us)}',
+           f'--numjobs={threads}', f'--offset_increment={part}',
+           '--group_reporting=1'] if workload.think_time_us else []),
         f'--rw={"randrw" if random else "rw"}',
         f'--rwmixwrite={round(workload.write_pct)}',
         *([f'--percentage_random={round(workload.random_pct)}']
@@ -113,6 +125,10 @@ def workload_command(workload: wl.Workload, region: Region,
         '--norandommap=1', '--time_based=1',
         f'--runtime={_ms(runtime_s)}', f'--ramp_time={_ms(ramp_s)}',
         '--lat_percentiles=1', '--percentile_list=99']
+
+
+def _threads(workload: wl.Workload) -> int:
+    return round(workload.iodepth) if workload.think_time_us else 1
 
 
 def fill_command(region: Region, engine: str) -> list[str]:
@@ -214,20 +230,29 @@ def sample(workloads: Sequence[wl.Workload], runtime_s: float,
                    for one in seen))
 
 
-def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S
+def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
+             watch: host.Watch = host.unwatched
              ) -> Callable[[Sequence[wl.Workload], float], ds.Sample]:
     """A ``measure(workloads, runtime_s) -> Sample`` on a target.
 
     :param regions: where each of the workloads runs, one for each
     :param hang_s: see :data:`HANG_S`
+    :param watch: reads the machine's counters for as long as a run takes;
+        what they say goes to each of the run's workloads
     """
     def measure(workloads: Sequence[wl.Workload],
                 runtime_s: float) -> ds.Sample:
-        outputs = _run(
-            [workload_command(w, region, runtime_s, _RAMP_S, engine)
-             for w, region in zip(workloads, regions, strict=False)],
-            runtime_s + _RAMP_S, hang_s)
-        return sample(workloads, runtime_s, [parse(t) for t in outputs])
+        with watch() as readings:
+            outputs = _run(
+                [workload_command(w, region, runtime_s, _RAMP_S, engine)
+                 for w, region in zip(workloads, regions, strict=False)],
+                runtime_s + _RAMP_S, hang_s)
+        seen = [parse(text) for text in outputs]
+        if readings:
+            ended_s = min(one['ended_ms'] for one in seen) / 1000
+            beside = host.between(readings, ended_s - runtime_s, ended_s)
+            seen = [{**one, **beside} for one in seen]
+        return sample(workloads, runtime_s, seen)
     return measure
 
 

@@ -15,6 +15,7 @@ import sys
 
 from serifos.bench import campaign
 from serifos.bench import fio
+from serifos.bench import host
 from serifos.bench import precondition
 from serifos.bench import purge
 from serifos.bench import target as tg
@@ -60,6 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--hang-after', type=float, default=fio.HANG_S, metavar='SECONDS',
         help='seconds beyond its time after which a fio is killed '
         f'(default: {fio.HANG_S:g})')
+    group.add_argument(
+        '--observe-host', action='store_true',
+        help='note the CPU time, context switches and interrupts of the '
+        'whole machine during each run')
     group.add_argument(
         '--size-gib', type=float, default=4.0, metavar='GIB',
         help='of a scratch file (default: 4)')
@@ -210,7 +215,9 @@ class _Job:
                 return None
             failed = campaign.run(
                 self.design, self.path, header, campaign.Ports(
-                    fio.measurer(area.regions, engine, hang_s),
+                    fio.measurer(
+                        area.regions, engine, hang_s, host.watched
+                        if self.args.observe_host else host.unwatched),
                     lambda p: shown('measure', p.done, p.total,
                                     p.seconds_left), stop))
         if failed:

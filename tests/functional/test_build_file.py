@@ -71,6 +71,21 @@ class FileTest(machine.MachineTest):
                 self.assertTrue(
                     0.9 < bandwidth / (saw['iops'] * 4) < 1.1, saw)
 
+    def test_think_times_and_what_the_machine_did(self):
+        code, _, err = self.model(
+            'build', f'file:{self.file}', '--size-gib', '0.0625', '--full',
+            '--counts', '1', '--write-pcts', '0,50,100', '--block-kibs', '4',
+            '--iodepths', '2', '--think-times', '0,20000', '--rounds', '1',
+            '--runtime', '1', '--observe-host')
+        self.assertEqual(0, code, err)
+        for sample in store.read_dataset(self.dataset).samples:
+            asked, saw = sample.workloads[0], sample.seen[0]
+            self.assertTrue(0 < saw['cpu_pct'] <= 100, saw)
+            self.assertGreater(saw['context_switches_per_s'], 0)
+            self.assertGreater(saw['interrupts_per_s'], 0)
+            if asked.think_time_us:  # both requesters wait 20 ms a request
+                self.assertTrue(0 < saw['iops'] <= 110, saw)
+
     def test_ctrl_c_finishes_the_run_and_the_same_command_resumes(self):
         process = self.start('build', *self.target)
         machine.wait_until(lambda: self.lines() >= 3)

@@ -53,6 +53,15 @@ class CommandTest(testtools.TestCase):
         self.assertIn('--rw=rw', options)
         self.assertNotIn('percentage_random', ' '.join(options))
 
+    def test_who_thinks_is_a_thread_for_each_request(self):
+        options = self.options(iodepth=3.0, block_kib=16, think_time_us=500)
+        part = 2 ** 31 // 3 // 16384 * 16384
+        for option in ('--thinktime=500', '--numjobs=3', '--iodepth=1',
+                       '--group_reporting=1', f'--size={part}',
+                       f'--offset_increment={part}'):
+            self.assertIn(option, options)
+        self.assertNotIn('think', ' '.join(self.options(iodepth=3.0)))
+
     def test_a_path_with_a_colon_is_one_file(self):
         options = fio.fill_command(fio.Region('/a:b', 0, 4096), 'libaio')
         self.assertIn(r'--filename=/a\:b', options)
@@ -61,6 +70,9 @@ class CommandTest(testtools.TestCase):
               ({'iodepth': 2.5}, 'iodepth of 2.5'),
               ({'random_pct': 0.5}, 'random_pct of 0.5'),
               ({'block_kib': 4.25}, 'multiples of 0.5'),
+              ({'think_time_us': 0.5}, 'think_time_us of 0.5'),
+              ({'block_kib': 2 ** 18, 'iodepth': 8, 'think_time_us': 1},
+               'too few'),
               ({'block_kib': 2 ** 20}, 'too few'))
     @ddt.unpack
     def test_what_fio_would_round_is_refused(self, kinds, words):

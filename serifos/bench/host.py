@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How busy was the machine while a run was measured?
+
+The CPU time, context switches and interrupts of the whole machine, which
+Mesnier et al. [1]_ observe beside throughput. The kernel counts them since
+its start in ``/proc/stat``, see proc_stat(5); it is read ten times a
+second, and the ends of the interval lie between readings.
+
+.. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
+   devices, Table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import itertools
+import pathlib
+import threading
+import time
+
+from serifos import errors
+
+STAT = pathlib.Path('/proc/stat')
+
+_EVERY_S = 0.1
+_COUNTED = 8   # user nice system idle iowait irq softirq steal; the guests'
+_IDLE = (3, 4)  # time, which follows, is in user and nice already
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """Counters since the machine's start.
+
+    :param at_s: when they were read, seconds of the epoch
+    :param busy: ticks of all CPUs in which they worked
+    :param ticks: ticks of all CPUs
+    """
+
+    at_s: float
+    busy: float
+    ticks: float
+    context_switches: float
+    interrupts: float
+
+    def towards(self, later: Reading, at_s: float) -> Reading:
+        """What would have been read at a time, were the pace even."""
+        span = later.at_s - self.at_s
+        share = min(max((at_s - self.at_s) / span, 0.0), 1.0) if span else 1.0
+        return Reading(*(a + share * (b - a) for a, b in zip(
+            dataclasses.astuple(self), dataclasses.astuple(later))))
+
+
+def parse(text: str, at_s: float) -> Reading:
+    """The counters in a ``/proc/stat``.
+
+    :raises ToolError: where one of them is missing
+    """
+    rows = {name: values.split() for name, _, values in (
+        line.partition(' ') for line in text.splitlines())}
+    try:
+        ticks = [int(value) for value in rows['cpu'][:_COUNTED]]
+        idle = sum(ticks[i] for i in _IDLE)
+        return Reading(at_s, sum(ticks) - idle, sum(ticks),
+                       int(rows['ctxt'][0]), int(rows['intr'][0]))
+    except (KeyError, IndexError, ValueError):
+        raise errors.ToolError(
+            f'{STAT} does not say how busy the machine is; leave '
+            '--observe-host out.') from None
+
+
+def read() -> Reading:
+    """:raises ToolError: where this machine does not tell"""
+    try:
+        return parse(STAT.read_text(encoding='ascii'), time.time())
+    except OSError as exc:
+        raise errors.ToolError(
+            f'{STAT} cannot be read ({exc.strerror}); leave --observe-host '
+            'out.') from None
+
+
+def between(readings: Sequence[Reading], began_s: float,
+            ended_s: float) -> dict[str, float]:
+    """What the machine did, by the names of the dataset.
+
+    :param readings: two or more in the order of time, from before the
+        interval to its end
+    :raises ToolError: where they do not cover the interval
+    """
+    if (len(readings) < 2 or readings[0].at_s > began_s
+            or readings[-1].at_s < ended_s - 2 * _EVERY_S):
+        raise errors.ToolError(
+            'the machine was not observed for as long as the run lasted')
+    first, last = (_at(readings, at) for at in (began_s, ended_s))
+    seconds = ended_s - began_s
+    busy, ticks = last.busy - first.busy, last.ticks - first.ticks
+    return {  # a kernel's idle and iowait may go back by a tick
+        'cpu_pct': 100 * min(max(busy / ticks, 0.0), 1.0) if ticks else 0.0,
+        'context_switches_per_s':
+            (last.context_switches - first.context_switches) / seconds,
+        'interrupts_per_s': (last.interrupts - first.interrupts) / seconds}
+
+
+def _at(readings: Sequence[Reading], at_s: float) -> Reading:
+    earlier, later = next(
+        (pair for pair in itertools.pairwise(readings)
+         if pair[1].at_s >= at_s), readings[-2:])
+    return earlier.towards(later, at_s)
+
+
+Watch = Callable[[], contextlib.AbstractContextManager[Sequence[Reading]]]
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[Sequence[Reading]]:
+    """In place of :func:`watched` where nobody asks for it."""
+    yield ()
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Reading]]:
+    """The readings of the time spent inside, complete at its end."""
+    readings, over = [read()], threading.Event()
+
+    def watch() -> None:
+        with contextlib.suppress(errors.ToolError):  # the last one tells
+            while not over.wait(_EVERY_S):
+                readings.append(read())
+
+    thread = threading.Thread(target=watch, name='host', daemon=True)
+    thread.start()
+    try:
+        yield readings
+    finally:
+        over.set()
+        thread.join()
+    readings.append(read())
