@@ -106,8 +106,11 @@ def workload_command(workload: wl.Workload, region: Region,
 
     A workload that thinks is as many threads of one request each, in equal
     parts of the region: a fio thread thinks when none of its requests is
-    outstanding, so that ``thinktime`` would undo a deeper ``iodepth``.
+    outstanding, so that ``thinktime`` would undo a deeper ``iodepth``. It
+    begins where the others' ramp ends: after a ramp of its own, fio before
+    3.35 does not think for as many requests as the ramp had.
     """
+    thinks = workload.think_time_us > 0
     random = workload.random_pct > 0
     block, threads = round(workload.block_kib * 1024), _threads(workload)
     part = region.size // threads // block * block
@@ -117,13 +120,14 @@ def workload_command(workload: wl.Workload, region: Region,
             engine, round(workload.iodepth / threads), block),
         *([f'--thinktime={round(workload.think_time_us)}',
            f'--numjobs={threads}', f'--offset_increment={part}',
-           '--group_reporting=1'] if workload.think_time_us else []),
+           '--group_reporting=1'] if thinks else []),
         f'--rw={"randrw" if random else "rw"}',
         f'--rwmixwrite={round(workload.write_pct)}',
         *([f'--percentage_random={round(workload.random_pct)}']
           if random else []),
         '--norandommap=1', '--time_based=1',
-        f'--runtime={_ms(runtime_s)}', f'--ramp_time={_ms(ramp_s)}',
+        f'--runtime={_ms(runtime_s)}',
+        f'--{"startdelay" if thinks else "ramp_time"}={_ms(ramp_s)}',
         '--lat_percentiles=1', '--percentile_list=99']
 
 

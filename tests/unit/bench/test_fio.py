@@ -58,8 +58,9 @@ class CommandTest(testtools.TestCase):
         part = 2 ** 31 // 3 // 16384 * 16384
         for option in ('--thinktime=500', '--numjobs=3', '--iodepth=1',
                        '--group_reporting=1', f'--size={part}',
-                       f'--offset_increment={part}'):
+                       f'--offset_increment={part}', '--startdelay=1000ms'):
             self.assertIn(option, options)
+        self.assertNotIn('ramp_time', ' '.join(options))
         self.assertNotIn('think', ' '.join(self.options(iodepth=3.0)))
 
     def test_a_path_with_a_colon_is_one_file(self):
