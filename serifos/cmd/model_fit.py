@@ -196,7 +196,7 @@ class Report(app.Fails, command.Command):
         print(out.resolve())
 
 
-class _Percent(columns.FormattableColumn[float | None]):
+class Percent(columns.FormattableColumn[float | None]):
     """A fraction: 12.0 % to a person, 0.12 to a program."""
 
     def human_readable(self) -> str:
@@ -207,7 +207,7 @@ class _Percents(columns.FormattableColumn[Mapping[str, float]]):
     """Fractions by label."""
 
     def human_readable(self) -> str:
-        return ', '.join(f'{label}: {_Percent(value).human_readable()}'
+        return ', '.join(f'{label}: {Percent(value).human_readable()}'
                          for label, value in self._value.items())
 
 
@@ -260,7 +260,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'settings': _Facts({name: f'{value:.6g}' for name, value
                             in model.settings.items()}),
         'tuning': _Tuning(quality.get('tuning') or {}),
-        'mre': _Percent(quality.get('mre')),
+        'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
         'adj_r2': _Facts({

@@ -34,7 +34,7 @@ Point = Mapping[str, float]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a search."""
+    """The options of a search; :func:`refuse_absurd` looks at them."""
     group = parser.add_argument_group('the search for settings')
     group.add_argument(
         '--iterations', type=int, default=10, metavar='N',
@@ -132,6 +132,16 @@ class Searcher:
             'command resumes.')
 
 
+def refuse_absurd(args: argparse.Namespace) -> None:
+    """:raises InputError: before any work is done"""
+    from serifos.model import tune
+    tune.refuse_absurd(args.splits, args.explorations, args.iterations,
+                       args.least_gain)
+    if not 1 <= args.jobs <= _MOST_JOBS:
+        raise errors.InputError(
+            f'{args.jobs} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+
+
 @contextlib.contextmanager
 def ready(args: argparse.Namespace, path: pathlib.Path,
           facts: Mapping[str, Any]) -> Iterator[Searcher]:
@@ -140,9 +150,7 @@ def ready(args: argparse.Namespace, path: pathlib.Path,
     :param facts: what the journal's points have in common
     :raises InputError: where an option is absurd or the journal another's
     """
-    if not 1 <= args.jobs <= _MOST_JOBS:
-        raise errors.InputError(
-            f'{args.jobs} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+    refuse_absurd(args)
     with contextlib.ExitStack() as stack:
         journal = stack.enter_context(tuning.opened(path, facts))
         pool = (None if args.jobs == 1 else

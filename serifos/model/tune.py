@@ -115,7 +115,10 @@ def search(parameters: Sequence[pm.Parameter], evaluate: Evaluate,
         least RMSE by a smaller fraction
     :raises InputError: where there is no parameter, or an option is absurd
     """
-    _refuse(parameters, splits, explorations, iterations, least_gain)
+    if not parameters:
+        raise errors.InputError(
+            'There is no setting to search; leave --tune out.')
+    refuse_absurd(splits, explorations, iterations, least_gain)
     known: dict[Point, float] = {}
 
     def ask(points: Iterable[Point]) -> dict[Point, float]:
@@ -151,13 +154,15 @@ def cost(kind: str, data: fit.Runs, seed: int,
     """The mean RMSE of a 10-fold cross-validation, c(p) of Algorithm 1.
 
     :param settings: of the kind, the others are its standard
-    :returns: in the unit of the data; NaN where a fit found no figures
+    :returns: in the unit of the data; NaN where it cannot be fitted
     """
-    each = []
-    for train, test in quality.folds(data.keys, seed):
-        predicted = fit.refit(kind, data, settings)(train, test)
-        each.append(np.sqrt(np.mean((predicted - data.y[test]) ** 2)))
-    return float(np.mean(each))
+    predict = fit.refit(kind, data, settings)
+    try:
+        return float(np.mean([
+            np.sqrt(np.mean((predict(train, test) - data.y[test]) ** 2))
+            for train, test in quality.folds(data.keys, seed)]))
+    except (ArithmeticError, ValueError):  # a singular matrix, for one
+        return math.nan
 
 
 def _around(parameters: Sequence[pm.Parameter], explored: Iterable[Point],
@@ -182,11 +187,9 @@ def _comparable(value: float) -> float:
     return value if math.isfinite(value) else math.inf
 
 
-def _refuse(parameters: Sequence[pm.Parameter], splits: int,
-            explorations: int, iterations: int, least_gain: float) -> None:
-    if not parameters:
-        raise errors.InputError(
-            'There is no setting to search; leave --tune out.')
+def refuse_absurd(splits: int, explorations: int, iterations: int,
+                  least_gain: float) -> None:
+    """:raises InputError: where a search cannot be made with an option"""
     for name, value in (('splits', splits), ('explorations', explorations),
                         ('iterations', iterations)):
         if not 1 <= value <= _MOST[name]:

@@ -22,7 +22,8 @@ LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors'},
     {'design', 'model', 'plan', 'page', 'replies'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
-    {'balancer', 'scheduler', 'sim', 'report', 'tune_report'},
+    {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
+     'compare_report'},
     {'cmd'},
 )
 """The rooms of serifos. Imports point down only."""
