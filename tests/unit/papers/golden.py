@@ -6,3 +6,6 @@ import pathlib
 
 SERIFOS = json.loads(
     pathlib.Path(__file__).with_name('serifos.json').read_text())
+
+SCREENING = json.loads(
+    pathlib.Path(__file__).with_name('screening.json').read_text())
