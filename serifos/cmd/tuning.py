@@ -40,9 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--iterations', type=int, default=10, metavar='N',
         help='after which it stops (default: 10)')
     group.add_argument(
-        '--least-gain', type=float, default=0.001, metavar='FRACTION',
-        help='stop also where two iterations in a row lower the error by '
-             'less than this; 0 makes them all (default: 0.001)')
+        '--least-gain', type=float, default=0.0, metavar='FRACTION',
+        help='stop also where three iterations in a row lower the error by '
+             'less than this, such as 0.001; the first ones seldom lower '
+             'it (default: 0, make them all)')
     group.add_argument(
         '--splits', type=int, default=4, metavar='K',
         help='splitting points of each parameter in an iteration '

@@ -40,7 +40,7 @@ ITERATIONS = 10
 """What the paper searched with."""
 
 _MOST = {'splits': 20, 'explorations': 100, 'iterations': 1000}
-_PATIENCE = 2
+_PATIENCE = 3
 _DECIMALS = 12
 # A point that differs from a pivot in its last bit would be its neighbour,
 # and leave the space behind it unexplored.
@@ -111,8 +111,9 @@ def search(parameters: Sequence[pm.Parameter], evaluate: Evaluate,
     :param explorations: n, the points explored in the next iteration
     :param iterations: after which the search stops; it stops before where
         nothing is left around its pivots
-    :param least_gain: stop also where two iterations in a row lower the
-        least RMSE by a smaller fraction
+    :param least_gain: stop also where three iterations in a row lower the
+        least RMSE by a smaller fraction; where the best is close to an end
+        of a range, the first iterations are too coarse to come near it
     :raises InputError: where there is no parameter, or an option is absurd
     """
     if not parameters:

@@ -137,7 +137,7 @@ class SearchTest(testtools.TestCase):
 
     def test_it_stops_where_little_is_gained(self):
         box = [SHARE], Asked(lambda p: 1 + p['cp'])
-        self.assertEqual(3, len(tune.search(
+        self.assertEqual(4, len(tune.search(
             *box, least_gain=0.01, iterations=50).steps))
 
     def test_a_cut_search_asks_only_for_what_it_lacks(self):
