@@ -15,6 +15,7 @@ import numpy.typing as npt
 from serifos import errors
 from serifos.model import consolidation
 from serifos.model import dataset as ds
+from serifos.model import hybrid_fit
 from serifos.model import kinds
 from serifos.model import linear
 from serifos.model import model as mm
@@ -47,6 +48,7 @@ class Fitter:
 FITTERS: Mapping[str, Fitter] = {
     'consolidation': Fitter(consolidation.fit),
     'outstanding': Fitter(outstanding.fit),
+    'hybrid': Fitter(hybrid_fit.fit, hybrid_fit.SETTINGS),
 }
 
 AUTO = ('consolidation', 'outstanding')

@@ -14,6 +14,7 @@ from typing import Protocol
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.model import hybrid
 from serifos.model import linear
 from serifos import workload as wl
 
@@ -51,6 +52,7 @@ class Form(Protocol):
 READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {
     'consolidation': linear.from_parameters,
     'outstanding': linear.from_parameters,
+    'hybrid': hybrid.from_parameters,
 }
 """Kind → what makes a Form of (kind, the parameters of a model file)."""
 

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do a queueing trend and the little that it leaves say of a Load?
+
+Standard library only: cinder-scheduler loads this module. With Q the
+requests outstanding, the trend bounds a closed network from three sides,
+
+    service   floors + µs per outstanding request: the dies of the device,
+    transfer  µs per outstanding KiB: its bus,
+    drain     µs per outstanding write and KiB: the emptying of its buffer,
+
+and is (service^p + transfer^p + drain^p)^(1/p), their smooth maximum. Each
+is a sum over the workloads with coefficients that are not negative. A
+Gaussian process over the logarithms of q and of the block and over the
+shares of writes and of random requests adds what is left in log latency.
+
+The same few lines predict with numbers and with arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+import math
+from typing import Any
+from typing import TYPE_CHECKING
+
+from serifos import errors
+from serifos import workload as wl
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+TREND = ('floor_us', 'read_floor_us', 'write_floor_us', 'half_q', 'read_us',
+         'write_us', 'read_us_per_kib', 'write_us_per_kib', 'drain_us',
+         'drain_us_per_kib', 'drain_read_us_per_kib', 'sequential',
+         'sharpness')
+"""The coefficients of a trend.
+
+A floor is what one request alone takes; reads and writes add theirs half
+at ``half_q`` of them outstanding. ``sequential`` is what a sequential
+request's fixed cost is of a random one's, ``sharpness`` is p.
+"""
+
+COORDINATES = ('log_q', 'log_block_kib', 'write_share', 'written_share',
+               'random_share')
+"""Where in the space of Loads the residual is: shares are of q, that of
+what is written is of the KiB."""
+
+FIELDS = ('sum_q_r', 'sum_q_w', 'sum_q_s_r', 'sum_q_s_w', 'sum_q_r_x',
+          'sum_q_w_x')
+"""What is read of a Load."""
+
+_COLUMNS = tuple(wl.FEATURES.index(name) for name in FIELDS)
+_NOTHING = 1e-9
+_AT_ONCE = 4096  # rows that stay in a processor's cache
+
+Number = Any
+"""A float, or an array of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arithmetic:
+    """What differs between numbers and arrays."""
+
+    exp: Callable[[Number], Number]
+    log: Callable[[Number], Number]
+    larger: Callable[[Number, Number], Number]
+    smaller: Callable[[Number, Number], Number]
+
+
+NUMBERS = Arithmetic(math.exp, math.log, max, min)
+
+
+def arrays() -> Arithmetic:
+    import numpy as np  # the scheduler, which has none, never calls this
+    return Arithmetic(np.exp, np.log, np.maximum, np.minimum)
+
+
+def log_trend(trend: Mapping[str, float], sums: Sequence[Number],
+              of: Arithmetic) -> Number:
+    """The logarithm of the trend in µs.
+
+    :param sums: of :data:`FIELDS`
+    """
+    t, (q_r, q_w, b_r, b_w, x_r, x_w) = trend, sums
+    sequential = t['sequential']
+    reads = x_r + sequential * (q_r - x_r)
+    writes = x_w + sequential * (q_w - x_w)
+    service = (
+        t['floor_us'] + t['read_us'] * reads + t['write_us'] * writes
+        + t['read_floor_us'] * (reads / (reads + t['half_q']))
+        + t['write_floor_us'] * (writes / (writes + t['half_q'])))
+    transfer = t['read_us_per_kib'] * b_r + t['write_us_per_kib'] * b_w
+    drain = (t['drain_us'] * q_w + t['drain_us_per_kib'] * b_w
+             + t['drain_read_us_per_kib'] * b_r)
+    logs = [of.log(of.larger(part, _NOTHING))
+            for part in (service, transfer, drain)]
+    most, p = of.larger(of.larger(logs[0], logs[1]), logs[2]), t['sharpness']
+    return most + of.log(of.exp(p * (logs[0] - most)) + of.exp(
+        p * (logs[1] - most)) + of.exp(p * (logs[2] - most))) / p
+
+
+def coordinates(sums: Sequence[Number], of: Arithmetic) -> tuple[Number, ...]:
+    """Those of :data:`COORDINATES`, whatever the sums of :data:`FIELDS`."""
+    q_r, q_w, b_r, b_w, x_r, x_w = sums
+    q = of.larger(q_r + q_w, _NOTHING)
+    b = of.larger(b_r + b_w, _NOTHING)
+    return (of.log(q), of.log(b / q), q_w / q, b_w / b, (x_r + x_w) / q)
+
+
+@dataclasses.dataclass(frozen=True)
+class Residual:
+    """The Gaussian process: a sum of bells around a few points.
+
+    :param height: standard deviation far from every run, of log latency
+    :param noise: standard deviation of a run about the model
+    :param lengths: of the bells, by :data:`COORDINATES`
+    :param least: ends of the space within which it varies
+    :param points: where the bells stand
+    :param weights: how high each is
+    :param certainty: by how much the runs reduce the variance, of each
+        pair of points; symmetric
+    """
+
+    height: float
+    noise: float
+    lengths: tuple[float, ...]
+    least: tuple[float, ...]
+    greatest: tuple[float, ...]
+    points: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+    certainty: tuple[tuple[float, ...], ...]
+
+    @functools.cached_property
+    def _scaled(self) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(map(float.__truediv__, point, self.lengths))
+                     for point in self.points)
+
+    def bells(self, where: Sequence[Number],
+              of: Arithmetic) -> Iterator[Number]:
+        """exp(-½ distance²) of each point."""
+        at = [of.larger(of.smaller(value, most), least) / length
+              for value, least, most, length in zip(
+                  where, self.least, self.greatest, self.lengths)]
+        for point in self._scaled:
+            square = (at[0] - point[0]) * (at[0] - point[0])
+            for value, its in zip(at[1:], point[1:]):
+                apart = value - its
+                square = square + apart * apart
+            yield of.exp(-0.5 * square)
+
+    def mean(self, where: Sequence[Number], of: Arithmetic) -> Number:
+        total = 0.0
+        for weight, bell in zip(self.weights, self.bells(where, of)):
+            total = total + weight * bell
+        return total
+
+    def variance(self, where: Sequence[Number], of: Arithmetic) -> Number:
+        """Of the log latency of a new run."""
+        bells, known = list(self.bells(where, of)), 0.0
+        for row, bell in zip(self.certainty, bells):
+            inner = 0.0
+            for value, other in zip(row, bells):
+                inner = inner + value * other
+            known = known + bell * inner
+        return of.larger(self.height ** 2 - known, 0.0) + self.noise ** 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Hybrid:
+    """A trend and what it leaves."""
+
+    trend: Mapping[str, float]
+    residual: Residual
+
+    def predict(self, load: wl.Load) -> float:
+        """As :meth:`.kinds.Form.predict` says."""
+        if load.count == 0:
+            return 0.0
+        return self._predict(_sums(load), NUMBERS)
+
+    def _predict(self, sums: Sequence[Number], of: Arithmetic) -> Number:
+        return of.exp(log_trend(self.trend, sums, of) + self.residual.mean(
+            coordinates(sums, of), of))
+
+    def many(self, loads: npt.NDArray[np.float64]
+             ) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.Form.many` says."""
+        return _in_pieces(self._predict, loads)
+
+    def spread(self, load: wl.Load) -> float:
+        """The standard deviation of log latency that a new run has."""
+        if load.count == 0:
+            return 0.0
+        return math.sqrt(self.residual.variance(
+            coordinates(_sums(load), NUMBERS), NUMBERS))
+
+    def deviation(self, loads: npt.NDArray[np.float64]
+                  ) -> npt.NDArray[np.float64]:
+        """The same for many Loads, as :meth:`many` reads them: float[n]."""
+        return _in_pieces(lambda sums, of: self.residual.variance(
+            coordinates(sums, of), of), loads) ** 0.5
+
+    @property
+    def terms(self) -> int:
+        return len(self.trend) + len(self.residual.points)
+
+    def lines(self) -> list[tuple[str, str]]:
+        t, r = self.trend, self.residual
+        return [
+            ('latency', '(service^p + transfer^p + drain^p)^(1/p) '
+             f'exp(residual), p = {t["sharpness"]:.3g}'),
+            ('service', f'{t["floor_us"]:.5g} + {t["read_us"]:.5g} R + '
+             f'{t["write_us"]:.5g} W + {t["read_floor_us"]:.5g} R / '
+             f'(R + {t["half_q"]:.3g}) + {t["write_floor_us"]:.5g} W / '
+             f'(W + {t["half_q"]:.3g}); R, W: Σ q·r, Σ q·w, a sequential '
+             f'request as {t["sequential"]:.3g}'),
+            ('transfer', f'{t["read_us_per_kib"]:.5g} Σ q·s·r + '
+             f'{t["write_us_per_kib"]:.5g} Σ q·s·w'),
+            ('drain', f'{t["drain_us"]:.5g} Σ q·w + '
+             f'{t["drain_us_per_kib"]:.5g} Σ q·s·w + '
+             f'{t["drain_read_us_per_kib"]:.5g} Σ q·s·r'),
+            ('residual', f'{len(r.points)} points, ± {r.height:.1%}, noise '
+             f'{r.noise:.1%}, lengths ' + ', '.join(
+                 f'{name} {length:.3g}' for name, length
+                 in zip(COORDINATES, r.lengths)))]
+
+
+def _sums(load: wl.Load) -> tuple[float, ...]:
+    return tuple(getattr(load, name) for name in FIELDS)
+
+
+def _in_pieces(function: Callable[[Sequence[Number], Arithmetic], Number],
+               loads: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    import numpy as np  # the scheduler, which has none, never calls this
+    of, found = arrays(), np.zeros(len(loads))
+    columns = np.ascontiguousarray(loads[:, _COLUMNS].T)
+    for first in range(0, len(loads), _AT_ONCE):
+        piece = slice(first, first + _AT_ONCE)
+        found[piece] = function(list(columns[:, piece]), of)
+    found[loads[:, 0] == 0] = 0.0
+    return found
+
+
+def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
+    """The form that a model file's ``parameters`` describe.
+
+    :raises FormatError: where something is missing, or is no number
+    """
+    trend = _floats(parameters, 'trend', TREND)
+    if not all(value >= 0 for value in trend) or not trend[-1] >= 1:
+        raise _refused('trend', 'has a negative coefficient, or a sharpness '
+                       'below 1')
+    its = parameters.get('residual')
+    if not isinstance(its, Mapping):
+        raise _refused('residual', 'is missing')
+    lengths, least, greatest = (
+        _floats(its, name, COORDINATES)
+        for name in ('lengths', 'least', 'greatest'))
+    points = _rows(its, 'points', len(COORDINATES))
+    return Hybrid(dict(zip(TREND, trend)), Residual(
+        *(_number(its, name) for name in ('height', 'noise')), lengths,
+        least, greatest, points, *_rows(
+            {'weights': [its.get('weights')]}, 'weights', len(points)),
+        _rows(its, 'certainty', len(points))))
+
+
+def _floats(doc: Mapping[str, Any], name: str,
+            keys: Sequence[str]) -> tuple[float, ...]:
+    row = doc.get(name)
+    if not isinstance(row, Mapping) or set(row) != set(keys):
+        raise _refused(name, f'must name {", ".join(keys)}')
+    return tuple(_number(row, key) for key in keys)
+
+
+def _rows(doc: Mapping[str, Any], name: str,
+          width: int) -> tuple[tuple[float, ...], ...]:
+    rows = doc.get(name)
+    if not isinstance(rows, list) or not all(
+            isinstance(row, list) and len(row) == width for row in rows):
+        raise _refused(name, f'must be rows of {width} numbers')
+    return tuple(tuple(_number(dict(enumerate(row)), i)
+                       for i in range(width)) for row in rows)
+
+
+def _number(doc: Mapping[Any, Any], name: Any) -> float:
+    value = doc.get(name)
+    if isinstance(value, bool) or not isinstance(
+            value, int | float) or not math.isfinite(value):
+        raise _refused(str(name), 'is no number')
+    return float(value)
+
+
+def _refused(name: str, why: str) -> errors.FormatError:
+    return errors.FormatError(
+        f'The {name} of a hybrid model {why}; fit it again with '
+        'serifos-model fit.')
