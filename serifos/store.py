@@ -25,6 +25,7 @@ from serifos import cluster as cl
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import model as mm
+from serifos.model import relation as rl
 from serifos.plan import plan as pl
 
 _MODE = 0o640
@@ -52,6 +53,20 @@ def read_models(directory: str | os.PathLike[str],
     """
     return {stem: read_model(pathlib.Path(directory, f'{stem}.json'))
             for stem in sorted(stems)}
+
+
+def read_relation(path: str | os.PathLike[str]) -> rl.Relation:
+    """:raises InputError: where the file is missing or not a relation"""
+    doc = _read(path, 'relation', rl.RELATION_SCHEMA)
+    try:
+        return rl.Relation.from_json(doc)
+    except errors.FormatError as exc:
+        raise errors.FormatError(f'{path}: {exc}') from None
+
+
+def write_relation(path: str | os.PathLike[str],
+                   relation: rl.Relation) -> None:
+    write_json(path, relation.to_json())
 
 
 def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:

@@ -23,7 +23,7 @@ from serifos import errors
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 
-_EXTRAS = {'scipy': 'model', 'statsmodels': 'model',
+_EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report'}
 """Which extra of ours brings a package that a verb may need."""
 

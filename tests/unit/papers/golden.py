@@ -9,3 +9,6 @@ SERIFOS = json.loads(
 
 SCREENING = json.loads(
     pathlib.Path(__file__).with_name('screening.json').read_text())
+
+RELATIVE_FITNESS = json.loads(
+    pathlib.Path(__file__).with_name('relative_fitness.json').read_text())
