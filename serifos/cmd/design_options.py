@@ -23,8 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--full', action='store_true',
         help="the paper's design: every set of 1 to 5 of its 12 patterns, "
              '5 rounds of which the 5th counts')
+    group.add_argument(
+        '--sampled', type=int, metavar='N',
+        help='N random runs between the ends of the vectors, by default of '
+             'one workload, as relative fitness compares devices on')
     group.add_argument('--seed', type=int, default=0,
-                       help='seed of the short design (default: 0)')
+                       help='seed of the short design, or of the random '
+                            'runs (default: 0)')
     for name, kind, what in (
             ('write-pcts', float, 'write_pct of the workloads, comma '
              'separated, for example 25,50,75'),
@@ -57,15 +62,31 @@ def chosen(args: argparse.Namespace) -> design.Design:
 
     :raises InputError: where they are absurd or contradict each other
     """
-    if args.full and args.runs is not None:
+    asked = [name for name, given in (
+        ('--full', args.full), ('--runs', args.runs is not None),
+        ('--sampled', args.sampled is not None)) if given]
+    if len(asked) > 1:
         raise errors.InputError(
-            '--full and --runs contradict each other; give one of them.')
+            f'{" and ".join(asked)} contradict each other; give one of '
+            'them.')
+    if args.seed < 0:
+        raise errors.InputError(
+            f'A --seed of {args.seed} cannot be used; give 0 or more.')
     if args.full:
         return _full(args, combinations.TRAINING)
+    if args.sampled is not None:
+        from serifos.design import sampled
+        return _short(args, sampled.runs(
+            args.sampled, _space(args, sampled.PAPER), args.seed))
     # scipy, which the short design needs, is not imported for the full one.
     from serifos.design import optimal
     number = 80 if args.runs is None else args.runs
-    runs = optimal.runs(number, _space(args, optimal.WIDE), args.seed)
+    return _short(args, optimal.runs(
+        number, _space(args, optimal.WIDE), args.seed))
+
+
+def _short(args: argparse.Namespace,
+           runs: tuple[design.Run, ...]) -> design.Design:
     return design.Design(
         numbers=dict(sorted(collections.Counter(map(len, runs)).items())),
         choose=lambda: runs,

@@ -41,7 +41,15 @@ class DesignTest(testtools.TestCase):
             '--counts', '1', '--think-times', '0,100,1000', '-f', 'json')
         self.assertEqual([3, 3], [row['sets'] for row in json.loads(out)])
 
+    def test_random_runs(self):
+        _, out, _ = command.model(
+            'design', '--sampled', '400', '--runtime', '10', '-f', 'json')
+        total = json.loads(out)[-1]
+        self.assertEqual((400, 1.11), (total['sets'], total['hours']))
+
     @ddt.data(
+        (['--sampled', '0'], '0 random runs'), (['--seed', '-1'], 'of -1'),
+        (['--sampled', '5', '--runs', '80'], '--runs and --sampled contra'),
         (['--think-times', '-1'], 'think_time_us of -1'),
         (['--runs', '3'], 'too few'),
         (['--full', '--runs', '80'], 'contradict'),
