@@ -22,6 +22,7 @@ from serifos.model import model as mm
 from serifos.model import outstanding
 from serifos.model import parameter as pm
 from serifos.model import quality
+from serifos.model import queueing_fit
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
@@ -48,6 +49,7 @@ class Fitter:
 FITTERS: Mapping[str, Fitter] = {
     'consolidation': Fitter(consolidation.fit),
     'outstanding': Fitter(outstanding.fit),
+    'queueing': Fitter(queueing_fit.fit, queueing_fit.SETTINGS),
     'hybrid': Fitter(hybrid_fit.fit, hybrid_fit.SETTINGS),
 }
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.model import hybrid
 from serifos.model import linear
+from serifos.model import queueing
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Form(Protocol):
 READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {
     'consolidation': linear.from_parameters,
     'outstanding': linear.from_parameters,
+    'queueing': queueing.from_parameters,
     'hybrid': hybrid.from_parameters,
 }
 """Kind → what makes a Form of (kind, the parameters of a model file)."""

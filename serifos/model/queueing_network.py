@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long do clients wait in a closed network of load-dependent stations?
+
+Each client has one request in the network and sends the next when it is
+done. A request visits the stations in order, each with a probability, and
+draws its class (read or write, random or sequential) anew: the mean times
+of the mix describe the network exactly where it has product form, which it
+has where work is exponential, or shared evenly by the requests present.
+
+The exact solution is a convolution [1]_. It is made of logarithms: the
+constants of 1,024 clients have thousands of digits, and the recursion on
+mean values cancels where speeds depend on the load [2]_.
+
+.. [1] J. P. Buzen: Computational Algorithms for Closed Queueing Networks
+   with Exponential Servers, Communications of the ACM, 1973.
+.. [2] M. Reiser: Mean-Value Analysis and Convolution Method for
+   Queue-Dependent Servers in Closed Queueing Networks, Performance
+   Evaluation, 1981.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import math
+
+from serifos import errors
+
+_Logs = list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Station:
+    """One of the stations; it holds whoever comes.
+
+    :param time_us: what a request alone in it takes at a visit, µs
+    :param speeds: how fast it works with 1, 2, ... requests in it, relative
+        to one; the last holds for every greater number
+    :param visits: the probability that a request comes here (p1)
+    :param shape: of the gamma distribution of a visit's work; 1 is the
+        exponential one, more is more regular
+    """
+
+    name: str
+    time_us: float
+    speeds: tuple[float, ...] = (1.0,)
+    visits: float = 1.0
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.time_us < math.inf or not 0 <= self.visits <= 1:
+            raise errors.InputError(
+                f'Station {self.name} takes {self.time_us:g} µs with a '
+                f'probability of {self.visits:g}; give a time that is not '
+                'negative and a probability from 0 to 1.')
+        if not self.speeds or not all(0 < s < math.inf
+                                      for s in (*self.speeds, self.shape)):
+            raise errors.InputError(
+                f'Station {self.name} needs speeds and a shape above 0.')
+
+    @classmethod
+    def servers(cls, name: str, time_us: float, number: int,
+                **others: float) -> Station:
+        """``number`` servers before which requests wait in one line."""
+        return cls(name, time_us, tuple(map(float, range(1, number + 1))),
+                   **others)
+
+    @classmethod
+    def of_times(cls, name: str, us_per_client: float, us: float,
+                 clients: int, **others: float) -> Station:
+        """A station that n requests leave n / (``us_per_client`` n + us).
+
+        That is, each stays for as long as Eq. 1 says. It is what
+        1 + us / us_per_client servers do, of which each request chooses any.
+        """
+        alone = us_per_client + us
+        return cls(name, alone, tuple(
+            n * alone / (us_per_client * n + us) if alone else 1.0
+            for n in range(1, max(1, clients) + 1)), **others)
+
+    @property
+    def demand_us(self) -> float:
+        """What a request takes here, over all requests."""
+        return self.time_us * self.visits
+
+    def speed(self, requests: int) -> float:
+        return self.speeds[min(requests, len(self.speeds)) - 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """Of a network with so many clients.
+
+    :param response_us: mean time from sending a request to its end, µs
+    :param per_us: requests that end in a µs
+    :param residence_us: the part of the response spent at each station
+    """
+
+    clients: int
+    response_us: float
+    per_us: float
+    residence_us: tuple[float, ...]
+
+
+def solve(stations: Sequence[Station], clients: int) -> Solution:
+    """The exact solution where the network has product form.
+
+    A station's ``shape`` plays no role: see :func:`product_form`.
+
+    :raises InputError: where there is no client, or nothing takes time
+    """
+    refuse_empty(stations, clients)
+    weights = [_weights(station, clients) for station in stations]
+    whole = [0.0] + [-math.inf] * clients
+    for each in weights:
+        whole = _convolved(whole, each)
+    per_us = math.exp(whole[clients - 1] - whole[clients])
+    residence = []
+    for number, own in enumerate(weights):
+        others = [0.0] + [-math.inf] * clients
+        for each in (*weights[:number], *weights[number + 1:]):
+            others = _convolved(others, each)
+        present = math.fsum(
+            n * math.exp(own[n] + others[clients - n] - whole[clients])
+            for n in range(1, clients + 1))
+        residence.append(present / per_us)
+    return Solution(clients, clients / per_us, per_us, tuple(residence))
+
+
+def product_form(stations: Sequence[Station]) -> bool:
+    """Whether :func:`solve` is exact for stations that serve in order."""
+    return all(station.shape == 1 for station in stations)
+
+
+def refuse_empty(stations: Sequence[Station], clients: int) -> None:
+    """:raises InputError: where there is no client, or nothing takes time"""
+    if clients < 1:
+        raise errors.InputError(
+            f'A network of {clients} clients has no response time; give 1 '
+            'or more.')
+    if not any(station.demand_us for station in stations):
+        raise errors.InputError(
+            'No station of the network takes any time; give one a time and '
+            'a probability above 0.')
+
+
+def _weights(station: Station, clients: int) -> _Logs:
+    """log of demand^n / (speed(1) ... speed(n)) for n = 0 ... clients."""
+    demand = station.demand_us
+    log = math.log(demand) if demand else -math.inf
+    found = [0.0]
+    for n in range(1, clients + 1):
+        found.append(found[-1] + log - math.log(station.speed(n)))
+    return found
+
+
+def _convolved(one: _Logs, other: _Logs) -> _Logs:
+    found = []
+    for n in range(len(one)):
+        terms = [a + b for a, b in zip(one[:n + 1], other[n::-1])]
+        top = max(terms)
+        found.append(top if top == -math.inf else top + math.log(
+            math.fsum(math.exp(term - top) for term in terms)))
+    return found
