@@ -43,7 +43,8 @@ class Relate(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        from serifos.model import relative  # scikit-learn takes a second
+        from serifos.model import common  # numpy, scikit-learn: a second
+        from serifos.model import relative
         if parsed_args.seed < 0:
             raise errors.InputError(
                 f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
@@ -52,7 +53,7 @@ class Relate(app.Fails, lister.Lister):
             raise errors.InputError(
                 'A relation is from one device to one other; give two '
                 'datasets with --out.')
-        devices = relative.joined(_datasets(parsed_args.dataset))
+        devices = common.joined(_datasets(parsed_args.dataset))
         if parsed_args.out:
             store.write_relation(
                 parsed_args.out, relative.relation(devices, parsed_args.seed))
@@ -83,6 +84,7 @@ class Similar(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.model import common
         from serifos.model import relative
         within = parsed_args.within
         if not 0 < within < 1:
@@ -90,7 +92,7 @@ class Similar(app.Fails, lister.Lister):
                 f'A --within of {within:g} cannot be used; give a fraction '
                 'such as 0.10.')
         datasets = _datasets(parsed_args.dataset)
-        devices = relative.joined(datasets)
+        devices = common.joined(datasets)
         rows = []
         for one in relative.likenesses(devices):
             whole, left = _hours(datasets[one.first], datasets[one.second])

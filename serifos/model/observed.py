@@ -16,6 +16,7 @@ ours: the paper's samples are of one workload.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from serifos import errors
@@ -34,7 +35,7 @@ HOST = ('cpu_pct', 'context_switches_per_s', 'interrupts_per_s')
 
 
 def of_workload(workload: wl.Workload) -> dict[str, float]:
-    """The characteristics and service of a workload that was watched.
+    """The characteristics and service of one workload that was watched.
 
     :raises InputError: where its iops or latency are unknown, or zero
     """
@@ -75,6 +76,19 @@ def of_sample(sample: ds.Sample) -> dict[str, float]:
         mean([w.random_pct for w in asked]))
     return {**found, **{name: sample.seen[0][name] for name in HOST
                         if sample.seen[0].get(name) is not None}}
+
+
+def of_tenants(sample: ds.Sample) -> list[dict[str, float]]:
+    """What each workload of a run saw for itself, by their patterns.
+
+    :raises InputError: where a workload's iops or latency are missing
+    """
+    of_sample(sample)  # refuses what cannot be used
+    tenants = sorted(zip(sample.workloads, sample.seen),
+                     key=lambda tenant: tenant[0].pattern)
+    return [of_workload(dataclasses.replace(
+        workload, write_pct=_write_pct(workload, saw), iops=saw['iops'],
+        latency_us=saw['latency_us'])) for workload, saw in tenants]
 
 
 def _write_pct(workload: wl.Workload, saw: Mapping[str, Any]) -> float:

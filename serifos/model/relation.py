@@ -22,7 +22,8 @@ from serifos import workload as wl
 
 RELATION_SCHEMA = 'serifos-relation/1'
 
-INPUTS = (*observed.CHARACTERISTICS, *observed.SERVICE)
+INPUTS = (*(name for name in observed.CHARACTERISTICS if name != 'count'),
+          *observed.SERVICE)
 """What a relation's trees may read: what telemetry knows of a volume."""
 
 FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')
@@ -84,8 +85,7 @@ class Relation:
     def factor(self, figure: str, workload: wl.Workload) -> float:
         """The figure on B over that on A of a workload observed on A.
 
-        The runs of both devices were alone on them, or in the company that
-        their datasets gave them.
+        In the company that the runs of the datasets gave it on both.
 
         :param workload: its iops and latency_us as observed on A
         :raises InputError: where they are unknown

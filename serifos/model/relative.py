@@ -25,111 +25,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import tree as cart
 
-from serifos import errors
-from serifos.model import dataset as ds
-from serifos.model import observed
+from serifos.model import common
 from serifos.model import quality
 from serifos.model import relation as rl
 
 Floats = npt.NDArray[np.float64]
 
-LEAST_RUNS = 20
-"""Common runs below which nothing can be said of two devices."""
-
 LEAF = 2
 """Runs that a leaf of a tree holds at least."""
 
 TECHNIQUES = ('CM', 'ARF', 'SRF')
-AVERAGE, WC, SO, BOTH = INPUTS = ('average', 'WC', 'SO', 'WC+SO')
-"""What a tree reads: nothing, the workload's characteristics, what the
-device's service was, or both."""
-
-_PREDICTED = ('latency_us', 'iops', 'bandwidth_kib_s', 'cpu_pct',
-              'inter_arrival_us', 'outstanding')
-
-
-@dataclasses.dataclass(frozen=True)
-class Devices:
-    """Devices that were measured on the same runs.
-
-    :param names: of the devices
-    :param headers: of their datasets
-    :param columns: of each device, what it saw: name → float[runs]
-    """
-
-    names: tuple[str, ...]
-    headers: tuple[ds.Header, ...]
-    columns: tuple[Mapping[str, Floats], ...]
-
-    @property
-    def runs(self) -> int:
-        return len(self.columns[0]['iops'])
-
-    def inputs(self, what: str) -> tuple[str, ...]:
-        """The columns that WC, SO or both of them have here."""
-        host = tuple(name for name in observed.HOST
-                     if name in self.columns[0])
-        return {AVERAGE: (), WC: observed.CHARACTERISTICS,
-                SO: (*observed.SERVICE, *host),
-                BOTH: (*observed.CHARACTERISTICS, *observed.SERVICE, *host)
-                }[what]
-
-    @property
-    def figures(self) -> tuple[str, ...]:
-        """What can be predicted: figures known, and never zero, of all."""
-        return tuple(name for name in _PREDICTED if all(
-            name in columns and (columns[name] > 0).all()
-            for columns in self.columns))
-
-
-def joined(datasets: Mapping[str, ds.Dataset]) -> Devices:
-    """The runs that all datasets have in their valid rounds, in one order.
-
-    Runs are the same where their workloads are (:attr:`.Sample.key`).
-
-    :param datasets: by a name for each device, two at least
-    :raises InputError: where too few runs are common, or a figure is missing
-    """
-    by_key = {name: {sample.key: sample for sample in dataset.valid()}
-              for name, dataset in datasets.items()}
-    keys = sorted(set.intersection(*map(set, by_key.values())))
-    if len(keys) < LEAST_RUNS:
-        raise errors.InputError(_too_few(datasets, len(keys)))
-    columns = [_columns(name, [own[key] for key in keys])
-               for name, own in by_key.items()]
-    known = set.intersection(*map(set, columns))
-    return Devices(
-        tuple(datasets), tuple(one.header for one in datasets.values()),
-        tuple({name: column for name, column in own.items() if name in known}
-              for own in columns))
-
-
-def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
-    """What a device saw of runs, the figures that all of them have."""
-    try:
-        rows = [observed.of_sample(sample) for sample in samples]
-    except errors.InputError as exc:
-        raise errors.InputError(f'{device}: {exc}') from None
-    known = set.intersection(*map(set, rows))
-    return {name: np.array([row[name] for row in rows])
-            for name in rows[0] if name in known}
-
-
-def _too_few(datasets: Mapping[str, ds.Dataset], number: int) -> str:
-    words = (f'{" and ".join(datasets)} have {number} runs in common, and '
-             f'{LEAST_RUNS} are needed')
-    everywhere = set.intersection(*(
-        {sample.key for sample in dataset.samples}
-        for dataset in datasets.values()))
-    if len(everywhere) >= LEAST_RUNS:
-        rounds = ', '.join(
-            f'{dataset.header.valid_round} of {name}'
-            for name, dataset in datasets.items())
-        return (f'{words}: they have {len(everywhere)} outside of the rounds '
-                f'that count ({rounds}); set valid_round in the first lines '
-                'to rounds that all of them have.')
-    return (f'{words}: build all of them by the same options, --seed among '
-            'them.')
+INPUTS = common.INPUTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +52,7 @@ class Errors:
     medians: Mapping[tuple[str, str], float]
 
 
-def evaluate(devices: Devices, seed: int = 0) -> list[Errors]:
+def evaluate(devices: common.Devices, seed: int = 0) -> list[Errors]:
     """Every figure from every device to every device, itself among them.
 
     As in the paper one half of the runs trains the trees and the other one
@@ -161,7 +67,7 @@ def evaluate(devices: Devices, seed: int = 0) -> list[Errors]:
             for figure in devices.figures]
 
 
-def _medians(devices: Devices, a: int, b: int, figure: str, seed: int
+def _medians(devices: common.Devices, a: int, b: int, figure: str, seed: int
              ) -> Iterator[tuple[tuple[str, str], float]]:
     on_a, on_b = devices.columns[a], devices.columns[b]
     measured = on_b[figure]
@@ -170,7 +76,7 @@ def _medians(devices: Devices, a: int, b: int, figure: str, seed: int
         found = {'ARF': crossed(x, measured, x, seed),
                  'SRF': on_a[figure] * crossed(
                      x, measured / on_a[figure], x, seed)}
-        if what in (AVERAGE, WC):
+        if what in (common.AVERAGE, common.WC):
             its = _matrix(on_b, devices.inputs(what))
             found['CM'] = crossed(its, measured, x, seed)
         for technique, predicted in found.items():
@@ -184,18 +90,22 @@ def mean(found: Sequence[Errors]) -> dict[tuple[str, str], float]:
             for key in found[0].medians}
 
 
-def crossed(train: Floats, y: Floats, ask: Floats, seed: int) -> Floats:
+def crossed(train: Floats, y: Floats, ask: Floats, seed: int,
+            runs: Floats | None = None) -> Floats:
     """What each half's tree says of the other half.
 
     :param train: float[n, k], what the trees are fitted on
     :param y: float[n], what they shall give
     :param ask: float[n, k], what they are asked with
+    :param runs: float[n], the run of each row, 0 and up, where a run has
+        several rows; all of them are in one half
     """
-    order = np.random.default_rng(seed).permutation(len(y))
-    halves = np.array_split(order, 2)
+    run = np.arange(len(y)) if runs is None else runs.astype(int)
+    order = np.random.default_rng(seed).permutation(run.max() + 1)
+    in_first = np.isin(run, order[:len(order) // 2])
     predicted = np.empty(len(y))
-    for own, other in (halves, halves[::-1]):
-        predicted[other] = fitted(train[own], y[own]).predict(ask[other])
+    for own in (in_first, ~in_first):
+        predicted[~own] = fitted(train[own], y[own]).predict(ask[~own])
     return predicted
 
 
@@ -212,20 +122,21 @@ def _matrix(columns: Mapping[str, Floats], names: Sequence[str]) -> Floats:
     return np.column_stack([columns[name] for name in names])
 
 
-def relation(devices: Devices, seed: int = 0) -> rl.Relation:
+def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
     """From the first device to the second, fitted on all common runs.
 
     Its trees are of scaled relative fitness and read what telemetry knows
-    of a volume (:data:`.relation.INPUTS`).
+    of a volume (:data:`.relation.INPUTS`): each workload of a run says what
+    it saw for itself.
 
     :param seed: of the halves by which its errors are told
     """
-    on_a, on_b = devices.columns[:2]
+    on_a, on_b = devices.tenants[:2]
     x = _matrix(on_a, rl.INPUTS)
     factors = {}
     for figure in rl.FIGURES:
         ratio, measured = on_b[figure] / on_a[figure], on_b[figure]
-        held_out = on_a[figure] * crossed(x, ratio, x, seed)
+        held_out = on_a[figure] * crossed(x, ratio, x, seed, on_a['run'])
         factors[figure] = rl.Factor(
             _plain(fitted(x, ratio)),
             float(np.median(quality.relative_errors(measured, held_out))),
@@ -288,7 +199,7 @@ class Likeness:
         return low <= 1 <= high and self.error <= within
 
 
-def likenesses(devices: Devices) -> list[Likeness]:
+def likenesses(devices: common.Devices) -> list[Likeness]:
     """Of each two devices, in their order."""
     found = []
     for a, b in itertools.combinations(range(len(devices.names)), 2):

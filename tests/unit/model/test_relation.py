@@ -13,6 +13,7 @@ import numpy as np
 import testtools
 
 from serifos import errors
+from serifos.model import common
 from serifos.model import observed
 from serifos.model import relation
 from serifos.model import relative
@@ -121,12 +122,12 @@ class RelationTest(testtools.TestCase):
         self.assertEqual('[]', loaded)
 
 
-DEVICES = relative.joined({
+DEVICES = common.joined({
     'A': pairs.device('A', pairs.runs()),
     'B': pairs.device('B', pairs.runs(),
                       lambda w: 40 + 30 * w.iodepth + w.write_pct)})
 RELATION = relative.relation(DEVICES)
 FITS = {figure: relative.fitted(
-    np.column_stack([DEVICES.columns[0][name] for name in relation.INPUTS]),
-    DEVICES.columns[1][figure] / DEVICES.columns[0][figure])
+    np.column_stack([DEVICES.tenants[0][name] for name in relation.INPUTS]),
+    DEVICES.tenants[1][figure] / DEVICES.tenants[0][figure])
     for figure in relation.FIGURES}

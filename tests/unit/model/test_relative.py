@@ -8,6 +8,7 @@ import numpy as np
 import testtools
 
 from serifos import errors
+from serifos.model import common
 from serifos.model import dataset as ds
 from serifos.model import relation
 from serifos.model import relative
@@ -21,7 +22,7 @@ A = pairs.device('A', RUNS)
 
 
 def joined(second=A, first=A):
-    return relative.joined({'A': first, 'B': second})
+    return common.joined({'A': first, 'B': second})
 
 
 class PaperTest(testtools.TestCase):
@@ -160,5 +161,15 @@ class RelativeTest(testtools.TestCase):
         np.testing.assert_allclose(1e6 / its['iops'],
                                    its['inter_arrival_us'])
         self.assertTrue((its['block_kib'] <= 64).all())
-        self.assertEqual(0, relative.relation(devices).factors[
-            'latency_us'].error)
+
+    def test_tenants_of_a_run_are_told_apart(self):
+        big = pairs.device('B', [(wl.Workload(50, 64, 4), run[0])
+                                 for run in RUNS],
+                           lambda w: pairs.latency(w)
+                           * (3 if w.block_kib == 64 else 1))
+        same = pairs.device('A', [(run[0], wl.Workload(50, 64, 4))
+                                  for run in RUNS])  # in another order
+        its = relative.relation(joined(big, same))
+        for block_kib, factor in ((64, 3), (4, 1)):
+            seen = wl.Workload(50, block_kib, iops=2000, latency_us=4000)
+            self.assertAlmostEqual(factor, its.factor('latency_us', seen))
