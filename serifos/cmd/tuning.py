@@ -79,34 +79,43 @@ class Searcher:
         from serifos.model import tune
         args = self.options
         cost = functools.partial(tune.cost, kind, data, seed)
-        total = 0
+        asked: list[int] = []
 
         def evaluate(points: Sequence[Point]) -> list[float]:
-            nonlocal total
             whole = [{**given, **point} for point in points]
-            total += len(whole)
-            self._evaluate(kind, predicts, cost, whole, total)
+            asked.append(len(whole))
+            later = (args.iterations + 1 - len(asked)) * (
+                sum(asked[1:]) / max(1, len(asked) - 1))
+            self._evaluate(kind, predicts, cost, whole,
+                           sum(asked) - len(whole), round(later))
             return [self.journal.rmse(kind, predicts, each)
                     for each in whole]
-        return tune.search(
+        trace = tune.search(
             [one for one in fit.FITTERS[kind].settings
              if one.name not in given],
             evaluate, args.splits, args.explorations, args.iterations,
             args.least_gain)
+        self.shown(f'{kind} {predicts}', sum(asked), sum(asked), 0.0)
+        return trace
 
     def _evaluate(self, kind: str, predicts: str,
                   cost: Callable[[Point], float], points: Sequence[Point],
-                  total: int) -> None:
-        """Evaluates what the journal lacks, and keeps it there."""
+                  before: int, later: int) -> None:
+        """Evaluates what the journal lacks, and keeps it there.
+
+        :param before: how many points were asked for before
+        :param later: about how many will be
+        """
         todo = [point for point in points
                 if not self.journal.has(kind, predicts, point)]
-        began, what = time.monotonic(), f'{kind} {predicts}'
+        began, total = time.monotonic(), before + len(points) + later
         for number, (point, value) in enumerate(
                 self._values(cost, todo), 1):
             self.journal.add(kind, predicts, point, value)
             left = len(todo) - number
-            self.shown(what, total - left, total,
-                       (time.monotonic() - began) / number * left)
+            self.shown(f'{kind} {predicts}',
+                       before + len(points) - left, total,
+                       (time.monotonic() - began) / number * (left + later))
         if self.stop():
             raise self.interrupted()
 
