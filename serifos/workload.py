@@ -21,6 +21,7 @@ DEFAULT_RANDOM_PCT = 100.0
 # a plan computed move by move meets the one computed afresh. The grid is
 # 1.5e-8; sums stay exact up to 1.3e8 (1,000 volumes of q = 128 at 1 MiB).
 _GRID = 2.0 ** 26
+_SQUARED_KIB = 64.0  # squares of blocks are in this unit, or leave the grid
 
 
 def _on_grid(value: float) -> float:
@@ -89,7 +90,7 @@ class Load:
 
     With q = outstanding I/Os, w = write_pct / 100, r = 1 - w,
     s = block_kib and x = random_pct / 100, the fields are sums over the
-    active workloads. ``count``
+    active workloads; where ``s2`` is in a name, of (s / 64 KiB)². ``count``
     and ``outside`` are whole numbers; ``outside`` counts the workloads that
     lie outside the range of the model this Load is meant for.
 
@@ -108,6 +109,8 @@ class Load:
     sum_random_pct: float = 0.0
     sum_q_r_x: float = 0.0
     sum_q_w_x: float = 0.0
+    sum_q_s2_r: float = 0.0
+    sum_q_s2_w: float = 0.0
     outside: float = 0.0
 
     @classmethod
@@ -118,10 +121,12 @@ class Load:
             return cls()
         q, s = workload.outstanding, workload.block_kib
         w, x = workload.write_pct / 100, workload.random_pct / 100
+        s2 = (s / _SQUARED_KIB) ** 2
         return cls(1.0, *map(_on_grid, (
             workload.write_pct, s, q,
             q * (1 - w), q * w, q * s * (1 - w), q * s * w,
-            workload.random_pct, q * (1 - w) * x, q * w * x)),
+            workload.random_pct, q * (1 - w) * x, q * w * x,
+            q * s2 * (1 - w), q * s2 * w)),
             outside=float(outside))
 
     def __add__(self, other: Load) -> Load:

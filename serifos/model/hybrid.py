@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What do a queueing trend and the little that it leaves say of a Load?
 
-Standard library only: cinder-scheduler loads this module. With Q the
-requests outstanding, the trend bounds a closed network from three sides,
+Standard library only: cinder-scheduler loads this module. The trend bounds
+a closed network from three sides,
 
-    service   floors + µs per outstanding request: the dies of the device,
-    transfer  µs per outstanding KiB: its bus,
-    drain     µs per outstanding write and KiB: the emptying of its buffer,
+    service   floors, µs per outstanding request (the dies of a device) and
+              what a request's own size takes it, √Σ q·s²,
+    transfer  µs per outstanding KiB: the bus,
+    drain     µs per outstanding write and KiB: how its buffer empties,
 
-and is (service^p + transfer^p + drain^p)^(1/p), their smooth maximum. Each
-is a sum over the workloads with coefficients that are not negative. A
-Gaussian process over the logarithms of q and of the block and over the
-shares of writes and of random requests adds what is left in log latency.
+and is (service^p + transfer^p + drain^p)^(1/p), their smooth maximum. No
+coefficient is negative, so it rises with every workload. A Gaussian process
+adds what is left in log latency. It sees a Load through the shares that the
+terms have of the trend's growth, and through the trend: adding what hardly
+moves the trend hardly moves the residual, so a bound on its slopes (which
+:mod:`serifos.model.hybrid_fit` imposes) keeps the whole rising too.
 
 The same few lines predict with numbers and with arrays.
 """
@@ -36,27 +39,29 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 TREND = ('floor_us', 'read_floor_us', 'write_floor_us', 'half_q', 'read_us',
-         'write_us', 'read_us_per_kib', 'write_us_per_kib', 'drain_us',
-         'drain_us_per_kib', 'drain_read_us_per_kib', 'sequential',
-         'sharpness')
+         'write_us', 'read_own_us', 'write_own_us', 'read_us_per_kib',
+         'write_us_per_kib', 'drain_us', 'drain_us_per_kib',
+         'drain_read_us_per_kib', 'sequential', 'sharpness')
 """The coefficients of a trend.
 
 A floor is what one request alone takes; reads and writes add theirs half
-at ``half_q`` of them outstanding. ``sequential`` is what a sequential
-request's fixed cost is of a random one's, ``sharpness`` is p.
+at ``half_q`` of them outstanding. ``own`` is of a request of 64 KiB.
+``sequential`` is what a sequential request's fixed cost is of a random
+one's, ``sharpness`` is p.
 """
 
-COORDINATES = ('log_q', 'log_block_kib', 'write_share', 'written_share',
-               'random_share')
-"""Where in the space of Loads the residual is: shares are of q, that of
-what is written is of the KiB."""
+COORDINATES = ('log_us', 'read_us', 'write_us', 'own_us', 'read_us_per_kib',
+               'write_us_per_kib', 'drain_us')
+"""Where in the space of Loads the residual is: the trend's logarithm, and
+which share of a small rise of every term would reach it."""
 
 FIELDS = ('sum_q_r', 'sum_q_w', 'sum_q_s_r', 'sum_q_s_w', 'sum_q_r_x',
-          'sum_q_w_x')
+          'sum_q_w_x', 'sum_q_s2_r', 'sum_q_s2_w')
 """What is read of a Load."""
 
 _COLUMNS = tuple(wl.FEATURES.index(name) for name in FIELDS)
 _NOTHING = 1e-9
+_SMALL = 1e-4
 _AT_ONCE = 4096  # rows that stay in a processor's cache
 
 Number = Any
@@ -69,48 +74,50 @@ class Arithmetic:
 
     exp: Callable[[Number], Number]
     log: Callable[[Number], Number]
+    sqrt: Callable[[Number], Number]
     larger: Callable[[Number, Number], Number]
     smaller: Callable[[Number, Number], Number]
 
 
-NUMBERS = Arithmetic(math.exp, math.log, max, min)
+NUMBERS = Arithmetic(math.exp, math.log, math.sqrt, max, min)
 
 
 def arrays() -> Arithmetic:
     import numpy as np  # the scheduler, which has none, never calls this
-    return Arithmetic(np.exp, np.log, np.maximum, np.minimum)
+    return Arithmetic(np.exp, np.log, np.sqrt, np.maximum, np.minimum)
 
 
-def log_trend(trend: Mapping[str, float], sums: Sequence[Number],
-              of: Arithmetic) -> Number:
-    """The logarithm of the trend in µs.
+def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
+                of: Arithmetic) -> tuple[Number, ...]:
+    """Those of :data:`COORDINATES`, the log of the trend in µs first.
 
     :param sums: of :data:`FIELDS`
     """
-    t, (q_r, q_w, b_r, b_w, x_r, x_w) = trend, sums
-    sequential = t['sequential']
-    reads = x_r + sequential * (q_r - x_r)
-    writes = x_w + sequential * (q_w - x_w)
-    service = (
-        t['floor_us'] + t['read_us'] * reads + t['write_us'] * writes
-        + t['read_floor_us'] * (reads / (reads + t['half_q']))
-        + t['write_floor_us'] * (writes / (writes + t['half_q'])))
-    transfer = t['read_us_per_kib'] * b_r + t['write_us_per_kib'] * b_w
+    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, sums
+    p, half = t['sharpness'], t['half_q']
+    reads = x_r + t['sequential'] * (q_r - x_r)
+    writes = x_w + t['sequential'] * (q_w - x_w)
+    by_read, by_write = t['read_us'] * reads, t['write_us'] * writes
+    own = of.sqrt(t['read_own_us'] ** 2 * s2_r
+                  + t['write_own_us'] ** 2 * s2_w)
+    service = (by_read + by_write + own + t['floor_us']
+               + t['read_floor_us'] * (reads / (reads + half))
+               + t['write_floor_us'] * (writes / (writes + half)))
+    read_kib = t['read_us_per_kib'] * b_r
+    transfer = read_kib + t['write_us_per_kib'] * b_w
     drain = (t['drain_us'] * q_w + t['drain_us_per_kib'] * b_w
              + t['drain_read_us_per_kib'] * b_r)
-    logs = [of.log(of.larger(part, _NOTHING))
-            for part in (service, transfer, drain)]
-    most, p = of.larger(of.larger(logs[0], logs[1]), logs[2]), t['sharpness']
-    return most + of.log(of.exp(p * (logs[0] - most)) + of.exp(
-        p * (logs[1] - most)) + of.exp(p * (logs[2] - most))) / p
-
-
-def coordinates(sums: Sequence[Number], of: Arithmetic) -> tuple[Number, ...]:
-    """Those of :data:`COORDINATES`, whatever the sums of :data:`FIELDS`."""
-    q_r, q_w, b_r, b_w, x_r, x_w = sums
-    q = of.larger(q_r + q_w, _NOTHING)
-    b = of.larger(b_r + b_w, _NOTHING)
-    return (of.log(q), of.log(b / q), q_w / q, b_w / b, (x_r + x_w) / q)
+    parts = [of.larger(part, _NOTHING)
+             for part in (service, transfer, drain)]
+    logs = [of.log(part) for part in parts]
+    most = of.larger(of.larger(logs[0], logs[1]), logs[2])
+    powers = [of.exp(p * (one - most)) for one in logs]
+    total = powers[0] + powers[1] + powers[2]
+    served, moved = (powers[0] / (total * parts[0]),
+                     powers[1] / (total * parts[1]))
+    return (most + of.log(total) / p, served * by_read, served * by_write,
+            served * own, moved * read_kib, moved * (transfer - read_kib),
+            powers[2] / total)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,32 +168,30 @@ class Residual:
         return total
 
     def variance(self, where: Sequence[Number], of: Arithmetic) -> Number:
-        """Of the log latency of a new run."""
-        bells, known = list(self.bells(where, of)), 0.0
-        for row, bell in zip(self.certainty, bells):
-            inner = 0.0
-            for value, other in zip(row, bells):
-                inner = inner + value * other
-            known = known + bell * inner
-        return of.larger(self.height ** 2 - known, 0.0) + self.noise ** 2
+        """By how much it is unsure, of log latency."""
+        bells = list(self.bells(where, of))
+        return of.larger(
+            self.height ** 2 - _square(self.certainty, bells), 0.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Hybrid:
-    """A trend and what it leaves."""
+    """A trend and what it leaves.
+
+    :param covariance: of the logarithms of the trend's coefficients
+    """
 
     trend: Mapping[str, float]
+    covariance: tuple[tuple[float, ...], ...]
     residual: Residual
 
     def predict(self, load: wl.Load) -> float:
         """As :meth:`.kinds.Form.predict` says."""
-        if load.count == 0:
-            return 0.0
-        return self._predict(_sums(load), NUMBERS)
+        return self._predict(_sums(load), NUMBERS) if load.count else 0.0
 
     def _predict(self, sums: Sequence[Number], of: Arithmetic) -> Number:
-        return of.exp(log_trend(self.trend, sums, of) + self.residual.mean(
-            coordinates(sums, of), of))
+        where = coordinates(self.trend, sums, of)
+        return of.exp(where[0] + self.residual.mean(where, of))
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -194,17 +199,22 @@ class Hybrid:
         return _in_pieces(self._predict, loads)
 
     def spread(self, load: wl.Load) -> float:
-        """The standard deviation of log latency that a new run has."""
-        if load.count == 0:
-            return 0.0
-        return math.sqrt(self.residual.variance(
-            coordinates(_sums(load), NUMBERS), NUMBERS))
+        """The standard deviation of the log latency of a new run."""
+        return self._spread(_sums(load), NUMBERS) if load.count else 0.0
+
+    def _spread(self, sums: Sequence[Number], of: Arithmetic) -> Number:
+        where = coordinates(self.trend, sums, of)
+        slopes = [(coordinates(
+            {**self.trend, name: self.trend[name] * math.exp(_SMALL)},
+            sums, of)[0] - where[0]) / _SMALL for name in TREND]
+        return of.sqrt(_square(self.covariance, slopes)
+                       + self.residual.variance(where, of)
+                       + self.residual.noise ** 2)
 
     def deviation(self, loads: npt.NDArray[np.float64]
                   ) -> npt.NDArray[np.float64]:
         """The same for many Loads, as :meth:`many` reads them: float[n]."""
-        return _in_pieces(lambda sums, of: self.residual.variance(
-            coordinates(sums, of), of), loads) ** 0.5
+        return _in_pieces(self._spread, loads)
 
     @property
     def terms(self) -> int:
@@ -218,8 +228,9 @@ class Hybrid:
             ('service', f'{t["floor_us"]:.5g} + {t["read_us"]:.5g} R + '
              f'{t["write_us"]:.5g} W + {t["read_floor_us"]:.5g} R / '
              f'(R + {t["half_q"]:.3g}) + {t["write_floor_us"]:.5g} W / '
-             f'(W + {t["half_q"]:.3g}); R, W: Σ q·r, Σ q·w, a sequential '
-             f'request as {t["sequential"]:.3g}'),
+             f'(W + {t["half_q"]:.3g}) + sqrt({t["read_own_us"]:.5g}² X + '
+             f'{t["write_own_us"]:.5g}² Y); R, W: Σ q·r, Σ q·w, a sequential '
+             f'request as {t["sequential"]:.3g}; X, Y: the same q·(s/64)²'),
             ('transfer', f'{t["read_us_per_kib"]:.5g} Σ q·s·r + '
              f'{t["write_us_per_kib"]:.5g} Σ q·s·w'),
             ('drain', f'{t["drain_us"]:.5g} Σ q·w + '
@@ -229,6 +240,18 @@ class Hybrid:
              f'{r.noise:.1%}, lengths ' + ', '.join(
                  f'{name} {length:.3g}' for name, length
                  in zip(COORDINATES, r.lengths)))]
+
+
+def _square(matrix: Sequence[Sequence[float]],
+            vector: Sequence[Number]) -> Number:
+    """The quadratic form v'Mv."""
+    total = 0.0
+    for row, value in zip(matrix, vector):
+        inner = 0.0
+        for weight, other in zip(row, vector):
+            inner = inner + weight * other
+        total = total + value * inner
+    return total
 
 
 def _sums(load: wl.Load) -> tuple[float, ...]:
@@ -253,9 +276,10 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
     :raises FormatError: where something is missing, or is no number
     """
     trend = _floats(parameters, 'trend', TREND)
-    if not all(value >= 0 for value in trend) or not trend[-1] >= 1:
+    if min(trend) < 0 or trend[-1] < 1:
         raise _refused('trend', 'has a negative coefficient, or a sharpness '
                        'below 1')
+    covariance = _rows(parameters, 'covariance', len(TREND))
     its = parameters.get('residual')
     if not isinstance(its, Mapping):
         raise _refused('residual', 'is missing')
@@ -263,7 +287,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
         _floats(its, name, COORDINATES)
         for name in ('lengths', 'least', 'greatest'))
     points = _rows(its, 'points', len(COORDINATES))
-    return Hybrid(dict(zip(TREND, trend)), Residual(
+    return Hybrid(dict(zip(TREND, trend)), covariance, Residual(
         *(_number(its, name) for name in ('height', 'noise')), lengths,
         least, greatest, points, *_rows(
             {'weights': [its.get('weights')]}, 'weights', len(points)),

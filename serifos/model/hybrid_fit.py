@@ -44,15 +44,16 @@ _PRIOR = 0.1
 # device's before that costs as much as an error of _PRIOR in one run.
 _LEEWAY = {'floor_us': 1.0, 'read_floor_us': 1.5, 'write_floor_us': 1.5,
            'half_q': 0.7, 'read_us': 1.5, 'write_us': 1.5,
+           'read_own_us': 2.0, 'write_own_us': 2.0,
            'read_us_per_kib': 1.0, 'write_us_per_kib': 1.0, 'drain_us': 2.0,
            'drain_us_per_kib': 2.0, 'drain_read_us_per_kib': 2.0,
            'sequential': 0.5, 'sharpness': 0.7}
 
 # What the scales are before any run is seen, and by how much they may differ
 # (natural logarithms): lengths by coordinate, height, noise.
-_LENGTHS = np.array([1.5, 1.5, 0.5, 0.5, 0.5])
+_LENGTHS = np.array([1.5] + [0.5] * 6)
 _HEIGHT, _NOISE = 0.1, 0.05
-_WIDTHS = np.array([0.7] * 5 + [0.5, 0.5])
+_WIDTHS = np.array([0.7] * 7 + [0.5, 0.5])
 _JITTER = 1e-6
 
 _SMALLEST_KIB, _LARGEST_KIB = 4.0, 1024.0
@@ -74,13 +75,11 @@ def fit(loads: Sequence[wl.Load], y: Floats, points: float = 24,
     """
     sums = np.array([[getattr(load, name) for name in hybrid.FIELDS]
                      for load in loads])
-    trend = _trend(sums, np.log(y))
-    process = _Process.of(
-        _where(sums), np.log(y) - _log_trend(trend, sums), int(points))
-    weights = process.weights
-    if monotone:
-        weights = _monotone(trend, process, sums)
-    return {'trend': trend, 'residual': {
+    trend, covariance = _trend(sums, np.log(y))
+    where = _where(trend, sums)
+    process = _Process.of(where, np.log(y) - where[:, 0], int(points))
+    weights = _monotone(trend, process, sums) if monotone else process.weights
+    return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))
            for name, values in (('lengths', process.lengths),
@@ -90,15 +89,13 @@ def fit(loads: Sequence[wl.Load], y: Floats, points: float = 24,
         'certainty': process.certainty.tolist()}}
 
 
-def _log_trend(trend: Mapping[str, float], sums: Floats) -> Floats:
-    return hybrid.log_trend(trend, sums.T, _OF)
+def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
+    return np.column_stack(hybrid.coordinates(trend, sums.T, _OF))
 
 
-def _where(sums: Floats) -> Floats:
-    return np.column_stack(hybrid.coordinates(sums.T, _OF))
-
-
-def _trend(sums: Floats, logs: Floats) -> dict[str, float]:
+def _trend(sums: Floats, logs: Floats
+           ) -> tuple[dict[str, float], list[list[float]]]:
+    """Its coefficients, and the covariance of their logarithms."""
     nominal = _nominal(sums, logs)
     leeway = np.array([_LEEWAY[name] for name in hybrid.TREND])
 
@@ -109,13 +106,17 @@ def _trend(sums: Floats, logs: Floats) -> dict[str, float]:
 
     def wrong(steps: Floats) -> Floats:
         return np.concatenate(
-            [_log_trend(trend(steps), sums) - logs, _PRIOR * steps])
+            [hybrid.coordinates(trend(steps), sums.T, _OF)[0] - logs,
+             _PRIOR * steps])
     rng = np.random.default_rng(0)
     starts = [np.zeros(len(leeway)), *rng.normal(
         0, 0.5, (_STARTS - 1, len(leeway)))]
     found = [optimize.least_squares(wrong, start, max_nfev=60)
              for start in starts]
-    return trend(min(found, key=lambda one: one.cost).x)
+    best = min(found, key=lambda one: one.cost)
+    spread = linalg.inv(best.jac.T @ best.jac) * max(_PRIOR ** 2, np.mean(
+        best.fun[:len(logs)] ** 2))
+    return trend(best.x), (spread * np.outer(leeway, leeway)).tolist()
 
 
 def _nominal(sums: Floats, logs: Floats) -> Floats:
@@ -125,7 +126,8 @@ def _nominal(sums: Floats, logs: Floats) -> Floats:
     per_kib = float(np.exp(np.median(logs - np.log(kib))))
     of = {'floor_us': floor / 2, 'read_floor_us': floor / 2,
           'write_floor_us': floor / 4, 'half_q': 3.0, 'read_us': floor / 30,
-          'write_us': floor / 30, 'read_us_per_kib': per_kib,
+          'write_us': floor / 30, 'read_own_us': 20 * per_kib,
+          'write_own_us': 20 * per_kib, 'read_us_per_kib': per_kib,
           'write_us_per_kib': per_kib, 'drain_us': 2 * per_kib,
           'drain_us_per_kib': per_kib / 2,
           'drain_read_us_per_kib': per_kib / 20, 'sequential': 0.7,
@@ -175,8 +177,8 @@ class _Process:
             self.precision)
         return (found + found.T) / 2
 
-    def bells(self, sums: Floats) -> Floats:
-        return _bells(np.clip(_where(sums), self.least, self.greatest),
+    def bells(self, where: Floats) -> Floats:
+        return _bells(np.clip(where, self.least, self.greatest),
                       self.points, self.lengths)
 
 
@@ -226,24 +228,25 @@ def _spread_out(bells: Floats, number: int) -> list[int]:
 def _monotone(trend: Mapping[str, float], process: _Process,
               runs: Floats) -> Floats:
     """The most likely weights with which adding load lowers nothing."""
-    before, after = _steps(runs, np.random.default_rng(0))
-    rises = _log_trend(trend, after) - _log_trend(trend, before)
-    slopes = process.bells(after) - process.bells(before)
+    before, after = (_where(trend, sums) for sums in _steps(runs))
+    rises = after[:, 0] - before[:, 0]
+    moves = rises > 1e-12
+    slopes = ((process.bells(after) - process.bells(before))[moves]
+              / rises[moves, None])
     root = linalg.cholesky(process.precision, lower=True)
-    weights, held = process.weights, np.zeros(len(rises), bool)
+    weights, held = process.weights, np.zeros(len(slopes), bool)
     for _ in range(_ROUNDS):
-        short = (1 - _MARGIN) * rises + slopes @ weights
-        broken = np.flatnonzero((short < -1e-12) & ~held)
+        slope = 1 - _MARGIN + slopes @ weights
+        broken = np.flatnonzero((slope < -1e-9) & ~held)
         if not len(broken):
             break
-        held[broken[np.argsort(short[broken])[:_AT_A_TIME]]] = True
+        held[broken[np.argsort(slope[broken])[:_AT_A_TIME]]] = True
         rows = linalg.solve_triangular(root, slopes[held].T, lower=True).T
         weights = process.weights + linalg.solve_triangular(
-            root.T, _least(rows, -(1 - _MARGIN) * rises[held]
+            root.T, _least(rows, _MARGIN - 1
                            - slopes[held] @ process.weights))
-    falls = -slopes @ weights
-    return weights * min(1.0, float(np.min(
-        rises[falls > 0] / falls[falls > 0], initial=1.0)))
+    return weights / max(1.0, float(np.max(-slopes @ weights, initial=0))
+                         / (1 - _MARGIN))
 
 
 def _least(rows: Floats, bounds: Floats) -> Floats:
@@ -257,18 +260,17 @@ def _least(rows: Floats, bounds: Floats) -> Floats:
     return -short[:-1] / short[-1]
 
 
-def _steps(runs: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Loads, and the same with a little more: float[n, 6] each."""
+def _steps(runs: Floats) -> tuple[Floats, Floats]:
+    """Loads, and the same with a little more of a field: float[n, 8]."""
+    rng = np.random.default_rng(0)
     loads = np.vstack([runs, [_random_load(rng) for _ in range(_BASES)]])
-    edges = np.array([[r, 1 - r, r * s, (1 - r) * s, r * x, (1 - r) * x]
-                      for r in (0, 1) for x in (0, 1)
-                      for s in (_SMALLEST_KIB,)]
-                     + [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], float)
+    # A random request is one more of its kind, too.
+    edges = np.eye(len(hybrid.FIELDS))
+    edges[[4, 5], [0, 1]] = 1
     before = np.repeat(loads, len(edges), axis=0)
-    more = np.tile(edges, (len(loads), 1))
-    q, kib = before[:, :2].sum(axis=1), before[:, 2:4].sum(axis=1)
-    scale = np.where(more[:, :2].any(axis=1), q, kib)
-    return before, before + _STEP * scale[:, None] * more
+    which = np.tile(np.arange(len(edges)), len(loads))
+    step = _STEP * before[np.arange(len(before)), which] + 1e-6
+    return before, before + step[:, None] * edges[which]
 
 
 def _random_load(rng: np.random.Generator) -> Floats:
@@ -277,5 +279,6 @@ def _random_load(rng: np.random.Generator) -> Floats:
     s = _SMALLEST_KIB * (_LARGEST_KIB / _SMALLEST_KIB) ** rng.random(n)
     w, x = (np.clip(rng.uniform(-0.3, 1.3, n), 0, 1) for _ in range(2))
     r = 1 - w
-    return np.array([q @ r, q @ w, (q * s) @ r, (q * s) @ w,
-                     (q * r) @ x, (q * w) @ x])
+    s2 = (s / 64) ** 2
+    return np.array([q @ r, q @ w, (q * s) @ r, (q * s) @ w, (q * r) @ x,
+                     (q * w) @ x, (q * s2) @ r, (q * s2) @ w])

@@ -6,6 +6,7 @@ import json
 
 import ddt
 from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
 import testtools
@@ -74,6 +75,17 @@ class HybridTest(testtools.TestCase):
                                    form.deviation(_rows(run))[0], 9)
         agree()
 
+    @ddt.data(_cliff, _dies)
+    def test_another_workload_never_lowers_a_prediction(self, truth):
+        form = _form(truth)
+
+        @settings(max_examples=200, deadline=None)
+        @given(st.lists(box, min_size=1, max_size=19), box)
+        def rises(run, more):
+            before, after = form.many(_rows(run, [*run, more]))
+            self.assertLessEqual(before, after)
+        rises()
+
     def test_no_prediction_is_wild(self):
         form = _form(_cliff)
         corners = [[wl.Workload(w, s, q, x)] * n for w in (0, 100)
@@ -115,7 +127,7 @@ class HybridTest(testtools.TestCase):
         (('trend', 'read_us'), -1, 'has a negative coefficient'),
         (('trend', 'read_us'), float('nan'), 'is no number'),
         (('trend', 'else'), 1, 'must name floor_us, '),
-        (('residual', 'points'), [[1, 2]], 'must be rows of 5 numbers'),
+        (('residual', 'points'), [[1, 2]], 'must be rows of 7 numbers'),
         (('residual', 'weights'), [1], 'must be rows of'),
         (('residual',), None, 'residual of a hybrid model is missing'),
         (('trend',), [], 'must name floor_us, '))
