@@ -36,6 +36,8 @@ class Station:
     :param time_us: what a request alone in it takes at a visit, µs
     :param speeds: how fast it works with 1, 2, ... requests in it, relative
         to one; the last holds for every greater number
+    :param at_once: how many requests, in the order in which they came, it
+        works on at the same time; they share its speed, the others wait
     :param visits: the probability that a request comes here (p1)
     :param shape: of the gamma distribution of a visit's work; 1 is the
         exponential one, more is more regular
@@ -44,6 +46,7 @@ class Station:
     name: str
     time_us: float
     speeds: tuple[float, ...] = (1.0,)
+    at_once: int = 1
     visits: float = 1.0
     shape: float = 1.0
 
@@ -53,17 +56,18 @@ class Station:
                 f'Station {self.name} takes {self.time_us:g} µs with a '
                 f'probability of {self.visits:g}; give a time that is not '
                 'negative and a probability from 0 to 1.')
-        if not self.speeds or not all(0 < s < math.inf
-                                      for s in (*self.speeds, self.shape)):
+        if not self.speeds or not all(0 < s < math.inf for s in (
+                *self.speeds, self.at_once, self.shape)):
             raise errors.InputError(
-                f'Station {self.name} needs speeds and a shape above 0.')
+                f'Station {self.name} needs speeds, an at_once and a shape '
+                'above 0.')
 
     @classmethod
     def servers(cls, name: str, time_us: float, number: int,
                 **others: float) -> Station:
         """``number`` servers before which requests wait in one line."""
         return cls(name, time_us, tuple(map(float, range(1, number + 1))),
-                   **others)
+                   number, **others)
 
     @classmethod
     def of_times(cls, name: str, us_per_client: float, us: float,
@@ -74,9 +78,12 @@ class Station:
         1 + us / us_per_client servers do, of which each request chooses any.
         """
         alone = us_per_client + us
+        channels = min(clients, 1 + us / us_per_client) if (
+            us_per_client) else clients
         return cls(name, alone, tuple(
             n * alone / (us_per_client * n + us) if alone else 1.0
-            for n in range(1, max(1, clients) + 1)), **others)
+            for n in range(1, max(1, clients) + 1)),
+            max(1, round(channels)), **others)
 
     @property
     def demand_us(self) -> float:
@@ -127,9 +134,13 @@ def solve(stations: Sequence[Station], clients: int) -> Solution:
     return Solution(clients, clients / per_us, per_us, tuple(residence))
 
 
-def product_form(stations: Sequence[Station]) -> bool:
-    """Whether :func:`solve` is exact for stations that serve in order."""
-    return all(station.shape == 1 for station in stations)
+def product_form(stations: Sequence[Station], clients: int) -> bool:
+    """Whether :func:`solve` is exact.
+
+    It is where work is exponential, and where nobody waits for a turn.
+    """
+    return all(station.shape == 1 or station.at_once >= clients
+               for station in stations)
 
 
 def refuse_empty(stations: Sequence[Station], clients: int) -> None:
