@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Sequence
 import pathlib
 
+from serifos.design import design
 from serifos.design import sampled
 from serifos.model import dataset as ds
 from serifos.sim import device as dev
@@ -24,13 +25,15 @@ _RUN_S = 10.0
 
 
 def dataset(truth: dev.Truth, number: int, seed: int = 0,
-            chance: int = 0) -> ds.Dataset:
+            chance: int = 0,
+            space: design.Space = sampled.PAPER) -> ds.Dataset:
     """The random runs of a seed, measured on a simulated device.
 
     :param chance: seed of what differs from unit to unit, and run to run
     """
     job, = modeler.jobs(truth, modeler.Purpose.TEST,
-                        sampled.runs(number, seed=seed), chance, size=number)
+                        sampled.runs(number, space, seed), chance,
+                        size=number)
     return ds.Dataset(ds.Header({'model': truth.name}, runtime_s=_RUN_S),
                       tuple(modeler.measure(job)))
 
