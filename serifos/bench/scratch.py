@@ -35,14 +35,24 @@ def refusal(path: pathlib.Path, size: int) -> str | None:
     if os.path.lexists(note(path)) and _read(path) is None:
         return (f'{note(path)} exists and is no note of serifos about a '
                 'scratch file; name another path.')
-    room = os.statvfs(path.parent)
-    free = room.f_bavail * room.f_frsize + (
+    return no_room(
+        path.parent, size, 'a scratch file',
         path.stat().st_blocks * 512 if path.exists() else 0)
+
+
+def no_room(directory: pathlib.Path, size: int, what: str,
+            reused: int = 0) -> str | None:
+    """Why what we make does not fit on a filesystem, or None.
+
+    :param reused: bytes of it that are taken by us already
+    """
+    room = os.statvfs(directory)
+    free = room.f_bavail * room.f_frsize + reused
     margin = min(room.f_blocks * room.f_frsize // _MARGIN_SHARE,
                  _MARGIN_MOST)
     if free < size + margin:
-        return (f'{path.parent} has {free / GIB:.4g} GiB free, and a scratch '
-                f'file of {size / GIB:.4g} GiB does not fit with '
+        return (f'{directory} has {free / GIB:.4g} GiB free, and {what} of '
+                f'{size / GIB:.4g} GiB does not fit with '
                 f'{margin / GIB:.4g} GiB to spare; give a smaller '
                 '--size-gib.')
     return None

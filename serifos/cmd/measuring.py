@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import datetime
@@ -93,7 +94,7 @@ def measure(args: argparse.Namespace,
     if job.todo or args.precondition == 'only':
         job.show()
         try:
-            job.confirm()
+            confirm(job.target, job.args.yes_destroy)
             return job.run()
         except KeyboardInterrupt:
             raise errors.Interrupted(
@@ -169,30 +170,7 @@ class _Job:
         if made:
             facts['runs'] += f'; {made} of them are made already'
         facts['dataset'] = str(self.path)
-        width = max(map(len, facts)) + 1
-        for name, value in facts.items():
-            say(f'{name + ":":<{width}} {value}')
-
-    def confirm(self) -> None:
-        """:raises DeviceError: where the word is not the right one"""
-        word = self.target.word
-        if word is None:
-            return
-        if not self.target.fresh:
-            say(f'EVERYTHING on {self.target.name} will be lost.')
-        given = self.args.yes_destroy
-        if given is None:
-            print(f'Type {word} to go on: ', end='', file=sys.stderr,
-                  flush=True)
-            line = sys.stdin.readline()
-            if not line.endswith('\n'):
-                say('')
-            given = line.strip()
-        if given != word:
-            raise errors.DeviceError(
-                f'{given!r} is not {word!r}; nothing was touched.' if given
-                else f'Nothing was touched: type {word} when asked, or give '
-                     f'--yes-destroy {word}.')
+        show(facts)
 
     def run(self) -> pathlib.Path | None:
         engine, hang_s = self.args.ioengine, self.args.hang_after
@@ -224,6 +202,38 @@ class _Job:
             say(f'{failed} runs failed twice and are missing; the same '
                 'command tries them again.')
         return self.path
+
+
+def confirm(target: tg.Target, given: str | None) -> None:
+    """Asks for the word that allows a target to be overwritten.
+
+    :param given: what --yes-destroy said, None to ask the person
+    :raises DeviceError: where the word is not the right one
+    """
+    word = target.word
+    if word is None:
+        return
+    if not target.fresh:
+        say(f'EVERYTHING on {target.name} will be lost.')
+    if given is None:
+        print(f'Type {word} to go on: ', end='', file=sys.stderr,
+              flush=True)
+        line = sys.stdin.readline()
+        if not line.endswith('\n'):
+            say('')
+        given = line.strip()
+    if given != word:
+        raise errors.DeviceError(
+            f'{given!r} is not {word!r}; nothing was touched.' if given
+            else f'Nothing was touched: type {word} when asked, or give '
+                 f'--yes-destroy {word}.')
+
+
+def show(facts: Mapping[str, str]) -> None:
+    """Facts in a column, as all that measures shows them first."""
+    width = max(map(len, facts)) + 1
+    for name, value in facts.items():
+        say(f'{name + ":":<{width}} {value}')
 
 
 def arithmetic(design: dn.Design) -> str:
