@@ -177,11 +177,7 @@ def _file(path: pathlib.Path, wish: Wish) -> Target:
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    source, filesystem = _mounted(path.parent)
-    if filesystem in _IN_MEMORY:
-        raise errors.DeviceError(
-            f'{path.parent} is a {filesystem}, which lives in memory; name '
-            'a path on the device that shall be measured.')
+    source, filesystem = mounted(path.parent)
     disk, model, serial = dv.disk_below(path.parent)
     whole = fio.Region(str(path), 0, size)
     regions = shares(whole, wish.count)
@@ -204,14 +200,21 @@ def _file(path: pathlib.Path, wish: Wish) -> Target:
         regions, 512, None, True, claim)
 
 
-def _mounted(directory: pathlib.Path) -> tuple[str, str]:
-    """The source and the type of the filesystem of a directory."""
+def mounted(directory: pathlib.Path) -> tuple[str, str]:
+    """The source and the type of the filesystem of a directory.
+
+    :raises DeviceError: where it lives in memory
+    """
     said = command.run(
         ['findmnt', '--json', '--target', str(directory), '--output',
          'SOURCE,FSTYPE'], accept=(0, 1))
     if not said.strip():  # a bare chroot knows no mount above the file
         return 'unknown', 'unknown'
     mount = json.loads(said)['filesystems'][0]
+    if mount['fstype'] in _IN_MEMORY:
+        raise errors.DeviceError(
+            f'{directory} is a {mount["fstype"]}, which lives in memory; '
+            'name a path on the device that shall be measured.')
     return mount['source'], mount['fstype']
 
 
