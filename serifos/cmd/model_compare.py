@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import itertools
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
@@ -80,11 +80,16 @@ class CompareKinds(app.Fails, lister.Lister):
             of_figure[predicts] = data, compare.parts(
                 data, parsed_args.seed, parsed_args.held_out)
         refused: _Refused = {}
+        verdicts = []
         with self._searching(parsed_args) as searcher:
-            verdicts = [verdict for predicts in figures for kind in kinds
-                        for verdict in _verdicts(
-                            kind, predicts, *of_figure[predicts],
-                            parsed_args.seed, searcher, refused)]
+            for number, (predicts, kind) in enumerate(
+                    itertools.product(figures, kinds)):
+                if searcher:
+                    searcher.go_on('kinds', number,
+                                   len(figures) * len(kinds))
+                verdicts += _verdicts(
+                    kind, predicts, *of_figure[predicts], parsed_args.seed,
+                    searcher, refused)
         for kind, (whose, why) in _reasons(refused).items():
             self.say(f'{kind} was not compared{whose}: {why}')
         if not verdicts:
@@ -109,7 +114,12 @@ class CompareKinds(app.Fails, lister.Lister):
                    ) -> Iterator[tuning.Searcher | None]:
         from serifos.model import quality
         if args.no_tune:
-            yield None
+            try:
+                yield None
+            except KeyboardInterrupt:
+                raise errors.Interrupted(
+                    'Stopped; nothing is kept without a search, the same '
+                    'command begins afresh.') from None
             return
         path = pathlib.Path(args.dataset).with_suffix('.compare.jsonl')
         with tuning.ready(args, path, {
@@ -173,7 +183,7 @@ def rows(verdicts: Sequence[compare.Verdict],
                line.predicts, _Figure(line.r2),
                *(model_fit.Percent(line.mre.get(part)) for part in parts),
                _Change(line.change), _Figure(line.p_of_tuning),
-               _Figure(line.p_of_best), _Values(line.settings))
+               _Figure(line.p_of_best), model_fit.Values(line.settings))
 
 
 class _Figure(columns.FormattableColumn[float | None]):
@@ -188,11 +198,3 @@ class _Change(columns.FormattableColumn[float | None]):
 
     def human_readable(self) -> str:
         return '' if self._value is None else f'{self._value:+.1%}'
-
-
-class _Values(columns.FormattableColumn[Mapping[str, float]]):
-    """Settings by name."""
-
-    def human_readable(self) -> str:
-        return ', '.join(f'{name} {value:.3g}'
-                         for name, value in self._value.items())

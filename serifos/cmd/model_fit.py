@@ -113,6 +113,7 @@ class Fit(app.Fails, show.ShowOne):
         from serifos import tune_report
         try:
             store.write_text(path, tune_report.page_of(model, trace))
+            self.say(f'The search is drawn in {path.resolve()}.')
         except errors.ToolError as exc:  # the search is worth keeping
             self.say(str(exc))
 
@@ -234,19 +235,21 @@ class _Interval(columns.FormattableColumn[tuple[float, float]]):
         return ' to '.join(f'{end:+.1%}' for end in self._value)
 
 
+class Values(columns.FormattableColumn[Mapping[str, float]]):
+    """Settings by name."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {value:.6g}'
+                         for name, value in self._value.items())
+
+
 class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
     """What a search brought."""
 
     def human_readable(self) -> str:
-        if not self._value:
-            return ''
-        found = {name: 'unknown' if value is None else f'{value:.5g}'
-                 for name, value in self._value.items()}
-        return ('RMSE {rmse_standard} to {rmse}, mre_standard {mre_standard}'
-                ', {evaluated} settings in {iterations} iterations'
-                ).format_map({**dict.fromkeys((
-                    'rmse_standard', 'rmse', 'mre_standard', 'evaluated',
-                    'iterations'), 'unknown'), **found})
+        return ', '.join(
+            f'{name} {"unknown" if value is None else f"{value:.5g}"}'
+            for name, value in self._value.items())
 
 
 def summary(model: mm.Model) -> dict[str, Any]:
@@ -257,8 +260,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'device': _Facts(model.device or {}),
         'runs': (model.dataset or {}).get('runs'),
         'range': _Ranges(model.range),
-        'settings': _Facts({name: f'{value:.6g}' for name, value
-                            in model.settings.items()}),
+        'settings': Values(model.settings),
         'tuning': _Tuning(quality.get('tuning') or {}),
         'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),

@@ -119,6 +119,12 @@ class Searcher:
         if self.stop():
             raise self.interrupted()
 
+    def go_on(self, what: str, done: int, total: int) -> None:
+        """:raises Interrupted: where the user stops"""
+        if self.stop():
+            raise self.interrupted()
+        self.shown(what, done, total)
+
     def _values(self, cost: Callable[[Point], float], points: Sequence[Point]
                 ) -> Iterator[tuple[Point, float]]:
         """(point, RMSE) as they are found; fewer where the user stops."""

@@ -115,6 +115,16 @@ class CompareKindsTest(testtools.TestCase):
         self.assertEqual(7, len(self.journal.read_text().splitlines()))
         self.rows()
 
+    def test_ctrl_c_without_a_search(self):
+        def cut(*args):
+            raise KeyboardInterrupt
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.model.compare.judge', cut))
+        code, _, err = self.compare('--no-tune')
+        self.assertEqual(130, code)
+        self.assertIn('begins afresh', err)
+        self.assertFalse(self.journal.exists())
+
     def test_another_division_of_the_runs_is_another_search(self):
         self.rows()
         code, _, err = self.compare('--held-out', 0.3)

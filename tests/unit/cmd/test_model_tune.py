@@ -73,7 +73,7 @@ class TuneTest(testtools.TestCase):
         self.tuned()
         _, out, _ = command.model('show', self.model)
         self.assertRegex(out, r'settings +\| power 1\.2\d*, unused \d')
-        self.assertRegex(out, r'tuning +\| RMSE \d.* to .* iterations')
+        self.assertRegex(out, r'tuning +\| rmse_standard \d.*, iterations 3')
 
     def test_the_page_holds_the_search(self):
         self.tuned('--iterations', 2)
