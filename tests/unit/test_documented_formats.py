@@ -10,6 +10,7 @@ import fixtures
 import testtools
 
 from serifos import store
+from serifos import workload as wl
 
 PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
 
@@ -44,6 +45,11 @@ class DocumentedFormatsTest(testtools.TestCase):
         load = model.load([])
         self.assertEqual(0, model.predict(load))
         self.assertEqual((1, 10), model.range['count'])
+
+    def test_relation(self):
+        relation, = map(store.read_relation, self.of('relation'))
+        seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
+        self.assertEqual(1.2, relation.factor('latency_us', seen))
 
     def test_cluster(self):
         cluster, = map(store.read_cluster, self.of('cluster'))
