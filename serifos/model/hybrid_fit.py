@@ -54,14 +54,16 @@ _LEEWAY = {'floor_us': 1.0, 'read_floor_us': 1.5, 'write_floor_us': 1.5,
 _LENGTHS = np.array([1.5] + [0.5] * 6)
 _HEIGHT, _NOISE = 0.1, 0.05
 _WIDTHS = np.array([0.7] * 7 + [0.5, 0.5])
+_BENT = 0.9  # no length is much below the one expected: slopes stay checked
 _JITTER = 1e-6
 
 _SMALLEST_KIB, _LARGEST_KIB = 4.0, 1024.0
 _MOST, _DEEPEST = 20, 64.0
-_BASES = 500
-_STEP = 0.05
+_BASES, _MIXES = 100, (1, 2, 3, 6)
+_STEP, _TINY = 0.01, 1e-6
 _MARGIN = 0.1
-_ROUNDS, _AT_A_TIME = 12, 200
+_WORST, _NEAR = 25, 8
+_ROUNDS, _AT_A_TIME = 12, 60
 
 
 def fit(loads: Sequence[wl.Load], y: Floats, points: float = 24,
@@ -205,7 +207,8 @@ def _scales(where: Floats, left: Floats) -> tuple[Floats, float, float]:
                 slope + logs / _WIDTHS ** 2)
     found = optimize.minimize(
         unlikely, np.zeros(k + 2), jac=True, method='L-BFGS-B',
-        bounds=[(-3, 3)] * (k + 2), options={'maxiter': 50}).x
+        bounds=[(-_BENT, 3)] * k + [(-3, 3)] * 2,
+        options={'maxiter': 50}).x
     return (_LENGTHS * np.exp(found[:k]),
             float(_HEIGHT * np.exp(found[k])),
             float(_NOISE * np.exp(found[k + 1])))
@@ -227,26 +230,60 @@ def _spread_out(bells: Floats, number: int) -> list[int]:
 
 def _monotone(trend: Mapping[str, float], process: _Process,
               runs: Floats) -> Floats:
-    """The most likely weights with which adding load lowers nothing."""
-    before, after = (_where(trend, sums) for sums in _steps(runs))
-    rises = after[:, 0] - before[:, 0]
-    moves = rises > 1e-12
-    slopes = ((process.bells(after) - process.bells(before))[moves]
-              / rises[moves, None])
+    """The most likely weights with which adding load lowers nothing.
+
+    Loads where it would are looked for near those where it nearly does,
+    round after round.
+    """
+    rng = np.random.default_rng(0)
     root = linalg.cholesky(process.precision, lower=True)
-    weights, held = process.weights, np.zeros(len(slopes), bool)
+    weights, most = process.weights, 1 - _MARGIN
+    loads = np.vstack([runs, *(_random_loads(rng, of) for of in _MIXES)])
+    slopes = _slopes(trend, process, loads)
+    held = np.empty((0, len(weights)))
     for _ in range(_ROUNDS):
-        slope = 1 - _MARGIN + slopes @ weights
-        broken = np.flatnonzero((slope < -1e-9) & ~held)
-        if not len(broken):
-            break
-        held[broken[np.argsort(slope[broken])[:_AT_A_TIME]]] = True
-        rows = linalg.solve_triangular(root, slopes[held].T, lower=True).T
-        weights = process.weights + linalg.solve_triangular(
-            root.T, _least(rows, _MARGIN - 1
-                           - slopes[held] @ process.weights))
-    return weights / max(1.0, float(np.max(-slopes @ weights, initial=0))
-                         / (1 - _MARGIN))
+        falls = (-slopes @ weights).max(axis=1)
+        worst = np.argsort(falls)[-_WORST:]
+        near = _near(rng, np.repeat(loads[worst], _NEAR, axis=0))
+        found = _slopes(trend, process, near)
+        loads, slopes = np.vstack([loads, near]), np.vstack([slopes, found])
+        rows = slopes.reshape(-1, len(weights))
+        falls = -rows @ weights
+        broken = np.argsort(falls)[-_AT_A_TIME:]
+        broken = broken[falls[broken] > most + 1e-6]
+        if len(broken):
+            held = np.vstack([held, rows[broken]])
+            weights = process.weights + linalg.solve_triangular(
+                root.T, _least(
+                    linalg.solve_triangular(root, held.T, lower=True).T,
+                    -most - held @ process.weights))
+    return weights / max(1.0, float((-slopes @ weights).max()) / most)
+
+
+def _slopes(trend: Mapping[str, float], process: _Process,
+            loads: Floats) -> Floats:
+    """What each bell rises by with the trend: float[n, fields, points].
+
+    Along each field of a Load; a step that moves nothing has no slope.
+    """
+    edges = np.eye(len(hybrid.FIELDS))
+    edges[[4, 5], [0, 1]] = 1  # a random request is one more of its kind
+    after = (loads[:, None, :] + (_STEP * loads + _TINY)[:, :, None]
+             * edges).reshape(-1, len(edges))
+    was, now = _where(trend, loads), _where(trend, after)
+    rises = now[:, 0].reshape(len(loads), -1) - was[:, :1]
+    bells = (process.bells(now).reshape(*rises.shape, -1)
+             - process.bells(was)[:, None, :])
+    moves = rises > 1e-12
+    return np.where(moves[:, :, None], bells, 0.0) / np.where(
+        moves, rises, 1.0)[:, :, None]
+
+
+def _near(rng: np.random.Generator, loads: Floats) -> Floats:
+    """Loads a little different from these."""
+    found = loads * np.exp(0.4 * rng.standard_normal(loads.shape))
+    found[:, 4:6] = np.minimum(found[:, 4:6], found[:, :2])
+    return found
 
 
 def _least(rows: Floats, bounds: Floats) -> Floats:
@@ -260,25 +297,17 @@ def _least(rows: Floats, bounds: Floats) -> Floats:
     return -short[:-1] / short[-1]
 
 
-def _steps(runs: Floats) -> tuple[Floats, Floats]:
-    """Loads, and the same with a little more of a field: float[n, 8]."""
-    rng = np.random.default_rng(0)
-    loads = np.vstack([runs, [_random_load(rng) for _ in range(_BASES)]])
-    # A random request is one more of its kind, too.
-    edges = np.eye(len(hybrid.FIELDS))
-    edges[[4, 5], [0, 1]] = 1
-    before = np.repeat(loads, len(edges), axis=0)
-    which = np.tile(np.arange(len(edges)), len(loads))
-    step = _STEP * before[np.arange(len(before)), which] + 1e-6
-    return before, before + step[:, None] * edges[which]
+def _random_loads(rng: np.random.Generator, workloads: int) -> Floats:
+    """Loads of the box, at its corners one time in two: float[n, 8]."""
+    shape = _BASES, workloads
 
-
-def _random_load(rng: np.random.Generator) -> Floats:
-    n = int(rng.integers(1, _MOST + 1))
-    q = _DEEPEST ** rng.random(n)
-    s = _SMALLEST_KIB * (_LARGEST_KIB / _SMALLEST_KIB) ** rng.random(n)
-    w, x = (np.clip(rng.uniform(-0.3, 1.3, n), 0, 1) for _ in range(2))
-    r = 1 - w
-    s2 = (s / 64) ** 2
-    return np.array([q @ r, q @ w, (q * s) @ r, (q * s) @ w, (q * r) @ x,
-                     (q * w) @ x, (q * s2) @ r, (q * s2) @ w])
+    def between(least: float, most: float) -> Floats:
+        inside = least * (most / least) ** rng.random(shape)
+        return np.where(rng.random(shape) < 0.5, inside,
+                        rng.choice([least, most], shape))
+    q = between(0.05, _MOST * _DEEPEST / workloads)
+    s = between(_SMALLEST_KIB, _LARGEST_KIB)
+    w, x = (np.clip(rng.uniform(-0.5, 1.5, shape), 0, 1) for _ in range(2))
+    r, s2 = 1 - w, (s / 64) ** 2
+    return np.stack([q * r, q * w, q * s * r, q * s * w, q * r * x,
+                     q * w * x, q * s2 * r, q * s2 * w]).sum(axis=2).T
