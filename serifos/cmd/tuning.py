@@ -79,22 +79,23 @@ class Searcher:
         from serifos.model import tune
         args = self.options
         cost = functools.partial(tune.cost, kind, data, seed)
+        searched = [one for one in fit.FITTERS[kind].settings
+                    if one.name not in given]
         asked: list[int] = []
 
         def evaluate(points: Sequence[Point]) -> list[float]:
             whole = [{**given, **point} for point in points]
             asked.append(len(whole))
-            later = (args.iterations + 1 - len(asked)) * (
-                sum(asked[1:]) / max(1, len(asked) - 1))
+            each = (sum(asked[1:]) / len(asked[1:]) if asked[1:]
+                    else (args.splits + 2) ** len(searched))
+            later = (args.iterations + 1 - len(asked)) * each
             self._evaluate(kind, predicts, cost, whole,
                            sum(asked) - len(whole), round(later))
-            return [self.journal.rmse(kind, predicts, each)
-                    for each in whole]
+            return [self.journal.rmse(kind, predicts, point)
+                    for point in whole]
         trace = tune.search(
-            [one for one in fit.FITTERS[kind].settings
-             if one.name not in given],
-            evaluate, args.splits, args.explorations, args.iterations,
-            args.least_gain)
+            searched, evaluate, args.splits, args.explorations,
+            args.iterations, args.least_gain)
         self.shown(f'{kind} {predicts}', sum(asked), sum(asked), 0.0)
         return trace
 
