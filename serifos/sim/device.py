@@ -115,11 +115,14 @@ class Device:
 
     :param ios: requests after which a run ends; more where that would be
         less than 16 for each that is outstanding
+    :param erratic: whether thoughts are of exponential length, not all of
+        one; many requesters who think so are an open loop
     """
 
     truth: Truth
     rng: np.random.Generator
     ios: int = IOS
+    erratic: bool = False
 
     def measure(self, workloads: Sequence[wl.Workload],
                 runtime_s: float) -> ds.Sample:
@@ -133,7 +136,8 @@ class Device:
             raise errors.InputError(
                 f'A run of {runtime_s} s cannot be made; give it some time.')
         return _sample(workloads, *events.run(
-            self.truth, workloads, runtime_s, self.ios, self.rng))
+            self.truth, workloads, runtime_s, self.ios, self.rng,
+            self.erratic))
 
 
 def _sample(workloads: Sequence[wl.Workload],

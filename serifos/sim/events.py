@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 import heapq
+import itertools
 import math
 from typing import Any
 from typing import TYPE_CHECKING
@@ -31,8 +32,8 @@ _BLOCK = 4096
 
 
 def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
-        runtime_s: float, ios: int, rng: np.random.Generator
-        ) -> tuple[list[Done], float]:
+        runtime_s: float, ios: int, rng: np.random.Generator,
+        erratic: bool = False) -> tuple[list[Done], float]:
     """Finished requests, and the µs in which they did."""
     queued = [i for i, w in enumerate(workloads)
               for _ in range(max(1, round(w.iodepth)))]
@@ -41,7 +42,8 @@ def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
     end = runtime_s * 1e6
     done: list[Done] = []
     began, missing = 0.0, set(range(len(workloads)))
-    for now, request in _requests(truth, workloads, queued, rng):
+    for now, request in _requests(truth, workloads, queued, rng,
+                                  erratic):
         done.append(request)
         if len(done) <= warm:
             began = now
@@ -53,8 +55,8 @@ def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
 
 
 def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
-              queued: Sequence[int], rng: np.random.Generator
-              ) -> Iterator[tuple[float, Done]]:
+              queued: Sequence[int], rng: np.random.Generator,
+              erratic: bool) -> Iterator[tuple[float, Done]]:
     """Requests as they finish, each with the time in µs; without end."""
     pace = lognormal(rng, truth.run_cv, 1).item()
     dies = [_on_die(truth, w, pace) for w in workloads]
@@ -68,13 +70,15 @@ def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
     misses = [1 - (1 - share) * _hits(truth, w, len(workloads))
               for share, w in zip(shares, workloads)]
     thinks = [w.think_time_us for w in workloads]
+    moods = _moods(rng) if erratic else itertools.repeat(1.0)
     chance = _chance(truth, rng)
     cache_us, gc_us = truth.cache_us * pace, truth.gc_us * pace
     room = truth.buffer_kib * truth.drain_us_per_kib * pace
     fast = truth.fast_kib * truth.fold_us_per_kib * pace
     # A channel is first in, first out, so requests are issued in order
-    # where nobody thinks; a sorted list is a heap.
-    issues = [(0.0, i) for i in queued]
+    # where nobody thinks; a heap keeps those that do in order, too.
+    issues = [(erratic * thinks[i] * next(moods), i) for i in queued]
+    heapq.heapify(issues)
     leaving: list[tuple[float, int, float, int, bool, int]] = []
     die_free, bus_free = [0.0] * truth.dies, [0.0] * truth.channels
     last, number, debt, buffered, folded = 0.0, 0, 0.0, room, fast
@@ -121,7 +125,7 @@ def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
             free = (start if start > free else free) + cost
             bus_free[lane] = free
             end = free if free > end else end
-        heapq.heappush(issues, (end + thinks[who], who))
+        heapq.heappush(issues, (end + thinks[who] * next(moods), who))
         last = end if end > last else last
         yield last, (who, write, end - issued)
 
@@ -161,6 +165,12 @@ def _chance(truth: dev.Truth, rng: np.random.Generator
             rng.random(_BLOCK).tolist(),
             rng.integers(truth.dies, size=_BLOCK).tolist(),
             lognormal(rng, truth.noise_cv, _BLOCK).tolist())
+
+
+def _moods(rng: np.random.Generator) -> Iterator[float]:
+    """How long each thought is, of a mean of 1."""
+    while True:
+        yield from rng.exponential(size=_BLOCK).tolist()
 
 
 def lognormal(rng: np.random.Generator, cv: float,

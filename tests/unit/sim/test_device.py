@@ -62,6 +62,14 @@ class LawsTest(testtools.TestCase):
         requesters = saw['iops'] * (saw['latency_us'] + think) / 1e6
         self.assertLess(abs(requesters - q), 0.05 * q)
 
+    @ddt.data(truths.SSD1, truths.FAST)
+    def test_many_who_think_erratically_are_an_open_loop(self, truth):
+        open_loop = W(30, 16, 256, think_time_us=256e3)
+        saw, = device.Device(truth, np.random.default_rng(0), erratic=True
+                             ).measure([open_loop], 60).seen
+        self.assertLess(abs(saw['iops'] - 1000), 50)
+        self.assertLess(saw['iops'] * saw['latency_us'] / 1e6, 2)
+
     @few
     @hypothesis.given(steady, st.sampled_from(TRUTHS))
     def test_doubling_the_load_does_not_lower_latency(self, run, truth):
