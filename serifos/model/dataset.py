@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import itertools
 import statistics
 from typing import Any
 
@@ -48,6 +49,20 @@ class Sample:
     def key(self) -> tuple[tuple[float, ...], ...]:
         """The same for runs of the same workloads, whatever their order."""
         return key(self.workloads)
+
+    @property
+    def tenants(self) -> tuple[wl.Workload, ...]:
+        """The workloads, each with the q that planning would know.
+
+        That is the iodepth asked for. Only a workload that thinks keeps
+        fewer outstanding, as many as it was seen to (Little's law).
+        """
+        return tuple(
+            dataclasses.replace(workload, iops=saw.get('iops'),
+                                latency_us=saw.get('latency_us'))
+            if workload.think_time_us else workload
+            for workload, saw in itertools.zip_longest(
+                self.workloads, self.seen, fillvalue={}))
 
     def figure(self, name: str) -> float | None:
         """A run-level figure: the mean over the workloads that have it."""

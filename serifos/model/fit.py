@@ -82,11 +82,14 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
         raise errors.InputError(
             f'{predicts} is no figure of a run; choose one of '
             f'{", ".join(ds.FIGURES)}.')
-    having = [s for s in samples if s.figure(predicts)]
+    loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
+    # Tenants that all think for long are idle: of them nothing is to be told.
+    having = [(load, s) for load, s in zip(loads, samples)
+              if load.count and s.figure(predicts)]
     return Runs(
-        tuple(sum(map(wl.Load.of, s.workloads), wl.Load()) for s in having),
-        np.array([s.figure(predicts) for s in having], float),
-        tuple(s.key for s in having))
+        tuple(load for load, _ in having),
+        np.array([s.figure(predicts) for _, s in having], float),
+        tuple(s.key for _, s in having))
 
 
 def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
@@ -173,11 +176,11 @@ def _adj_r2(kind: str, parameters: Mapping[str, Any],
 
 
 def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:
-    workloads = [w for sample in samples for w in sample.workloads]
+    workloads = [w for sample in samples for w in sample.tenants]
     inputs = {
         'write_pct': [w.write_pct for w in workloads],
         'block_kib': [w.block_kib for w in workloads],
-        'iodepth': [w.iodepth for w in workloads],
+        'iodepth': [w.outstanding for w in workloads],
         'random_pct': [w.random_pct for w in workloads],
         'count': [sample.count for sample in samples]}
     return {name: (min(values), max(values))
