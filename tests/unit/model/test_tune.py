@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import errors
+from serifos.model import fit
 from serifos.model import parameter as pm
 from serifos.model import tune
+from tests.unit.papers import golden
 
 WHOLE = pm.Parameter('minsplit', 20, 2, 400)
 SHARE = pm.Parameter('cp', 0.01, 0, 0.999, whole=False)
@@ -167,3 +169,26 @@ class SearchTest(testtools.TestCase):
 
     def test_nothing_to_search(self):
         self.assertRaises(errors.InputError, tune.search, [], Asked(bowl()))
+
+
+@ddt.ddt
+class PaperTest(testtools.TestCase):
+    """Table 2 and section 5 of the paper."""
+
+    def test_the_search_is_configured_as_the_paper_does(self):
+        self.assertEqual(
+            {'splits': tune.SPLITS, 'explorations': tune.EXPLORATIONS,
+             'iterations': tune.ITERATIONS}, golden.REGRESSION['search'])
+
+    @ddt.data(*golden.REGRESSION['parameters'])
+    def test_standards_and_used_ranges(self, kind):
+        if kind not in fit.FITTERS:
+            self.skipTest(f'{kind} is none of our kinds')
+        ours = {one.name: one for one in fit.FITTERS[kind].settings}
+        table = golden.REGRESSION['parameters'][kind]
+        self.assertEqual(set(table), set(ours))
+        for name, (standard, least, greatest) in table.items():
+            one = ours[name]
+            self.assertEqual((least, greatest), (one.least, one.greatest))
+            if standard is not None:  # nprune has nnodes'
+                self.assertEqual(standard, one.standard)

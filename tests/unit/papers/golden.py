@@ -12,3 +12,6 @@ SCREENING = json.loads(
 
 RELATIVE_FITNESS = json.loads(
     pathlib.Path(__file__).with_name('relative_fitness.json').read_text())
+
+REGRESSION = json.loads(
+    pathlib.Path(__file__).with_name('regression.json').read_text())
