@@ -65,6 +65,8 @@ def _where(levels: sl.Levels, place: sl.Place) -> dict[str, object]:
                                 'serifos.$jobnum.$filenum'),
             'nrfiles': levels['files_used'],
             'filesize': f'{least}-{most}' if least < most else most,
+            # Threads that share files stop for want of it otherwise.
+            'size': int(levels['files_used']) * most,
             'overwrite': int(levels['overwrite'] == 'true'),
             'file_service_type': levels['file_service'],
             'fallocate': 'none'}
