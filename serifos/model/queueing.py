@@ -73,11 +73,13 @@ class Queueing:
     """The network of a device, for any mix of the classes.
 
     :param times: station → class, in the order of :data:`CLASSES` → Times
+    :param p1: class → the probability that a request needs the media
     :param fitted: how many coefficients there are
     :param shown: what a person reads of it
     """
 
     times: tuple[tuple[Times, ...], ...]
+    p1: Times
     fitted: int
     shown: tuple[tuple[str, str], ...]
 
@@ -90,13 +92,11 @@ class Queueing:
 
     def of_mix(self, load: wl.Load) -> list[float]:
         """a and b of each station, a n + b being the time of n, µs."""
-        q, r, w = load.sum_iodepth, load.sum_q_r, load.sum_q_w
-        shares = (load.sum_q_r_x / q, max(0.0, r - load.sum_q_r_x) / q,
-                  load.sum_q_w_x / q, max(0.0, w - load.sum_q_w_x) / q)
+        r, w = load.sum_q_r, load.sum_q_w
         read_kib = load.sum_q_s_r / r if r > 0 else 0.0
         write_kib = load.sum_q_s_w / w if w > 0 else 0.0
-        return _means(self.times, shares, (read_kib, read_kib,
-                                           write_kib, write_kib))
+        return _means(self.times, shares_of(load), (
+            read_kib, read_kib, write_kib, write_kib))
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -109,12 +109,21 @@ class Queueing:
         return np.where(some, pair.responses_us(
             clients, *_means(self.times, shares, kib)), 0.0)
 
-    def stations(self, load: wl.Load, clients: int
-                 ) -> tuple[qn.Station, ...]:
-        """The network at the mix of a Load, for the exact solver."""
-        mix = self.of_mix(load)
-        return tuple(qn.Station.of_times(name, a, b, clients) for name, a, b
-                     in zip(STATIONS, mix[::2], mix[1::2]) if a + b)
+    def stations(self, load: wl.Load, clients: int,
+                 shape: float = 1.0) -> tuple[qn.Station, ...]:
+        """The network at the mix of a Load, for solver and simulation.
+
+        :param shape: of the gamma distribution of the work
+        """
+        a1, b1, a2, b2 = self.of_mix(load)
+        p1 = sum(share * p for share, p in zip(shares_of(load), self.p1))
+        found = [qn.Station.of_times(STATIONS[0], a1, b1, clients,
+                                     shape=shape)]
+        if p1 and a2 + b2:
+            found.append(qn.Station.of_times(
+                STATIONS[1], a2 / p1, b2 / p1, clients, visits=min(1.0, p1),
+                shape=shape))
+        return tuple(found)
 
     @property
     def terms(self) -> int:
@@ -123,6 +132,13 @@ class Queueing:
     def lines(self) -> list[tuple[str, str]]:
         """Such as ('cache random_read', '3.05 t·s + 183.7')."""
         return list(self.shown)
+
+
+def shares_of(load: wl.Load) -> Times:
+    """The share of each class in the outstanding I/Os of a Load."""
+    q, r, w = load.sum_iodepth, load.sum_q_r, load.sum_q_w
+    return (load.sum_q_r_x / q, max(0.0, r - load.sum_q_r_x) / q,
+            load.sum_q_w_x / q, max(0.0, w - load.sum_q_w_x) / q)
 
 
 def mixes(columns: Mapping[str, npt.NDArray[np.float64]],
@@ -176,14 +192,17 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
             for row in classes.values() for value in row.values()):
         raise errors.FormatError(
             'The stations of the model take no time at all; ' + _AGAIN)
+    sources = _sources(measured)
     times = tuple(tuple(
         _times(stations.get(name, {}).get(label, {}), gib,
                p1.get(label, 1.0) if name == 'media' else 1.0)
-        for label in _sources(measured)) for name in STATIONS)
-    return Queueing(times, sum(
-        bool(value) for classes in stations.values()
-        for row in classes.values() for value in row.values()),
-        tuple(_lines(stations, p1, gib)))
+        for label in sources) for name in STATIONS)
+    return Queueing(times, tuple(p1.get(label, 1.0) for label in sources),
+                    sum(
+                        bool(value) for classes in stations.values()
+                        for row in classes.values()
+                        for value in row.values()),
+                    tuple(_lines(stations, p1, gib)))
 
 
 def _sources(measured: list[str]) -> list[str]:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+import json
+
+import ddt
+
+from serifos import store
+from tests.unit.cmd import command
+from tests.unit.cmd import test_model_commands
+
+
+@ddt.ddt
+class CalibrateTest(test_model_commands.ModelCase):
+
+    def test_it_writes_a_network_and_prints_figure_11(self):
+        code, out, err = command.model(
+            'calibrate', self.dataset, '--out', self.model, '-f', 'json')
+        rows = {row['scenario']: row for row in json.loads(out)}
+        self.assertEqual(0, code)
+        self.assertEqual(
+            {'calibration', 'interpolation', 'extrapolation clients',
+             'extrapolation 2 x volumes', 'extrapolation 3 x volumes'},
+            set(rows))
+        row = rows['interpolation']
+        self.assertEqual(40, row['runs'])
+        self.assertAlmostEqual(
+            row['mean'], (row['random_read'] + row['random_write']) / 2)
+        self.assertIn('serifos-model: stations: ', err)
+        model = store.read_model(self.model)
+        self.assertEqual('queueing', model.kind)
+        self.assertGreater(model.predict(model.load([])) + 1, 0)
+        code, shown = self.run_json('show', self.model)
+        self.assertEqual((0, 'queueing'), (code, shown['kind']))
+
+    def test_the_table_speaks_in_percent(self):
+        _, out, _ = command.model('calibrate', self.dataset, '--stations',
+                                  '1', '--out', self.model)
+        self.assertRegex(out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d%')
+
+    @ddt.data(('none of these', 'There is no dataset'),
+              ('--alpha=2', 'A alpha of 2'), ('--seed=-1', 'A seed of -1'))
+    @ddt.unpack
+    def test_what_cannot_be_is_refused(self, argument, words):
+        arguments = ([self.dir / argument] if ' ' in argument
+                     else [self.dataset, argument])
+        self.refused(words, 'calibrate', *arguments, '--out', self.model)
+
+    def test_two_machines_are_refused(self):
+        other = self.dir / 'other.jsonl'
+        dataset = store.read_dataset(self.dataset)
+        store.begin_dataset(other, dataclasses.replace(
+            dataset.header, host='elsewhere'))
+        store.append_sample(other, dataset.samples[0])
+        self.refused('two machines', 'calibrate', self.dataset, other,
+                     '--out', self.model)
