@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
+from serifos.model import cart
 from serifos.model import consolidation
+from serifos.model import cubist
 from serifos.model import dataset as ds
 from serifos.model import hybrid_fit
 from serifos.model import kinds
 from serifos.model import linear
+from serifos.model import m5
 from serifos.model import model as mm
 from serifos.model import outstanding
 from serifos.model import parameter as pm
@@ -51,6 +54,9 @@ FITTERS: Mapping[str, Fitter] = {
     'outstanding': Fitter(outstanding.fit),
     'queueing': Fitter(queueing_fit.fit, queueing_fit.SETTINGS),
     'hybrid': Fitter(hybrid_fit.fit, hybrid_fit.SETTINGS),
+    'cart': Fitter(cart.fit, cart.SETTINGS),
+    'm5': Fitter(m5.fit, m5.SETTINGS),
+    'cubist': Fitter(cubist.fit, cubist.SETTINGS),
 }
 
 AUTO = ('consolidation', 'outstanding')

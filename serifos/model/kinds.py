@@ -17,6 +17,7 @@ from serifos import errors
 from serifos.model import hybrid
 from serifos.model import linear
 from serifos.model import queueing
+from serifos.model import tree
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {
     'outstanding': linear.from_parameters,
     'queueing': queueing.from_parameters,
     'hybrid': hybrid.from_parameters,
+    'cart': tree.from_parameters,
+    'm5': tree.from_parameters,
+    'cubist': tree.from_parameters,
 }
 """Kind → what makes a Form of (kind, the parameters of a model file)."""
 
