@@ -14,11 +14,13 @@ from serifos.design import optimal
 from serifos.model import fit
 from serifos.model import tune
 from serifos import store
+from serifos import tune_report
 from tests.unit.cmd import command
 from tests.unit.model import fake
 from tests.unit import samples
 
 
+draw = tune_report.page_of  # takes a second, and one test looks at it
 cut = {}
 
 
@@ -37,6 +39,7 @@ class TuneTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fake.Kind())
+        self.drawn(lambda *args: 'drawn')
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
         dataset = samples.dataset(optimal.runs(30), fake.truth)
@@ -75,7 +78,12 @@ class TuneTest(testtools.TestCase):
         self.assertRegex(out, r'settings +\| power 1\.2\d*, unused \d')
         self.assertRegex(out, r'tuning +\| rmse_standard \d.*, iterations 3')
 
+    def drawn(self, how):
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.tune_report.page_of', how))
+
     def test_the_page_holds_the_search(self):
+        self.drawn(draw)
         self.tuned('--iterations', 2)
         text = (self.dir / 'm.tune.html').read_text()
         self.assertEqual(2, text.count('<svg'))

@@ -13,7 +13,7 @@ from serifos.model import parameter as pm
 
 KIND = 'power'
 SETTINGS = (pm.Parameter('power', 0.5, 0, 2, whole=False),
-            pm.Parameter('unused', 3, 0, 9))
+            pm.Parameter('unused', 1, 0, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Failing(Kind):
     """A kind that no dataset suits."""
 
     def _setUp(self):
+        self._patch(mm, 'KINDS', (*mm.KINDS, 'failing'))
         self._patch(fit, 'FITTERS', {
             **fit.FITTERS, 'failing': fit.Fitter(
                 _fails, (pm.Parameter('depth', 1, 1, 3),))})
