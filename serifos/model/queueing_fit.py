@@ -107,8 +107,10 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     one = _pruned(data, _one(data), alpha)
     found = [one]
     if stations > 1 and len(y) >= _RUNS_PER_TERM * one.size:
-        found += [_pruned(data, start, alpha)
+        starts = [_fitted(data, start, start >= 0)
                   for start in _starts(data, _one(data))]
+        found.append(_pruned(data, min(
+            starts, key=lambda theta: _schwarz(data, theta)), alpha))
     best = min(found, key=lambda theta: _schwarz(data, theta))
     return _parameters(data, best.reshape(2, 2, -1), gib)
 

@@ -53,13 +53,16 @@ def responses_us(clients: npt.NDArray[np.float64],
     some = total > 0
     total = np.where(some, total, 1.0)
     last, now = total.copy(), total.copy()
-    deepest = int(whole.max(initial=0))
-    left = np.searchsorted(-whole[order], -np.arange(deepest + 1), 'right')
-    for n in range(1, deepest + 1):
-        k = left[n]
-        last[:k] = now[:k]
-        now[:k] = (total[:k] + both[:k] * n
-                   - (pair[:k] * (n + 1) + cross[:k]) * n / now[:k])
+    done = 0
+    for depth in np.unique(whole[whole > 0]).tolist():
+        its = slice(np.searchsorted(-whole[order], -depth, 'right'))
+        fixed, slope, p, c = total[its], both[its], pair[its], cross[its]
+        before, after = last[its], now[its]
+        for n in range(done + 1, depth + 1):
+            before, after = after, (
+                fixed + slope * n - (p * (n + 1) + c) * n / after)
+        last[its], now[its] = before, after
+        done = depth
     found = np.empty(len(whole))
     found[order] = np.where(
         some, last + (clients - whole)[order] * (now - last), 0.0)
