@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 import os
@@ -13,6 +14,7 @@ import uuid
 
 from serifos import cluster as cl
 from serifos import errors
+from serifos.model import elsewhere
 from serifos.model import fleet
 from serifos.model import model as mm
 from serifos.plan import bfd
@@ -65,23 +67,55 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
     return found
 
 
+def relations(directory: str | os.PathLike[str] | None,
+              models: Iterable[str]) -> elsewhere.Relations:
+    """Those between models, files ``FROM--TO.json``; none without a place.
+
+    :raises InputError: where there is no such directory, or a file is none
+    """
+    if directory is None:
+        return {}
+    there = pathlib.Path(directory)
+    if not there.is_dir():
+        raise errors.InputError(
+            f'There is no directory of relations {directory}; name it in '
+            '[balancer] relations_dir, or leave that out.')
+    stems = sorted(models)
+    return {(a, b): store.read_relation(path)
+            for a in stems for b in stems if a != b
+            and (path := there / f'{a}--{b}.json').exists()}
+
+
 def known(cluster: cl.Cluster, directory: str | os.PathLike[str],
-          floor: float, say: Callable[[str], None]) -> fleet.Fleet:
-    """What predicts for each pool of the cluster, in its order."""
+          floor: float, say: Callable[[str], None],
+          relations_dir: str | os.PathLike[str] | None = None
+          ) -> tuple[cl.Cluster, fleet.Fleet | elsewhere.Elsewhere]:
+    """What predicts for each pool, and the cluster as it is to be asked.
+
+    :param relations_dir: where the relations of the models are, if any
+    :raises InputError: as :func:`models` and :func:`relations`
+    """
     found = models(cluster, directory, say)
-    return fleet.Fleet(
-        [found.get(pool.model or '') for pool in cluster.pools], floor)
+    known_of = relations(relations_dir, found)
+    stems = [pool.model if pool.model in found else None
+             for pool in cluster.pools]
+    of_pools = [found[stem] if stem else None for stem in stems]
+    if not known_of:
+        return cluster, fleet.Fleet(of_pools, floor)
+    return (elsewhere.expected(cluster, found, known_of, floor),
+            elsewhere.Elsewhere(of_pools, stems, floor))
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         directory: str | os.PathLike[str],
-         say: Callable[[str], None]) -> pl.Plan:
+         directory: str | os.PathLike[str], say: Callable[[str], None],
+         relations_dir: str | os.PathLike[str] | None = None) -> pl.Plan:
     """A plan by one of the :data:`PLANNERS`.
 
-    :raises InputError: as :func:`models`
+    :raises InputError: as :func:`known`
     """
-    them = known(cluster, directory, limits.active_floor, say)
-    return PLANNERS[planner](cluster, them.load, them.latency, limits)
+    asked, them = known(cluster, directory, limits.active_floor, say,
+                        relations_dir)
+    return PLANNERS[planner](asked, them.load, them.latency, limits)
 
 
 def document(made: pl.Plan, now: float, ttl_s: float) -> dict[str, Any]:

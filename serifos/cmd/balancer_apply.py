@@ -110,11 +110,12 @@ class Evacuate(Acting):
             self.gather(balancer)
             sight = balancer.observe(cool_down=False)
             limits = balancer.settings.limits
-            them = planning.known(
+            cluster, them = planning.known(
                 sight.cluster, balancer.settings.models_dir,
-                limits.active_floor, self.say)
-            plan = evacuate.plan(sight.cluster, them.load, them.latency,
-                                 limits, parsed_args.pool)
+                limits.active_floor, self.say,
+                balancer.settings.relations_dir)
+            plan = evacuate.plan(cluster, them.load, them.latency, limits,
+                                 parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0

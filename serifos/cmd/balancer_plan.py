@@ -34,6 +34,9 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--models', metavar='DIR', help='directory of the latency models '
             '(default: [serifos] models_dir)')
+        parser.add_argument(
+            '--relations', metavar='DIR', help='directory of the relations '
+            'between models (default: [balancer] relations_dir)')
         parser.add_argument('--planner', choices=tuple(planning.PLANNERS),
                             help='(default: [balancer] planner)')
         parser.add_argument(
@@ -62,7 +65,8 @@ class Plan(app.Fails, command.Command):
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
         plan = planning.plan(
             parsed_args.planner or conf.balancer.planner, cluster, limits,
-            parsed_args.models or conf.serifos.models_dir, self.say)
+            parsed_args.models or conf.serifos.models_dir, self.say,
+            parsed_args.relations or conf.balancer.relations_dir)
         doc = planning.document(plan, time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             store.write_plan(parsed_args.out, doc)
