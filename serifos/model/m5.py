@@ -4,9 +4,9 @@
 As section 3.4 of [1]_ of :mod:`serifos.model.tree`: the split of the
 largest expected reduction of the standard deviation first, a linear model
 in every node, then coefficients are left out and nodes collapsed where the
-criterion c, the mean absolute error times (n + p) / (n - p), falls. What
-the paper leaves open is Quinlan's: no leaf below four runs, no split of
-what deviates by less than 5 % of all.
+criterion c, the mean absolute error times (n + p) / (n - p), falls. The
+paper leaves open when to stop before: at leaves of ten runs, where leaves of
+four only repeat the noise, and at what deviates by less than 5 % of all.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from serifos import workload as wl
 
 SETTINGS = (pm.Parameter('nsplits', 100, 2, 400),)
 
-LEAST_RUNS = 4
-"""Runs of a leaf, at least."""
+LEAST_RUNS = 2 * len(inputs.INPUTS)
+"""Runs of a leaf, at least: two for each input."""
 
 _ALIKE = 0.05
 _RIDGE = 1e-9  # of a correlation: what makes collinear inputs solvable
+_ROUNDING = 1e-7  # of the standard deviation: no gain at all
 _REACH = 2.0
 
 Floats = npt.NDArray[np.float64]
@@ -119,10 +120,11 @@ def _nodes(root: _Branch, x: Floats, y: Floats) -> list[dict[str, Any]]:
     for branch in branches:  # grows as it is read: parents come first
         branches.extend(branch.sides)
     cost, leaf = {}, {}
+    rounding = _ROUNDING * float(y.std())
     for branch in reversed(branches):
         own, leaf[id(branch)] = linear(x[branch.runs], y[branch.runs])
         below = sum(len(side.runs) * cost[id(side)] for side in branch.sides)
-        if branch.sides and below / len(branch.runs) < own:
+        if branch.sides and below / len(branch.runs) < own - rounding:
             own = below / len(branch.runs)
         else:
             branch.sides = ()

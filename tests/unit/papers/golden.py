@@ -15,3 +15,6 @@ RELATIVE_FITNESS = json.loads(
 
 REGRESSION = json.loads(
     pathlib.Path(__file__).with_name('regression.json').read_text())
+
+TREES = json.loads(
+    pathlib.Path(__file__).with_name('trees.json').read_text())
