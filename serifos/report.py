@@ -16,6 +16,7 @@ import numpy as np
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import fit
+from serifos.model import linear
 from serifos.model import model as mm
 from serifos.model import quality
 from serifos import page
@@ -71,7 +72,9 @@ def _percent(fraction: float | None) -> str:
     return 'unknown' if fraction is None else f'{fraction:.1%}'
 
 
-def _terms(model: mm.Model) -> list[tuple[str, str, float]]:
+def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
+    if not isinstance(model.form, linear.Linear):
+        return [(*line, '') for line in model.form.lines()]
     rows = (model.parameters if model.kind == 'consolidation'
             else {'any count': model.parameters})
     return [(label, term, value) for label, row in rows.items()

@@ -265,6 +265,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
+        'why': quality.get('why', ''),
         'adj_r2': _Facts({
             label: value and round(value, 3) for label, value
             in (quality.get('adj_r2') or {}).items()}),

@@ -59,7 +59,7 @@ FITTERS: Mapping[str, Fitter] = {
     'cubist': Fitter(cubist.fit, cubist.SETTINGS),
 }
 
-AUTO = ('consolidation', 'outstanding')
+AUTO = ('consolidation', 'outstanding', 'hybrid')
 """The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6
@@ -119,28 +119,54 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'{LEAST_RUNS}: measure more.')
     given = settings or {}
     tried = AUTO if kind == 'auto' else (kind,)
-    held_out = {k: quality.held_out(data.keys, seed, refit(k, data, given))
-                for k in tried}
-    error = {k: quality.mre(data.y, held_out[k]) for k in tried}
+    held_out = {k: _held_out(k, data, given, seed) for k in tried}
+    error = {k: quality.mre(data.y, held_out[k][0]) for k in tried}
     best = min(tried, key=lambda k: error[k])
     parameters = FITTERS[best](data.loads, data.y, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid),
-        quality={**_quality(best, parameters, data, held_out[best]),
-                 'mre_by_kind': error},
+        quality={**_quality(best, parameters, data, *held_out[best]),
+                 'mre_by_kind': error,
+                 **({'why': why(error)} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
         settings=pm.settings(FITTERS[best].settings, given))
+
+
+def why(error: Mapping[str, float]) -> str:
+    """The reason of a choice by the error of each kind, one sentence."""
+    best, *others = sorted(error, key=lambda kind: error[kind])
+    return (f'On runs that it was not fitted on {best} errs by '
+            f'{error[best]:.1%}, ' + ' and '.join(
+                f'{kind} by {error[kind]:.1%}' for kind in others) + '.')
+
+
+def _held_out(kind: str, data: Runs, given: Mapping[str, float],
+              seed: int) -> tuple[Floats, Floats | None]:
+    """Each run's prediction by a fit that did not see it, and how sure."""
+    predicted, deviation = np.empty(len(data.y)), np.empty(len(data.y))
+    loads = np.array([load.vector for load in data.loads])
+    for train, test in quality.folds(data.keys, seed):
+        form = _form(kind, data, train, given)
+        predicted[test] = form.many(loads[test])
+        if isinstance(form, kinds.Unsure):
+            deviation[test] = form.deviation(loads[test])
+    return predicted, deviation if isinstance(form, kinds.Unsure) else None
+
+
+def _form(kind: str, data: Runs, train: quality.Ints,
+          given: Mapping[str, float]) -> kinds.Form:
+    return kinds.form(kind, FITTERS[kind](
+        [data.loads[i] for i in train], data.y[train], given))
 
 
 def refit(kind: str, data: Runs, given: Mapping[str, float]
           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
     """What fits on the first runs, by index, and predicts the second."""
     def predict(train: quality.Ints, test: quality.Ints) -> Floats:
-        parameters = FITTERS[kind]([data.loads[i] for i in train],
-                                   data.y[train], given)
-        return _predictions(kind, parameters, [data.loads[i] for i in test])
+        return _form(kind, data, train, given).many(
+            np.array([data.loads[i].vector for i in test]))
     return predict
 
 
@@ -151,7 +177,7 @@ def _predictions(kind: str, parameters: Mapping[str, Any],
 
 
 def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
-             held_out: Floats) -> dict[str, Any]:
+             held_out: Floats, deviation: Floats | None) -> dict[str, Any]:
     fitted = _predictions(kind, parameters, data.loads)
     by_count = quality.mre_by(data.counts, data.y, held_out)
     return {
@@ -159,7 +185,9 @@ def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
         'mre_by_count': {str(n): value for n, value in by_count.items()},
         'mre_of_fit': quality.mre(data.y, fitted),
         'adj_r2': _adj_r2(kind, parameters, data),
-        'interval': quality.interval(data.y, held_out)}
+        'interval': quality.interval(data.y, held_out),
+        **({} if deviation is None else {'deviations': quality.deviations(
+            data.y, held_out, deviation)})}
 
 
 def _adj_r2(kind: str, parameters: Mapping[str, Any],

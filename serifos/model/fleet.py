@@ -61,7 +61,9 @@ class Fleet:
         self._least, self._greatest = np.array(
             [m.range.get('count', (0, np.inf)) for m in distinct], float
         ).reshape(-1, 2).T.copy()
-        self._upper = np.array([m.relative_interval[1] for m in distinct])
+        self._upper = np.array([0.0 if m.deviations else
+                                m.relative_interval[1] for m in distinct])
+        self._unsure = [i for i, m in enumerate(distinct) if m.deviations]
 
     def load(self, workload: wl.Workload | None) -> Floats:
         """The Load of one workload: float[features]."""
@@ -103,6 +105,12 @@ class Fleet:
         beyond = ((outside > 0) | (count < self._least[slot])
                   | (count > self._greatest[slot]))
         middle *= np.where(beyond, 1 + self._upper[slot], 1.0)
+        for unsure in self._unsure:
+            its = beyond & (slot == unsure)
+            middle[its] *= np.exp(
+                self._models[unsure].deviations[1]
+                * self._models[unsure].form.deviation(
+                    loads[its, :len(_COMMON)]))
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan
         return middle

@@ -31,13 +31,14 @@ from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 
-SETTINGS = (pm.Parameter('points', 24, 1, 100),
+SETTINGS = (pm.Parameter('points', 16, 1, 100),
             pm.Parameter('monotone', 1, 0, 1))
 """How many points the residual stands on, and whether (1) or not (0) a
 Load must never see less latency than a part of it."""
 
 _OF = hybrid.arrays()
 
+_ENOUGH = 400  # runs for all but the residual's weights, which see every run
 _STARTS = 4
 _PRIOR = 0.1
 # Natural logarithms: by how much a coefficient may differ from a nominal
@@ -66,7 +67,7 @@ _WORST, _NEAR = 25, 8
 _ROUNDS, _AT_A_TIME = 12, 60
 
 
-def fit(loads: Sequence[wl.Load], y: Floats, points: float = 24,
+def fit(loads: Sequence[wl.Load], y: Floats, points: float = 16,
         monotone: float = 1) -> dict[str, Any]:
     """The parameters of a model file.
 
@@ -77,10 +78,12 @@ def fit(loads: Sequence[wl.Load], y: Floats, points: float = 24,
     """
     sums = np.array([[getattr(load, name) for name in hybrid.FIELDS]
                      for load in loads])
-    trend, covariance = _trend(sums, np.log(y))
+    few = np.arange(0, len(y), -(-len(y) // _ENOUGH))
+    trend, covariance = _trend(sums[few], np.log(y[few]))
     where = _where(trend, sums)
-    process = _Process.of(where, np.log(y) - where[:, 0], int(points))
-    weights = _monotone(trend, process, sums) if monotone else process.weights
+    process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
+    weights = (_monotone(trend, process, sums[few]) if monotone
+               else process.weights)
     return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))
@@ -160,9 +163,12 @@ class _Process:
     weights: Floats
 
     @classmethod
-    def of(cls, where: Floats, left: Floats, points: int) -> _Process:
-        lengths, height, noise = _scales(where, left)
-        chosen = where[_spread_out(_bells(where, where, lengths), points)]
+    def of(cls, where: Floats, left: Floats, few: npt.NDArray[np.intp],
+           points: int) -> _Process:
+        """:param few: the runs among which scales and points are sought"""
+        some = where[few]
+        lengths, height, noise = _scales(some, left[few])
+        chosen = some[_spread_out(_bells(some, some, lengths), points)]
         bells = _bells(where, chosen, lengths)
         own = _bells(chosen, chosen, lengths) + _JITTER * np.eye(len(chosen))
         precision = own / height ** 2 + bells.T @ bells / noise ** 2

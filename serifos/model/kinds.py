@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 from typing import Protocol
+from typing import runtime_checkable
 from typing import TYPE_CHECKING
 
 from serifos import errors
@@ -49,6 +50,18 @@ class Form(Protocol):
 
     def lines(self) -> list[tuple[str, str]]:
         """What a person reads of it: (label, rule or formula)."""
+
+
+@runtime_checkable
+class Unsure(Form, Protocol):
+    """A Form that says of each Load how sure it is."""
+
+    def spread(self, load: wl.Load) -> float:
+        """The standard deviation of the log of what a new run measures."""
+
+    def deviation(self, loads: npt.NDArray[np.float64]
+                  ) -> npt.NDArray[np.float64]:
+        """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
 
 READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
+import math
 from typing import Any
 
 from serifos.model import kinds
@@ -30,7 +31,9 @@ class Model:
     :param range: the training range, name → (least, greatest), of
         write_pct, block_kib, iodepth, random_pct and count
     :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
-        5 % and 95 % quantile of (measured - predicted) / predicted
+        5 % and 95 % quantile of (measured - predicted) / predicted, and
+        ``deviations``, of a kind that says how sure it is of each Load,
+        those of log(measured / predicted) in its standard deviations
     :param parameters: the coefficients as the file writes them
     :param settings: what the fit was made with, as minsplit; none where
         the kind has none to choose
@@ -95,8 +98,19 @@ class Model:
     def interval(self, load: wl.Load) -> tuple[float, float]:
         """The 90 % prediction interval, in the unit of ``predicts``."""
         middle = self.predict(load)
+        if self.deviations is not None:
+            spread = self.form.spread(load)
+            low, high = (math.exp(end * spread) for end in self.deviations)
+            return middle * low, middle * high
         low, high = self.relative_interval
         return middle * (1 + low), middle * (1 + high)
+
+    @property
+    def deviations(self) -> tuple[float, float] | None:
+        """The 90 % interval in standard deviations, where they are known."""
+        ends = self.quality.get('deviations')
+        return tuple(ends) if ends and isinstance(
+            self.form, kinds.Unsure) else None
 
     def plan(self, load: wl.Load) -> float:
         """What planning uses: the interval's upper end when extrapolating."""

@@ -67,8 +67,24 @@ def interval(measured: Floats, predicted: Floats,
     :returns: (low, high), fractions of the prediction
     """
     floor = np.maximum(predicted, _LEAST_SHARE * measured)
-    errors = np.sort((measured - predicted) / floor)
-    n = len(errors)
+    return _ends((measured - predicted) / floor, coverage)
+
+
+def deviations(measured: Floats, predicted: Floats, deviation: Floats,
+               coverage: float = 0.90) -> tuple[float, float]:
+    """The same of log(measured / predicted) / deviation on held-out runs.
+
+    So an interval is as wide at each Load as the model is unsure of it.
+
+    :param deviation: float[n], of log latency, as the model says
+    :returns: (low, high) in standard deviations
+    """
+    return _ends(np.log(measured / np.maximum(
+        predicted, _LEAST_SHARE * measured)) / deviation, coverage)
+
+
+def _ends(errors: Floats, coverage: float) -> tuple[float, float]:
+    n, errors = len(errors), np.sort(errors)
     rank = math.floor((n + 1) * (1 - coverage) / 2)
     low, high = max(rank, 1) - 1, min(n + 1 - rank, n) - 1
     return float(errors[low]), float(errors[high])

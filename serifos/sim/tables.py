@@ -108,11 +108,12 @@ def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
         if kind == 'consolidation':
             continue
         for name, model in of_kind.items():
-            terms = (model.parameters if model.kind != 'consolidation'
-                     else model.parameters[linear.REST])
-            yield (name, kind, model.kind, ', '.join(
-                f'{term} {value:.3g}' for term, value in terms.items()
-                if value), _share(model.quality['mre']))
+            lines = model.form.lines()
+            if model.kind == 'consolidation':
+                lines = lines[-1:]
+            yield (name, kind, model.kind, '; '.join(
+                f'{label}: {rule}' for label, rule in lines),
+                _share(model.quality['mre']))
 
 
 def _fall(fraction: float | None) -> str | None:

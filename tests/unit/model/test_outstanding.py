@@ -8,7 +8,6 @@ import testtools
 
 from serifos.design import optimal
 from serifos.model import fit
-from serifos.model import linear
 from serifos import workload as wl
 from tests.unit import samples
 
@@ -70,8 +69,11 @@ class OutstandingTest(testtools.TestCase):
         model = fit.fit(samples.dataset(_RUNS, _truth), 'auto')
         self.assertEqual('outstanding', model.kind)
         by_kind = model.quality['mre_by_kind']
-        self.assertEqual(set(linear.TERMS), set(by_kind))
+        self.assertEqual(set(fit.AUTO), set(by_kind))
         self.assertEqual(min(by_kind.values()), by_kind['outstanding'])
+        self.assertRegex(
+            model.quality['why'], r'not fitted on outstanding errs by 0.0%, '
+            r'\w+ by [\d.]+% and \w+ by [\d.]+%.$')
 
     def test_auto_takes_the_papers_where_it_is_better(self):
         # The paper's own world: q plays no role, the sum of blocks does.
