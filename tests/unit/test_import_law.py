@@ -23,7 +23,7 @@ LAYERS = (
     {'design', 'model', 'plan', 'page', 'replies'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
-     'compare_report', 'screen_report'},
+     'compare_report', 'screen_report', 'coverage_report'},
     {'cmd'},
 )
 """The rooms of serifos. Imports point down only."""

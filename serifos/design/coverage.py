@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which workloads does a benchmark leave uncovered?
+
+Every run is a point of its characteristics. Independent components [1]_ of
+these are clustered by k-means on their Euclidean distance, as Park et al.
+[2]_ do; a cluster in which the benchmark has no run is not covered. The
+components are scaled to the same variance, so that what the characteristics
+have in common counts once.
+
+.. [1] A. Hyvärinen, E. Oja: Independent Component Analysis: Algorithms and
+   Applications. Neural Networks 13 (2000).
+.. [2] N. Park, W. Xiao, K. Choi, D. J. Lilja: A Statistical Evaluation of
+   the Impact of Parameter Selection on Storage System Benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+from scipy.cluster import hierarchy
+from scipy.spatial import distance
+
+from serifos import errors
+
+Floats = npt.NDArray[np.float64]
+
+LEAST = 6
+"""Runs in all below which there is nothing to cluster."""
+
+MOST_CLUSTERS = 12
+_EXPLAINED = 0.95  # of the variance, by the components that are kept
+_SILHOUETTE_OF = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """What a benchmark, the first of several sets of runs, covers.
+
+    :param names: the characteristics that vary
+    :param components: float[n, c], a row for each run
+    :param owners: int[n], which set a run is of; 0 is the benchmark
+    :param clusters: int[n], from 0
+    :param nearest: int[n], the nearest run of the benchmark
+    :param distances: float[n], to it, in standard deviations
+    :param tree: scipy's linkage (Ward) of the clusters' centres
+    """
+
+    names: tuple[str, ...]
+    components: Floats
+    owners: npt.NDArray[np.intp]
+    clusters: npt.NDArray[np.intp]
+    nearest: npt.NDArray[np.intp]
+    distances: Floats
+    tree: Floats
+
+    @property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether the benchmark has a run in the same cluster."""
+        return np.isin(self.clusters, self.clusters[self.owners == 0])
+
+    def share(self, owner: int) -> float:
+        """How much of a set's runs the benchmark covers, a fraction."""
+        return float(self.covered[self.owners == owner].mean())
+
+
+def coverage(sets: Sequence[Floats], names: Sequence[str],
+             clusters: int | None = None, seed: int = 0) -> Coverage:
+    """What the first of several sets of runs covers of the others.
+
+    :param sets: float[n, m] each, a row for each run
+    :param names: of the m characteristics
+    :param clusters: how many; None for the number of the best silhouette
+    :raises InputError: where there is too little to tell apart
+    """
+    rows = np.vstack(sets)
+    if len(rows) < LEAST:
+        raise errors.InputError(
+            f'{len(rows)} runs are too few to cluster; give datasets of '
+            f'{LEAST} or more in all.')
+    varies = rows.std(axis=0) > 1e-9 * np.abs(rows).max(axis=0)
+    if not varies.any():
+        raise errors.InputError(
+            'All runs are of the same workload, so that there is nothing to '
+            'tell apart; give datasets that vary.')
+    components = independent(rows[:, varies], seed)
+    labels = _clusters(components, clusters, seed)
+    owners = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    apart = distance.cdist(components, components[owners == 0])
+    nearest = apart.argmin(axis=1)
+    centres = np.array([components[labels == c].mean(axis=0)
+                        for c in range(labels.max() + 1)])
+    return Coverage(
+        tuple(name for name, v in zip(names, varies) if v), components,
+        owners, labels, nearest, apart[np.arange(len(rows)), nearest],
+        hierarchy.linkage(centres, 'ward'))
+
+
+def independent(rows: Floats, seed: int = 0) -> Floats:
+    """float[n, c]: independent components of unit variance.
+
+    As many as explain 95 % of the variance of the standardised rows.
+    Euclidean distances between them are those of the whitened rows whatever
+    rotation the search for independence ends in.
+    """
+    from sklearn import decomposition
+    from sklearn import exceptions
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    variances = np.linalg.svd(standard, compute_uv=False) ** 2
+    explained = np.cumsum(variances) / variances.sum()
+    number = int(np.searchsorted(explained, _EXPLAINED - 1e-12)) + 1
+    search = decomposition.FastICA(
+        number, whiten='unit-variance', max_iter=1000, random_state=seed,
+        whiten_solver='svd')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', exceptions.ConvergenceWarning)
+        return np.asarray(search.fit_transform(standard))
+
+
+def _clusters(points: Floats, number: int | None,
+              seed: int) -> npt.NDArray[np.intp]:
+    from sklearn import cluster
+    from sklearn import metrics
+    import threadpoolctl
+    different = len(np.unique(points.round(9), axis=0))
+    most = min(MOST_CLUSTERS, different - 1, len(points) - 1)
+    if number is not None and not 2 <= number <= max(2, different):
+        raise errors.InputError(
+            f'{number} clusters cannot be told among {different} different '
+            f'runs; give 2 to {different}.')
+
+    def means(k: int) -> npt.NDArray[np.intp]:
+        # Of so few points, threads cost more than they compute.
+        with threadpoolctl.threadpool_limits(1):
+            return cluster.KMeans(
+                k, n_init=10, random_state=seed).fit_predict(points)
+    if number is not None or most < 3:
+        return means(number or 2)
+    rng = np.random.default_rng(seed)
+    some = (np.arange(len(points)) if len(points) <= _SILHOUETTE_OF
+            else rng.choice(len(points), _SILHOUETTE_OF, replace=False))
+
+    def fitness(labels: npt.NDArray[np.intp]) -> float:
+        if len(set(labels[some])) < 2:
+            return -1.0
+        return float(metrics.silhouette_score(points[some], labels[some]))
+    return max((means(k) for k in range(2, most + 1)), key=fitness)
