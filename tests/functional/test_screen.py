@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does screen measure a directory with real fio, whatever happens?"""
+
+import json
+
+from serifos.bench import screen_journal as sj
+from tests.functional import machine
+from tests.unit.cmd import command
+
+ARGUMENTS = (
+    '--runtime', '1', '--size-gib', '0.0625', '--parameters',
+    'operation,access_pattern,max_block_size,io_depth,fsync,directio,'
+    'threads_similarity', '--levels', 'thread_count=2', '--levels',
+    'files_used=4', '--levels', 'max_file_size=4MiB', '--levels',
+    'min_file_size=1MiB', '--levels', 'min_block_size=4KiB')
+
+
+class ScreenTest(machine.MachineTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need_programs('fio', 'lsblk', 'findmnt')
+        self.target = self.directory / 'x'
+        self.target.mkdir()
+        (self.target / 'precious').write_text('x')
+        self.journal = self.directory / 'x-screening.jsonl'
+
+    def lines(self):
+        return (self.journal.read_bytes().count(b'\n')
+                if self.journal.exists() else 0)
+
+    def assert_nothing_left(self):
+        self.assertEqual(['precious'],
+                         [p.name for p in self.target.iterdir()])
+
+    def test_interrupted_resumed_and_told(self):
+        process = self.start('screen', self.target, *ARGUMENTS)
+        machine.wait_until(lambda: self.lines() >= 3)
+        code, _, err = machine.interrupt(process)
+        self.assertEqual(130, code, err)
+        self.assertIn('the same command resumes', err)
+        made = self.lines() - 1
+        self.assertTrue(2 <= made < 8, made)
+        self.assert_nothing_left()
+        code, out, err = self.model('screen', self.target, *ARGUMENTS,
+                                    '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertIn(f'{made} of them are made already', err)
+        self.assertIn('screen: 8 of 8', err)
+        self.assert_nothing_left()
+        _, runs = sj.read(self.journal)
+        self.assertEqual(8, len({run.key for run in runs}))
+        rows = json.loads(out)
+        self.assertEqual([*range(1, 8)], [row['rank'] for row in rows])
+        self.assertAlmostEqual(1, rows[-1]['cumulative'], places=2)
+        # Blocks of up to 64 KiB for up to 4 KiB carry more, anywhere.
+        block, = (r for r in rows if r['parameter'] == 'max_block_size')
+        self.assertGreater(block['effect'], 1)
+        # From the journal alone, without a target:
+        again = self.model('screen', self.journal, '-f', 'json')[1]
+        self.assertEqual(rows, json.loads(again))
+
+    def test_bad_arguments_touch_nothing(self):
+        for code, words, arguments in (
+                (2, 'of --size-gib', (self.target, '--size-gib', '1')),
+                (2, 'A --runtime of 0', (self.target, '--runtime', '0')),
+                (2, 'multiple of 4', (self.target, '--runs', '26')),
+                (2, 'too few', (self.target, '--runs', '12')),
+                (2, 'cannot be screened', ('vg0',)),
+                (3, 'does not fit', (self.target, '--size-gib', '1048576')),
+                (3, 'There is no device', (self.directory / 'no',))):
+            found, out, err = command.model('screen', *arguments)
+            self.assertEqual((code, ''), (found, out), err)
+            self.assertIn(words, err)
+            self.assertEqual(1, err.count('\n'), err)
+        self.assert_nothing_left()
+        self.assertFalse(self.journal.exists())
+
+    def test_a_mounted_device_is_not_touched(self):
+        self.need(machine.which('mkfs.ext4'), 'mkfs.ext4 is not installed')
+        device, _ = self.loop(64)
+        self.run_tool('mkfs.ext4', '-q', device)
+        mount = self.directory / 'm'
+        mount.mkdir()
+        self.run_tool('mount', device, mount)
+        self.addCleanup(self.run_tool, 'umount', mount)
+        self.refused(3, 'is in use', 'screen', device, '--yes-destroy',
+                     device)
