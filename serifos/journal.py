@@ -179,7 +179,7 @@ def _entry(path: object, number: int, line: str) -> Entry:
 def _parse(path: object, number: int, line: str) -> dict[str, Any]:
     try:
         doc = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         doc = None
     if not isinstance(doc, dict):
         raise errors.FormatError(

@@ -223,6 +223,9 @@ def _parse(where: object, text: str) -> Any:
             f'{_MEND}.') from None
     except ValueError as exc:
         raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None
+    except RecursionError:
+        raise errors.FormatError(
+            f'{where} is nested too deeply to be ours; {_MEND}.') from None
 
 
 def _no_figure(name: str) -> NoReturn:

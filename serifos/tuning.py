@@ -132,7 +132,7 @@ def _points(path: pathlib.Path,
 def _parsed(path: pathlib.Path, number: int, line: str) -> dict[str, Any]:
     try:
         doc = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         doc = None
     if not isinstance(doc, dict):
         raise _broken(path, number)

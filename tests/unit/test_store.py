@@ -86,7 +86,8 @@ class ModelFileTest(StoreCase):
         self.assertIn(words, self.refused(store.read_model, path))
 
     @ddt.data(('', 'not JSON'), ('{', 'not JSON'), ('[]', 'schema'),
-              ('{"schema": NaN}', 'NaN is no figure'))
+              ('{"schema": NaN}', 'NaN is no figure'),
+              ('[' * 200000, 'nested too deeply'))
     @ddt.unpack
     def test_what_is_no_json_is_refused(self, text, words):
         path = self.write('m.json', text)
