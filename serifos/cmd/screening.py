@@ -168,8 +168,10 @@ def _factorial(job: Job, found: screen_report.Found) -> screen_report.Found:
     columns, names = screening.with_interactions(signs, keys)
     analysis = effects.analyse(columns, names, sp.responses(
         levels, rounds, made, job.reading))
-    turning = sp.turning(space, keys, rounds, made, job.reading,
-                         analysis.noise)
+    # Where most columns of a small factorial are effects, its own noise is
+    # overestimated.
+    noise = min(analysis.noise, found.analysis.noise)
+    turning = sp.turning(space, keys, rounds, made, job.reading, noise)
     together = sum(e.share for e in analysis.effects if ' × ' in e.name)
     said = [f'Interactions explain {together:.0%} of the variation of the '
             f'full factorial of {", ".join(keys)}.',
