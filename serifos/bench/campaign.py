@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -30,6 +31,9 @@ LOG = log.getLogger(__name__)
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
 Run = tuple[dn.Run, int]
 """Workloads, and the round in which they run."""
+
+Key = tuple[tuple[float, ...], ...]
+"""What runs of the same workloads have in common (:func:`.dataset.key`)."""
 
 IN_A_ROW = 3
 """Runs that may fail one after another before the build stops."""
@@ -103,51 +107,115 @@ def missing(design: dn.Design, made: Sequence[ds.Sample]) -> tuple[Run, ...]:
     return tuple(found)
 
 
+@dataclasses.dataclass(frozen=True)
+class Then:
+    """Runs that are chosen by what was measured before.
+
+    :param choose: (the runs in the order in which they were made, the keys
+        of those that failed twice) → the next ones, in order; none where it
+        is enough
+    :param most: runs at the most, with those of the design
+    """
+
+    choose: Callable[[Sequence[ds.Sample], Collection[Key]],
+                     Sequence[dn.Run]]
+    most: int
+
+
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
-        ports: Ports) -> int:
+        ports: Ports, then: Then | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
-    A run that fails is tried once more at the end.
+    A run that fails is tried once more at the end: of the design, or of
+    those that were chosen with it.
 
+    :param then: what to run after the design, in round 1
     :returns: how many runs failed twice and are missing
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
     with _alone(path, header):
-        pending = missing(design, had(path, header))
-        total = design.total * design.rounds
-        queue = collections.deque((*one, False) for one in pending)
-        done, failed, in_a_row, overheads = total - len(queue), 0, 0, []
+        made = [*had(path, header)]
+        todo, total = missing(design, made), design.total * design.rounds
+        work = (_Work(design, path, ports, made, len(made), then.most)
+                if then else
+                _Work(design, path, ports, made, total - len(todo), total))
+        work.make(todo)
+        while then and (more := then.choose(
+                tuple(work.made), tuple(work.failed))):
+            work.make([(workloads, 1) for workloads in more])
+    return len(work.failed)
+
+
+@dataclasses.dataclass
+class _Work:
+    """How far a campaign is.
+
+    :param made: everything that the dataset holds
+    :param done: of the runs wanted
+    """
+
+    design: dn.Design
+    path: pathlib.Path
+    ports: Ports
+    made: list[ds.Sample]
+    done: int
+    total: int
+    failed: list[Key] = dataclasses.field(default_factory=list)
+    in_a_row: int = 0
+    overheads: list[float] = dataclasses.field(default_factory=list)
+
+    def make(self, runs: Sequence[Run]) -> None:
+        queue = collections.deque((*one, False) for one in runs)
         while queue:
             workloads, number, again = queue.popleft()
-            if ports.stop():
+            if self.ports.stop():
                 raise errors.Interrupted(
-                    f'Stopped with {done} of {total} runs made; they are in '
-                    f'{path}, and the same command resumes.')
-            began, seconds = ports.clock(), design.seconds(len(workloads))
-            try:
-                sample = ports.measure(workloads, seconds)
-                _append(path, dataclasses.replace(sample, round=number))
-                in_a_row, done = 0, done + 1
-            except errors.ToolError as exc:
-                in_a_row, why = in_a_row + 1, str(exc).rstrip('.')
-                LOG.warning('A run failed%s: %s.',
-                            ' again' if again else '', why)
-                if in_a_row == IN_A_ROW:
-                    raise errors.ToolError(
-                        f'{IN_A_ROW} runs failed in a row, the last because '
-                        f'{why}; the {done} of {total} runs made are in '
-                        f'{path}: mend the cause, and the same command '
-                        'resumes.') from None
+                    f'Stopped with {self.so_far} made; they are in '
+                    f'{self.path}, and the same command resumes.')
+            began = self.ports.clock()
+            seconds = self.design.seconds(len(workloads))
+            if not self._made(workloads, number, seconds, again):
                 if again:
-                    failed += 1
+                    self.failed.append(ds.key(workloads))
                 else:
                     queue.append((workloads, number, True))
-            overheads.append(ports.clock() - began - seconds)
-            each = max(0.0, sum(overheads) / len(overheads))
-            ports.progress(Progress(done, total, failed, sum(
-                design.seconds(len(w)) + each for w, _, _ in queue)))
-    return failed
+            self.overheads.append(self.ports.clock() - began - seconds)
+            self._tell([self.design.seconds(len(w)) for w, _, _ in queue])
+
+    @property
+    def so_far(self) -> str:
+        return f'{self.done} of {self.total} runs'
+
+    def _made(self, workloads: dn.Run, number: int, seconds: float,
+              again: bool) -> bool:
+        try:
+            sample = dataclasses.replace(
+                self.ports.measure(workloads, seconds), round=number)
+            _append(self.path, sample)
+        except errors.ToolError as exc:
+            self.in_a_row += 1
+            why = str(exc).rstrip('.')
+            LOG.warning('A run failed%s: %s.', ' again' if again else '',
+                        why)
+            if self.in_a_row == IN_A_ROW:
+                raise errors.ToolError(
+                    f'{IN_A_ROW} runs failed in a row, the last because '
+                    f'{why}; the {self.so_far} made are in {self.path}: '
+                    'mend the cause, and the same command resumes.'
+                ) from None
+            return False
+        self.in_a_row, self.done = 0, self.done + 1
+        self.made.append(sample)
+        return True
+
+    def _tell(self, queued: Sequence[float]) -> None:
+        each = max(0.0, sum(self.overheads) / len(self.overheads))
+        left = self.total - self.done - len(self.failed) - len(queued)
+        seconds = [*queued, *[self.design.seconds(1)] * left]
+        self.ports.progress(Progress(
+            self.done, self.total, len(self.failed),
+            sum(seconds) + each * len(seconds)))
 
 
 def _append(path: pathlib.Path, sample: ds.Sample) -> None:

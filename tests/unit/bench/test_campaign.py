@@ -37,7 +37,7 @@ class Device:
         return ds.Sample(tuple(workloads), workloads[0].block_kib)
 
 
-class CampaignTest(testtools.TestCase):
+class Case(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
@@ -45,13 +45,16 @@ class CampaignTest(testtools.TestCase):
             self.useFixture(fixtures.TempDir()).path, 'x.jsonl')
         self.steps = []
 
-    def run_on(self, device, stop=lambda: False, header=HEADER):
-        return campaign.run(DESIGN, self.path, header, campaign.Ports(
-            device.measure, self.steps.append, stop, lambda: device.now))
-
     def made(self):
         return [(s.key, s.round) for s
                 in store.read_dataset(self.path).samples]
+
+
+class CampaignTest(Case):
+
+    def run_on(self, device, stop=lambda: False, header=HEADER):
+        return campaign.run(DESIGN, self.path, header, campaign.Ports(
+            device.measure, self.steps.append, stop, lambda: device.now))
 
     def assert_all_made_once(self):
         wanted = [(ds.key(run), number) for number in (1, 2)
@@ -163,3 +166,62 @@ class CampaignTest(testtools.TestCase):
         self.path.write_text('my notes\n')
         self.assertRaises(errors.FormatError, self.run_on, Device())
         self.assertEqual('my notes\n', self.path.read_text())
+
+
+class ThenTest(Case):
+    """After the design, whatever is chosen by what was measured."""
+
+    MORE = tuple((wl.Workload(50, block),) for block in (4, 8, 16, 32))
+
+    def run_on(self, device, stop=lambda: False, header=HEADER):
+        self.asked = []
+        return campaign.run(
+            dataclasses.replace(DESIGN, rounds=1, valid_round=1), self.path,
+            header, campaign.Ports(device.measure, self.steps.append, stop,
+                                   lambda: device.now),
+            campaign.Then(self.choose, most=9))
+
+    def choose(self, made, failed):
+        """The next two of MORE that are neither made nor failed."""
+        self.asked.append(len(made))
+        gone = {sample.key for sample in made} | set(failed)
+        return [run for run in self.MORE if ds.key(run) not in gone][:2]
+
+    def assert_all_made_once(self, without=()):
+        wanted = [(ds.key(run), 1) for run in (*RUNS, *self.MORE)
+                  if run not in without]
+        self.assertEqual(sorted(wanted), sorted(self.made()))
+
+    def test_every_run_of_every_round(self):
+        self.assertEqual(0, self.run_on(Device()))
+        self.assert_all_made_once()
+        self.assertEqual([5, 7, 9], self.asked)
+        self.assertEqual((1, 9, 8 * 17), (
+            self.steps[0].done, self.steps[0].total,
+            self.steps[0].seconds_left))
+        self.assertEqual((9, 9, 0), (
+            self.steps[-1].done, self.steps[-1].total,
+            self.steps[-1].seconds_left))
+
+    def test_ctrl_c_finishes_the_run_in_hand_and_resumes(self):
+        for made in (4, 6, 7):
+            device = Device()
+            self.path.unlink(missing_ok=True)
+            stopped = self.assertRaises(
+                errors.Interrupted, self.run_on, device,
+                lambda: len(device.calls) == made)
+            self.assertIn(f'{made} of 9', str(stopped))
+            self.run_on(Device())
+            self.assert_all_made_once()
+
+    def test_what_fails_twice_is_missing(self):
+        device = Device(lambda run, calls: run == self.MORE[0])
+        self.assertEqual(1, self.run_on(device))
+        self.assert_all_made_once(without=[self.MORE[0]])
+
+    def test_three_in_a_row_stop_with_the_words_of_fio(self):
+        device = Device(lambda run, calls: calls > 6)
+        stopped = self.assertRaises(errors.ToolError, self.run_on, device)
+        self.assertIn('6 of 9 runs made', str(stopped))
+        self.run_on(Device())
+        self.assert_all_made_once()
