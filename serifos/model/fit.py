@@ -20,7 +20,9 @@ from serifos.model import dataset as ds
 from serifos.model import hybrid_fit
 from serifos.model import kinds
 from serifos.model import linear
+from serifos.model import lrm
 from serifos.model import m5
+from serifos.model import mars
 from serifos.model import model as mm
 from serifos.model import outstanding
 from serifos.model import parameter as pm
@@ -54,6 +56,8 @@ FITTERS: Mapping[str, Fitter] = {
     'outstanding': Fitter(outstanding.fit),
     'queueing': Fitter(queueing_fit.fit, queueing_fit.SETTINGS),
     'hybrid': Fitter(hybrid_fit.fit, hybrid_fit.SETTINGS),
+    'lrm': Fitter(lrm.fit),
+    'mars': Fitter(mars.fit, mars.SETTINGS),
     'cart': Fitter(cart.fit, cart.SETTINGS),
     'm5': Fitter(m5.fit, m5.SETTINGS),
     'cubist': Fitter(cubist.fit, cubist.SETTINGS),

@@ -18,6 +18,7 @@ from serifos import errors
 from serifos.model import hybrid
 from serifos.model import linear
 from serifos.model import queueing
+from serifos.model import splines
 from serifos.model import tree
 from serifos import workload as wl
 
@@ -69,6 +70,8 @@ READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {
     'outstanding': linear.from_parameters,
     'queueing': queueing.from_parameters,
     'hybrid': hybrid.from_parameters,
+    'lrm': splines.from_parameters,
+    'mars': splines.from_parameters,
     'cart': tree.from_parameters,
     'm5': tree.from_parameters,
     'cubist': tree.from_parameters,
