@@ -27,7 +27,7 @@ from serifos.model import queueing_fit
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-_SIZES = ('size_gib', 'target', 'serial')
+_SIZES = ('size_gib', 'target')
 
 
 @dataclasses.dataclass(frozen=True)

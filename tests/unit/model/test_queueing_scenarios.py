@@ -22,11 +22,13 @@ _TRUTH = {'stations': {
     'media': {'random_read': {'us': 170.0}, 'random_write': {'us': 60.0}}}}
 
 
-def measured(runs=_RUNS, truth=_TRUTH, size_gib=372.0, **facts):
+def measured(runs=_RUNS, truth=_TRUTH, size_gib=372.0, serial='S1',
+             **facts):
     form = queueing.from_parameters('queueing', {
         **truth, 'file_set_gib': size_gib or 1.0})
     header = dataclasses.replace(samples.HEADER, device={
-        **samples.HEADER.device, 'size_gib': size_gib}, **facts)
+        **samples.HEADER.device, 'size_gib': size_gib, 'serial': serial},
+        **facts)
     return samples.dataset(
         runs, lambda run: form.predict(samples.load(run)), header)
 
@@ -52,6 +54,7 @@ class RunsTest(testtools.TestCase):
 
     @ddt.data(
         (lambda: [measured(), measured(host='node2')], 'two machines'),
+        (lambda: [measured(), measured(serial='S2')], 'serial S1 and S2'),
         (lambda: [measured(), measured(size_gib=None)], 'no size_gib'),
         (lambda: [measured(_RUNS[:3])], 'at least 6'))
     @ddt.unpack
