@@ -31,10 +31,8 @@ from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 
-SETTINGS = (pm.Parameter('points', 16, 1, 100),
-            pm.Parameter('monotone', 1, 0, 1))
-"""How many points the residual stands on, and whether (1) or not (0) a
-Load must never see less latency than a part of it."""
+SETTINGS = (pm.Parameter('points', 16, 1, 100),)
+"""How many points the residual stands on."""
 
 _OF = hybrid.arrays()
 
@@ -67,14 +65,13 @@ _WORST, _NEAR = 25, 8
 _ROUNDS, _AT_A_TIME = 12, 60
 
 
-def fit(loads: Sequence[wl.Load], y: Floats, points: float = 16,
-        monotone: float = 1) -> dict[str, Any]:
+def fit(loads: Sequence[wl.Load], y: Floats,
+        points: float = 16) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
     :param y: float[n], what the runs measured, positive
     :param points: of the Gaussian process
-    :param monotone: 1 where no Load may see less than a part of it
     """
     sums = np.array([[getattr(load, name) for name in hybrid.FIELDS]
                      for load in loads])
@@ -82,8 +79,7 @@ def fit(loads: Sequence[wl.Load], y: Floats, points: float = 16,
     trend, covariance = _trend(sums[few], np.log(y[few]))
     where = _where(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
-    weights = (_monotone(trend, process, sums[few]) if monotone
-               else process.weights)
+    weights = _monotone(trend, process, sums[few])
     return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))
