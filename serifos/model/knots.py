@@ -38,14 +38,16 @@ class Spans:
     """How many runs are between knots, and beyond the outermost ones.
 
     Counted are the runs where the term that the hinge multiplies is not 0.
+    The standard is Friedman's, by which a run of noise in one direction
+    makes no knot and the ends stay straight: a hinge that rests on a run or
+    two is wild beyond them. Both are 1 where every run may be a knot.
 
-    :param least: a knot is at every so many runs; None is Friedman's
-        smoothing: a run of noise in one direction does not make a knot
-    :param end: runs beyond the knots; None is Friedman's
+    :param least: a knot is at every so many runs; None is Eq. 43 of [1]_
+    :param end: runs beyond the knots; None is Eq. 45
     """
 
-    least: int | None = 1
-    end: int | None = 1
+    least: int | None = None
+    end: int | None = None
 
     def allowed(self, counts: npt.NDArray[np.intp], inputs: int) -> Flags:
         """Which of the counted runs, numbered from 0, may be knots.
@@ -56,11 +58,11 @@ class Spans:
         many = counts.max(axis=0) + 1
         least = np.full(many.shape, self.least or 1)
         end = np.full(many.shape, self.end or 0)
-        if self.least is None:  # Eq. 43 of [1]_
+        if self.least is None:
             least = np.maximum(1, np.floor(-np.log2(
                 -math.log(1 - _ALPHA) / (inputs * np.maximum(many, 1)))
                 / 2.5)).astype(int)
-        if self.end is None:  # Eq. 45
+        if self.end is None:
             end = np.full(many.shape, math.floor(
                 3 - math.log2(_ALPHA / inputs)))
         return ((counts >= end) & (counts < many - end)

@@ -27,6 +27,7 @@ from serifos import workload as wl
 from tests.unit import samples
 
 _RUNS = optimal.runs(80)
+_EVERY = knots.Spans(least=1, end=1)
 
 # (data, degree) → GCV and R² of earth 5.3.2, with R:
 #   Rscript -e 'library(earth); a <- earth(Volume ~ ., data = trees,
@@ -94,7 +95,7 @@ class MarsTest(testtools.TestCase):
     @ddt.unpack
     def test_it_is_as_good_as_earth(self, name, degree, near):
         x, y = _matrix(name)
-        found = mars.splines_of(x, y, degree=degree)
+        found = mars.splines_of(x, y, degree=degree, spans=_EVERY)
         gcv, r2 = _EARTH[name, degree]
         self.assertAlmostEqual(1, found.gcv / gcv, delta=near)
         self.assertAlmostEqual(
@@ -104,7 +105,7 @@ class MarsTest(testtools.TestCase):
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
         x, y = _matrix('ozone1')
         x, y = x[:60, 3:6], y[:60]
-        space = knots.Space(x, y, degree, knots.Spans())
+        space = knots.Space(x, y, degree, _EVERY)
         products = [()]
         for _ in range(3):
             gain, found = space.best(products)
@@ -117,7 +118,7 @@ class MarsTest(testtools.TestCase):
         x = np.random.default_rng(1).uniform(0, 10, (50, 3))
         x[7, 1] = 4.0
         y = 5 + 3 * np.maximum(0, x[:, 1] - 4)
-        found = mars.splines_of(x, y)
+        found = mars.splines_of(x, y, spans=_EVERY)
         self.assertEqual(
             ((), (splines.Factor(1, splines.ABOVE, 4.0),)), found.products)
         self.assertTrue(np.allclose([5, 3], found.coefficients))
@@ -144,10 +145,20 @@ class MarsTest(testtools.TestCase):
 
     def test_friedmans_spans_keep_knots_from_the_ends_and_apart(self):
         ranks = np.arange(330)[:, None]
-        allowed = np.flatnonzero(knots.Spans(None, None).allowed(ranks, 9))
+        allowed = np.flatnonzero(knots.Spans().allowed(ranks, 9))
         # 3 - log2(0.05 / 9) = 10.5; -log2(-ln(0.95) / (9 * 330)) / 2.5 = 6.3
         self.assertEqual((10, 6), (allowed[0], allowed[1] - allowed[0]))
         self.assertGreaterEqual(330 - 1 - allowed[-1], 10)
+
+    def test_a_single_wild_run_bends_nothing(self):
+        x = np.linspace(1, 100, 60)[:, None]
+        y = 90 + 2 * x[:, 0]
+        y[-1] *= 30
+        far = np.array([[200.0]])
+        kept, bent = (
+            _values(mars.splines_of(x, y, spans=spans), far)[0]
+            for spans in (knots.Spans(), _EVERY))
+        self.assertLess(10 * kept, bent)
 
 
 @ddt.ddt
