@@ -84,11 +84,6 @@ class Term:
     coefficient: float
     factors: Product = ()
 
-    @property
-    def label(self) -> str:
-        return ', '.join(inputs.INPUTS[factor.input]
-                         for factor in self.factors) or 'constant'
-
     def __str__(self) -> str:
         return ' '.join([f'{self.coefficient:.5g}', *map(str, self.factors)])
 
@@ -127,8 +122,9 @@ class Splines:
         return sum(bool(term.factors) for term in self.sum_of)
 
     def lines(self) -> list[tuple[str, str]]:
-        """Such as ('block_kib', '3.2 max(0, block_kib - 16)')."""
-        return [(term.label, str(term)) for term in self.sum_of]
+        """Such as ('term 1', '113.4'), ('term 2', '22.1 block_kib')."""
+        return [(f'term {number}', str(term))
+                for number, term in enumerate(self.sum_of, 1)]
 
 
 def values(product: Product, x: npt.NDArray[np.float64],
