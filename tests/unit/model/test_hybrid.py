@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import copy
+import dataclasses
 import functools
 import json
 
@@ -13,9 +14,14 @@ import testtools
 
 from serifos.design import optimal
 from serifos import errors
+from serifos.model import dataset as ds
 from serifos.model import fit
 from serifos.model import hybrid_fit
 from serifos.model import kinds
+from serifos.model import quality
+from serifos.sim import device as dev
+from serifos.sim import modeler
+from serifos.sim import truths
 from serifos import workload as wl
 from tests.unit import samples
 
@@ -79,7 +85,7 @@ class HybridTest(testtools.TestCase):
     def test_another_workload_never_lowers_a_prediction(self, truth):
         form = _form(truth)
 
-        @settings(max_examples=200, deadline=None)
+        @settings(max_examples=100, deadline=None)
         @given(st.lists(box, min_size=1, max_size=19), box)
         def rises(run, more):
             before, after = form.many(_rows(run, [*run, more]))
@@ -139,6 +145,26 @@ class HybridTest(testtools.TestCase):
         exc = self.assertRaises(errors.FormatError, kinds.form,
                                 'hybrid', doc)
         self.assertIn(why, str(exc))
+
+    @ddt.data((1, 'latency_us', 0.15), (5, 'read_p99_us', 0.2))
+    @ddt.unpack
+    def test_a_device_that_nobody_chose(self, number, figure, most):
+        rng = np.random.default_rng([8, number])
+        device = dev.Device(truths.drawn(rng), rng, 500)
+        tests = [[dataclasses.replace(modeler.drawn(rng), iodepth=float(
+            rng.choice([1, 2, 4, 8, 16, 32]))) for _ in range(1 + i % 10)]
+            for i in range(40)]
+        dataset, unseen = (ds.Dataset(samples.HEADER, tuple(
+            device.measure(run, 60) for run in runs))
+            for runs in (optimal.runs(80), tests))
+        model = fit.fit(dataset, 'hybrid', predicts=figure)
+        data = fit.runs(unseen.samples, figure)
+        predicted = np.array([model.predict(load) for load in data.loads])
+        self.assertLess(quality.mre(data.y, predicted), most)
+        low, high = np.transpose([model.interval(load)
+                                  for load in data.loads])
+        covered = np.mean((low <= data.y) & (data.y <= high))
+        self.assertGreater(covered, 0.75)
 
     def test_few_runs_alike_are_enough(self):
         runs = [[wl.Workload(50, 4, q)] for q in (1, 2, 4, 8, 16, 32)]
