@@ -68,7 +68,7 @@ class KnownTest(testtools.TestCase):
 
     def test_what_overwhelms_the_parser_is_refused(self):
         self.files.break_cluster('[' * 99999)
-        self.assertIn('cannot be used', self.trouble())
+        self.assertIn('nested too deeply', self.trouble())
 
     def test_a_missing_file_is_said(self):
         self.files.cluster_path.unlink()
