@@ -77,6 +77,7 @@ def fit(loads: Sequence[wl.Load], y: Floats,
                      for load in loads])
     few = np.arange(0, len(y), -(-len(y) // _ENOUGH))
     trend, covariance = _trend(sums[few], np.log(y[few]))
+    trend = dict(zip(trend, _short(list(trend.values())).tolist()))
     where = _where(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
     weights = _monotone(trend, process, sums[few])
@@ -88,6 +89,11 @@ def fit(loads: Sequence[wl.Load], y: Floats,
                                 ('greatest', process.greatest))},
         'points': process.points.tolist(), 'weights': weights.tolist(),
         'certainty': process.certainty.tolist()}}
+
+
+def _short(values: npt.ArrayLike) -> Floats:
+    """Six digits of each: a model file is for people, too."""
+    return np.vectorize(lambda value: float(f'{value:.6g}'))(values)
 
 
 def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
@@ -117,7 +123,8 @@ def _trend(sums: Floats, logs: Floats
     best = min(found, key=lambda one: one.cost)
     spread = linalg.inv(best.jac.T @ best.jac) * max(_PRIOR ** 2, np.mean(
         best.fun[:len(logs)] ** 2))
-    return trend(best.x), (spread * np.outer(leeway, leeway)).tolist()
+    return trend(best.x), _short(
+        spread * np.outer(leeway, leeway)).tolist()
 
 
 def _nominal(sums: Floats, logs: Floats) -> Floats:
@@ -164,7 +171,8 @@ class _Process:
         """:param few: the runs among which scales and points are sought"""
         some = where[few]
         lengths, height, noise = _scales(some, left[few])
-        chosen = some[_spread_out(_bells(some, some, lengths), points)]
+        chosen = _short(
+            some[_spread_out(_bells(some, some, lengths), points)])
         bells = _bells(where, chosen, lengths)
         own = _bells(chosen, chosen, lengths) + _JITTER * np.eye(len(chosen))
         precision = own / height ** 2 + bells.T @ bells / noise ** 2
