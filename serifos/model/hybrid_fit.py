@@ -6,8 +6,7 @@ starts, each coefficient held near a nominal device where the runs say
 nothing of it. What it leaves goes to a Gaussian process on few points
 [1]_, whose scales maximise the marginal likelihood with priors. Its weights
 are the most likely ones under which a Load never sees less latency than any
-part of it: small steps along the edges of the cone of all workloads are
-held to that at many Loads of the whole box, as linear constraints.
+part of it (:mod:`serifos.model.hybrid_rising`).
 
 .. [1] C. E. Rasmussen, C. K. I. Williams: Gaussian Processes for Machine
    Learning, 2006, sections 5.4 and 8.3.4 (projected process).
@@ -26,6 +25,7 @@ from scipy import linalg
 from scipy import optimize
 
 from serifos.model import hybrid
+from serifos.model import hybrid_rising as rising
 from serifos.model import parameter as pm
 from serifos import workload as wl
 
@@ -56,14 +56,6 @@ _WIDTHS = np.array([0.7] * 7 + [0.5, 0.5])
 _BENT = 0.9  # no length is much below the one expected: slopes stay checked
 _JITTER = 1e-6
 
-_SMALLEST_KIB, _LARGEST_KIB = 4.0, 1024.0
-_MOST, _DEEPEST = 20, 64.0
-_BASES, _MIXES = 100, (1, 2, 3, 6)
-_STEP, _TINY = 0.01, 1e-6
-_MARGIN = 0.1
-_WORST, _NEAR = 25, 8
-_ROUNDS, _AT_A_TIME = 12, 60
-
 
 def fit(loads: Sequence[wl.Load], y: Floats,
         points: float = 16) -> dict[str, Any]:
@@ -80,7 +72,8 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     trend = dict(zip(trend, _short(list(trend.values())).tolist()))
     where = _where(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
-    weights = _monotone(trend, process, sums[few])
+    weights = rising.weights(trend, process.bells, process.precision,
+                             process.weights, sums[few])
     return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))
@@ -236,88 +229,3 @@ def _spread_out(bells: Floats, number: int) -> list[int]:
         left = left - parts[-1] ** 2
         chosen.append(best)
     return chosen
-
-
-def _monotone(trend: Mapping[str, float], process: _Process,
-              runs: Floats) -> Floats:
-    """The most likely weights with which adding load lowers nothing.
-
-    Loads where it would are looked for near those where it nearly does,
-    round after round.
-    """
-    rng = np.random.default_rng(0)
-    root = linalg.cholesky(process.precision, lower=True)
-    weights, most = process.weights, 1 - _MARGIN
-    loads = np.vstack([runs, *(_random_loads(rng, of) for of in _MIXES)])
-    slopes = _slopes(trend, process, loads)
-    held = np.empty((0, len(weights)))
-    for _ in range(_ROUNDS):
-        falls = (-slopes @ weights).max(axis=1)
-        worst = np.argsort(falls)[-_WORST:]
-        near = _near(rng, np.repeat(loads[worst], _NEAR, axis=0))
-        found = _slopes(trend, process, near)
-        loads, slopes = np.vstack([loads, near]), np.vstack([slopes, found])
-        rows = slopes.reshape(-1, len(weights))
-        falls = -rows @ weights
-        broken = np.argsort(falls)[-_AT_A_TIME:]
-        broken = broken[falls[broken] > most + 1e-6]
-        if len(broken):
-            held = np.vstack([held, rows[broken]])
-            weights = process.weights + linalg.solve_triangular(
-                root.T, _least(
-                    linalg.solve_triangular(root, held.T, lower=True).T,
-                    -most - held @ process.weights))
-    return weights / max(1.0, float((-slopes @ weights).max()) / most)
-
-
-def _slopes(trend: Mapping[str, float], process: _Process,
-            loads: Floats) -> Floats:
-    """What each bell rises by with the trend: float[n, fields, points].
-
-    Along each field of a Load; a step that moves nothing has no slope.
-    """
-    edges = np.eye(len(hybrid.FIELDS))
-    edges[[4, 5], [0, 1]] = 1  # a random request is one more of its kind
-    after = (loads[:, None, :] + (_STEP * loads + _TINY)[:, :, None]
-             * edges).reshape(-1, len(edges))
-    was, now = _where(trend, loads), _where(trend, after)
-    rises = now[:, 0].reshape(len(loads), -1) - was[:, :1]
-    bells = (process.bells(now).reshape(*rises.shape, -1)
-             - process.bells(was)[:, None, :])
-    moves = rises > 1e-12
-    return np.where(moves[:, :, None], bells, 0.0) / np.where(
-        moves, rises, 1.0)[:, :, None]
-
-
-def _near(rng: np.random.Generator, loads: Floats) -> Floats:
-    """Loads a little different from these."""
-    found = loads * np.exp(0.4 * rng.standard_normal(loads.shape))
-    found[:, 4:6] = np.minimum(found[:, 4:6], found[:, :2])
-    return found
-
-
-def _least(rows: Floats, bounds: Floats) -> Floats:
-    """The least x with rows x >= bounds (Lawson and Hanson's LDP)."""
-    scale = np.maximum(np.abs(rows).max(axis=1), 1e-12)
-    matrix = np.vstack([(rows / scale[:, None]).T, bounds / scale])
-    target = np.zeros(len(matrix))
-    target[-1] = 1.0
-    dual, _ = optimize.nnls(matrix, target, maxiter=10 * matrix.shape[1])
-    short = matrix @ dual - target
-    return -short[:-1] / short[-1]
-
-
-def _random_loads(rng: np.random.Generator, workloads: int) -> Floats:
-    """Loads of the box, at its corners one time in two: float[n, 8]."""
-    shape = _BASES, workloads
-
-    def between(least: float, most: float) -> Floats:
-        inside = least * (most / least) ** rng.random(shape)
-        return np.where(rng.random(shape) < 0.5, inside,
-                        rng.choice([least, most], shape))
-    q = between(0.05, _MOST * _DEEPEST / workloads)
-    s = between(_SMALLEST_KIB, _LARGEST_KIB)
-    w, x = (np.clip(rng.uniform(-0.5, 1.5, shape), 0, 1) for _ in range(2))
-    r, s2 = 1 - w, (s / 64) ** 2
-    return np.stack([q * r, q * w, q * s * r, q * s * w, q * r * x,
-                     q * w * x, q * s2 * r, q * s2 * w]).sum(axis=2).T
