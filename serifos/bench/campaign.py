@@ -111,15 +111,24 @@ def missing(design: dn.Design, made: Sequence[ds.Sample]) -> tuple[Run, ...]:
 class Then:
     """Runs that are chosen by what was measured before.
 
+    :param first: runs of the design that are made in any case
     :param choose: (the runs in the order in which they were made, the keys
         of those that failed twice) → the next ones, in order; none where it
         is enough
-    :param most: runs at the most, with those of the design
     """
 
+    first: int
     choose: Callable[[Sequence[ds.Sample], Collection[Key]],
                      Sequence[dn.Run]]
-    most: int
+
+
+def todo(design: dn.Design, made: Sequence[ds.Sample],
+         then: Then | None = None) -> tuple[Run, ...]:
+    """What would be run first; none where everything is made."""
+    if then is None:
+        return missing(design, made)
+    return (missing(design.beginning(then.first), made)
+            or tuple((run, 1) for run in then.choose(made, ())))
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
@@ -129,18 +138,19 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     A run that fails is tried once more at the end: of the design, or of
     those that were chosen with it.
 
-    :param then: what to run after the design, in round 1
+    :param then: what to run after the first of the design, in one round,
+        and until it is enough
     :returns: how many runs failed twice and are missing
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
     with _alone(path, header):
         made = [*had(path, header)]
-        todo, total = missing(design, made), design.total * design.rounds
-        work = (_Work(design, path, ports, made, len(made), then.most)
-                if then else
-                _Work(design, path, ports, made, total - len(todo), total))
-        work.make(todo)
+        begin = design.beginning(then.first) if then else design
+        first, total = missing(begin, made), design.total * design.rounds
+        done = len(made) if then else total - len(first)
+        work = _Work(design, path, ports, made, done, total)
+        work.make(first)
         while then and (more := then.choose(
                 tuple(work.made), tuple(work.failed))):
             work.make([(workloads, 1) for workloads in more])

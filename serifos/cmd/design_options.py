@@ -6,19 +6,35 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+from typing import TYPE_CHECKING
 
 from serifos.design import combinations
 from serifos.design import design
+from serifos.design import enough
 from serifos import errors
 
+if TYPE_CHECKING:
+    from serifos.design import sequential
+
 _MOST = 200_000
+_FULL_S = 60, 30  # of one or two workloads, of more
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('which runs')
     group.add_argument(
         '--runs', type=int, metavar='N',
-        help='runs of the short, D-optimal design (default: 80)')
+        help='a fixed, D-optimal design of N runs, instead of at most '
+             f'{enough.MOST} that are chosen one after another')
+    group.add_argument(
+        '--enough-error', type=float, metavar='FRACTION',
+        help='build ends where the cross-validated error is below this '
+             f'(default: {enough.ERROR:g}; 0 for never)')
+    group.add_argument(
+        '--enough-gain', type=float, metavar='FRACTION',
+        help=f'build ends where its last {enough.BATCH * enough.WINDOW} '
+             'runs lowered that error by less than this share of it '
+             f'(default: {enough.GAIN:g}; 0 for never)')
     group.add_argument(
         '--full', action='store_true',
         help="the paper's design: every set of 1 to 5 of its 12 patterns, "
@@ -52,13 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             'for one and two workloads, 30 above)')
 
 
+def paper() -> design.Design:
+    """The paper's design as it is."""
+    return _of_sets(combinations.TRAINING, rounds=5, valid_round=5,
+                    seconds=lambda count: _FULL_S[count > 2])
+
+
 def study(args: argparse.Namespace) -> design.Design:
     """The paper's single-workload study with these options."""
     return _full(args, combinations.STUDY)
 
 
 def chosen(args: argparse.Namespace) -> design.Design:
-    """The design that the options ask for.
+    """The design that the options ask for, the first runs first.
 
     :raises InputError: where they are absurd or contradict each other
     """
@@ -72,17 +94,53 @@ def chosen(args: argparse.Namespace) -> design.Design:
     if args.seed < 0:
         raise errors.InputError(
             f'A --seed of {args.seed} cannot be used; give 0 or more.')
+    if not _one_by_one(args) and (args.enough_error is not None
+                                  or args.enough_gain is not None):
+        raise errors.InputError(
+            'All of these runs are made, whatever is enough; leave '
+            '--enough-error and --enough-gain out, or --full, --runs, '
+            '--sampled and --rounds.')
+    bounds(args)
     if args.full:
         return _full(args, combinations.TRAINING)
+    # scipy, which the others need, is not imported for the full one.
     if args.sampled is not None:
         from serifos.design import sampled
         return _short(args, sampled.runs(
             args.sampled, _space(args, sampled.PAPER), args.seed))
-    # scipy, which the short design needs, is not imported for the full one.
+    plan = one_by_one(args)
+    if plan is not None:
+        return _short(args, plan.runs)
     from serifos.design import optimal
-    number = 80 if args.runs is None else args.runs
+    number = enough.MOST if args.runs is None else args.runs
     return _short(args, optimal.runs(
         number, _space(args, optimal.WIDE), args.seed))
+
+
+def one_by_one(args: argparse.Namespace) -> sequential.Sequential | None:
+    """What chooses the runs of `build`; None where all are made anyway."""
+    if not _one_by_one(args):
+        return None
+    from serifos.design import sequential
+    asked = _asked(args)
+    return sequential.Sequential(
+        dataclasses.replace(sequential.CORE, **asked) if asked else None,
+        args.seed)
+
+
+def _one_by_one(args: argparse.Namespace) -> bool:
+    return not (args.full or args.runs is not None
+                or args.sampled is not None or (args.rounds or 1) > 1)
+
+
+def bounds(args: argparse.Namespace) -> enough.Enough:
+    """When it is enough.
+
+    :raises InputError: where the options are absurd
+    """
+    return enough.Enough(
+        enough.ERROR if args.enough_error is None else args.enough_error,
+        enough.GAIN if args.enough_gain is None else args.enough_gain)
 
 
 def _short(args: argparse.Namespace,
@@ -95,15 +153,20 @@ def _short(args: argparse.Namespace,
 
 def _full(args: argparse.Namespace, vectors: design.Space) -> design.Design:
     space = _space(args, vectors)
-    numbers = {n: combinations.number(space, n)
-               for n in sorted(set(space.counts))}
-    if sum(numbers.values()) > _MOST:
+    total = sum(combinations.number(space, n) for n in set(space.counts))
+    if total > _MOST:
         raise errors.InputError(
-            f'These vectors make {sum(numbers.values()):,} sets, more than '
+            f'These vectors make {total:,} sets, more than '
             f'the {_MOST:,} that can be run; narrow them, or use --runs.')
+    return _of_sets(space, **_times(
+        args, rounds=5, short=_FULL_S[0], long=_FULL_S[1]))
+
+
+def _of_sets(space: design.Space, **times: object) -> design.Design:
     return design.Design(
-        numbers=numbers, choose=lambda: combinations.sets(space),
-        **_times(args, rounds=5, short=60, long=30))
+        numbers={n: combinations.number(space, n)
+                 for n in sorted(set(space.counts))},
+        choose=lambda: combinations.sets(space), **times)
 
 
 def _times(args: argparse.Namespace, rounds: int, short: float,
@@ -121,13 +184,17 @@ def _times(args: argparse.Namespace, rounds: int, short: float,
 
 
 def _space(args: argparse.Namespace, default: design.Space) -> design.Space:
+    return dataclasses.replace(default, **_asked(args))
+
+
+def _asked(args: argparse.Namespace) -> dict[str, tuple[float, ...]]:
+    """The vectors that the options give."""
     asked = {name: getattr(args, name)
              for name in ('write_pcts', 'block_kibs', 'iodepths',
                           'random_pcts', 'counts')}
     asked['think_times_us'] = args.think_times
-    return dataclasses.replace(
-        default, **{name: value for name, value in asked.items()
-                    if value is not None})
+    return {name: value for name, value in asked.items()
+            if value is not None}
 
 
 def _list_of(kind: type) -> object:

@@ -81,16 +81,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'the word that is asked for')
 
 
-def measure(args: argparse.Namespace,
-            design: dn.Design) -> pathlib.Path | None:
+def measure(args: argparse.Namespace, design: dn.Design,
+            then: campaign.Then | None = None) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
     Everything is looked at, shown and confirmed before anything is
     touched.
 
+    :param then: which runs follow the first of the design, if not simply
+        the others
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    job = _Job.of(args, design)
+    job = _Job.of(args, design, then)
     if job.todo or args.precondition == 'only':
         job.show()
         try:
@@ -101,8 +103,8 @@ def measure(args: argparse.Namespace,
                 'Stopped at once; the runs made so far are in '
                 f'{job.path}, if any, and the same command resumes.'
             ) from None
-    say(f'All {design.total * design.rounds} runs are in {job.path} '
-        'already.')
+    say(f'All {job.made if then else design.total * design.rounds} runs are '
+        f'in {job.path} already.')
     return job.path
 
 
@@ -116,10 +118,13 @@ class _Job:
     rounds: precondition.Rounds
     path: pathlib.Path
     header: ds.Header
+    then: campaign.Then | None
     todo: tuple[campaign.Run, ...]
+    made: int
 
     @classmethod
-    def of(cls, args: argparse.Namespace, design: dn.Design) -> _Job:
+    def of(cls, args: argparse.Namespace, design: dn.Design,
+           then: campaign.Then | None) -> _Job:
         if not 1 <= args.hang_after <= 86400:
             raise errors.InputError(
                 f'A --hang-after of {args.hang_after:g} s cannot be used; '
@@ -141,8 +146,12 @@ class _Job:
             target.logical_block)
         path = _dataset(args, target)
         header = _header(design, target, version)
-        return cls(args, design, target, rounds, path, header,
-                   campaign.missing(design, campaign.had(path, header)))
+        had = campaign.had(path, header)
+        todo = campaign.todo(design, had, then)
+        made = (len(had) if then else
+                design.total * design.rounds - len(todo))
+        return cls(args, design, target, rounds, path, header, then, todo,
+                   made)
 
     @property
     def preconditions(self) -> bool:
@@ -165,10 +174,11 @@ class _Job:
             if self.record.exists() and not self.target.fresh:
                 facts['preconditioning'] += (
                     f'; goes on after what {self.record} says was done')
-        facts['runs'] = arithmetic(self.design)
-        made = self.design.total * self.design.rounds - len(self.todo)
-        if made:
-            facts['runs'] += f'; {made} of them are made already'
+        facts['runs'] = (
+            'at the most, ended when it is enough: ' * bool(self.then)
+            + arithmetic(self.design))
+        if self.made:
+            facts['runs'] += f'; {self.made} of them are made already'
         facts['dataset'] = str(self.path)
         show(facts)
 
@@ -197,7 +207,7 @@ class _Job:
                         area.regions, engine, hang_s, host.watched
                         if self.args.observe_host else host.unwatched),
                     lambda p: shown('measure', p.done, p.total,
-                                    p.seconds_left), stop))
+                                    p.seconds_left), stop), self.then)
         if failed:
             say(f'{failed} runs failed twice and are missing; the same '
                 'command tries them again.')
@@ -234,6 +244,11 @@ def show(facts: Mapping[str, str]) -> None:
     width = max(map(len, facts)) + 1
     for name, value in facts.items():
         say(f'{name + ":":<{width}} {value}')
+
+
+def hours(seconds: float) -> float:
+    """Of one run, with what it takes beside its seconds."""
+    return (seconds + _BESIDE_S) / 3600
 
 
 def arithmetic(design: dn.Design) -> str:

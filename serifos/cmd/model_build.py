@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 import pathlib
 from typing import Any
 
@@ -11,11 +12,13 @@ from cliff import lister
 from cliff import show
 
 from serifos.cmd import app
+from serifos.cmd import choosing
 from serifos.cmd import design_options
 from serifos.cmd import measuring
 from serifos.cmd import model_fit
 from serifos.cmd import study_table
 from serifos import errors
+from serifos.model import dataset as ds
 from serifos import store
 
 
@@ -24,8 +27,10 @@ class Build(app.Fails, show.ShowOne):
 
     TARGET is a block device (everything on it is lost), the name of a
     volume group (scratch volumes are made in its free space and removed), or
-    file:PATH (a scratch file is made and removed). The same command goes on
-    where an earlier one was stopped.
+    file:PATH (a scratch file is made and removed). Each run is chosen after
+    those made before, until more would bring nothing; --runs, --full and
+    --sampled fix the runs instead. The same command goes on where an earlier
+    one was stopped.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -44,10 +49,15 @@ class Build(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'There is no directory {models} for the model; make it '
                 'first.')
-        path = measuring.measure(
-            parsed_args, design_options.chosen(parsed_args))
+        design = design_options.chosen(parsed_args)
+        plan = design_options.one_by_one(parsed_args)
+        chooser = plan and choosing.Chooser(
+            plan, design_options.bounds(parsed_args), _error)
+        path = measuring.measure(parsed_args, design, chooser and chooser.then)
         if path is None:
             return (), ()
+        if chooser and (saved := chooser.saved(design)):
+            measuring.say(saved)
         # statsmodels takes a second to import.
         from serifos.model import fit
         model = fit.fit(store.read_dataset(path), 'auto', path.stem,
@@ -56,6 +66,12 @@ class Build(app.Fails, show.ShowOne):
         store.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')
         return zip(*model_fit.summary(model).items())
+
+
+def _error(samples: Sequence[ds.Sample]) -> float:
+    # statsmodels takes a second to import.
+    from serifos.model import doubt
+    return doubt.error(samples)
 
 
 class Study(app.Fails, lister.Lister):

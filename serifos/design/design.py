@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -92,6 +93,13 @@ class Design:
     def total(self) -> int:
         """Runs of one round."""
         return sum(self.numbers.values())
+
+    def beginning(self, number: int) -> Design:
+        """The same with its first runs alone."""
+        first = self.runs[:number]
+        return dataclasses.replace(
+            self, numbers=collections.Counter(map(len, first)),
+            choose=lambda: first)
 
     def hours(self, count: int | None = None) -> float:
         """Hours of measuring in all rounds, of one count or of all."""

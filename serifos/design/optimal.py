@@ -58,15 +58,15 @@ def runs(number: int, space: design.Space = WIDE,
             f'{number} runs are too few for a model; give --runs {LEAST} or '
             'more.')
     rng = np.random.default_rng(seed)
-    inside = _inside(space, number // 5, rng)
-    corners = number - len(inside)
+    within = inside(space, number // 5, rng)
+    corners = number - len(within)
     candidates = _candidates(space, _CANDIDATES_PER_RUN * corners, rng)
     if corners > len(candidates):
         raise errors.InputError(
-            f'The vectors hold {len(candidates) + len(inside)} different '
+            f'The vectors hold {len(candidates) + len(within)} different '
             f'runs, fewer than {number}; ask for fewer runs, or widen them.')
     chosen = exchange(relative_rows(candidates), corners, rng)
-    picked = [*inside, *(candidates[i] for i in chosen)]
+    picked = [*within, *(candidates[i] for i in chosen)]
     return tuple(picked[i] for i in rng.permutation(len(picked)))
 
 
@@ -118,8 +118,9 @@ def _candidates(space: design.Space, number: int,
     return list(found.values())
 
 
-def _inside(space: design.Space, number: int,
-            rng: np.random.Generator) -> list[design.Run]:
+def inside(space: design.Space, number: int,
+           rng: np.random.Generator) -> list[design.Run]:
+    """Runs anywhere between the ends of the vectors (a Latin hypercube)."""
     counts = sorted(set(space.counts))
     width = 4 + (len(set(space.think_times_us)) > 1)
     cube = qmc.LatinHypercube(

@@ -100,6 +100,19 @@ class FileTest(machine.MachineTest):
         self.assertIn(f'{made} of them are made already', err)
         self.assert_each_once()
 
+    def test_runs_that_are_chosen_one_after_another(self):
+        target = (*self.target[:3], '--counts', '1,2', '--block-kibs',
+                  '4,16', '--iodepths', '1,8', '--runtime', '0.5')
+        process = self.start('build', *target)
+        machine.wait_until(lambda: self.lines() >= 4)
+        code, _, err = machine.interrupt(process)
+        self.assertEqual(130, code, err)
+        self.assertIn('ended when it is enough: 80 sets', err)
+        self.assertIn('of 80 runs made', err)
+        self.assertIn('the same command resumes', err)
+        self.assert_each_once(self.lines() - 1)
+        self.assert_nothing_left()
+
     def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing(self):
         process = self.start('build', *self.target)
         machine.wait_until(lambda: self.lines() >= 3)

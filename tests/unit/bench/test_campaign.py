@@ -172,14 +172,14 @@ class ThenTest(Case):
     """After the design, whatever is chosen by what was measured."""
 
     MORE = tuple((wl.Workload(50, block),) for block in (4, 8, 16, 32))
+    DESIGN = design.Design({1: 9}, lambda: (*RUNS, *ThenTest.MORE),
+                           lambda count: 15.0)
 
     def run_on(self, device, stop=lambda: False, header=HEADER):
         self.asked = []
-        return campaign.run(
-            dataclasses.replace(DESIGN, rounds=1, valid_round=1), self.path,
-            header, campaign.Ports(device.measure, self.steps.append, stop,
-                                   lambda: device.now),
-            campaign.Then(self.choose, most=9))
+        return campaign.run(self.DESIGN, self.path, header, campaign.Ports(
+            device.measure, self.steps.append, stop, lambda: device.now),
+            campaign.Then(5, self.choose))
 
     def choose(self, made, failed):
         """The next two of MORE that are neither made nor failed."""

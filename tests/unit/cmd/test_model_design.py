@@ -20,11 +20,17 @@ class DesignTest(testtools.TestCase):
         # 188,310 s a round, five rounds.
         self.assertEqual(261.54, rows[-1]['hours'])
 
-    def test_the_default_is_the_short_one(self):
+    def test_the_default_is_80_runs_at_the_most(self):
         code, out, _ = command.model('design', '-f', 'json')
         total = json.loads(out)[-1]
         self.assertEqual((0, 80, 1, 0.33), (
             code, total['sets'], total['rounds'], total['hours']))
+
+    def test_a_fixed_short_one(self):
+        _, out, _ = command.model('design', '--runs', '40', '-f', 'json')
+        *rows, total = json.loads(out)
+        self.assertEqual(40, total['sets'])
+        self.assertEqual([*range(1, 11)], [row['workloads'] for row in rows])
 
     def test_other_vectors(self):
         _, out, _ = command.model(
@@ -52,6 +58,12 @@ class DesignTest(testtools.TestCase):
         (['--sampled', '5', '--runs', '80'], '--runs and --sampled contra'),
         (['--think-times', '-1'], 'think_time_us of -1'),
         (['--runs', '3'], 'too few'),
+        (['--enough-error', '1'], '--enough-error of 1'),
+        (['--enough-gain', 'nan'], '--enough-gain of nan'),
+        (['--runs', '20', '--enough-gain', '0.1'], 'All of these runs'),
+        (['--write-pcts', '5', '--block-kibs', '4', '--iodepths', '8',
+          '--counts', '1'],
+         'hold 1 different runs'),
         (['--full', '--runs', '80'], 'contradict'),
         (['--write-pcts', ','], 'design is empty'),
         (['--write-pcts', 'nan'], 'write_pct of nan'),

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which run tells most, after those that are made?
+
+A first, D-optimal batch is followed by runs one of which always lowers the
+doubt of all candidates most: the variance of a Gaussian process over the
+Loads, in the mean over what a planner may meet (Cohn [1]_, section 4).
+To go where a model itself is least sure, or was most wrong, was tried and is
+worse: it leads to corners where nobody goes.
+
+.. [1] D. A. Cohn: Neural Network Exploration Using Optimal Experiment
+   Design. Advances in Neural Information Processing Systems 6 (1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.design import design
+from serifos.design import enough
+from serifos.design import optimal
+from serifos import errors
+from serifos import workload as wl
+
+Floats = npt.NDArray[np.float64]
+Key = tuple[tuple[float, ...], ...]
+
+CORE = optimal.WIDE
+"""What most tenants are."""
+
+EDGE = design.Space(
+    write_pcts=(0, 100), block_kibs=(4, 1024), iodepths=(1, 64),
+    random_pcts=(0, 100), counts=tuple(range(1, 17)))
+"""What some are: it is measured too, but less densely."""
+
+_CANDIDATES, _EDGE_SHARE = 400, 0.25
+_PER_RUN = 3  # as in the short design
+
+# Over which distance what one run tells of another fades, by _place; the
+# process also has a level and slopes of its own.
+_LENGTHS = np.array([1.2, 1.2, 0.4, 0.4, 0.6, 1.5, 1.5, 0.6])
+_LEVEL, _SLOPES, _NOISE = 0.1, 0.02, 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Sequential:
+    """Runs that are chosen one after another.
+
+    :param space: asked for; None for the two that are built in
+    :param most: runs that are made if nothing says that it is enough
+    """
+
+    space: design.Space | None = None
+    seed: int = 0
+    first: int = enough.FIRST
+    most: int = enough.MOST
+
+    def __post_init__(self) -> None:
+        if not optimal.LEAST <= self.first <= self.most:
+            raise errors.InputError(
+                f'{self.most} runs cannot be chosen one after another; give '
+                f'{max(self.first, optimal.LEAST)} or more.')
+
+    @functools.cached_property
+    def candidates(self) -> tuple[design.Run, ...]:
+        """Different runs, all over the space."""
+        rng = np.random.default_rng(self.seed)
+        edge = 0 if self.space else round(_EDGE_SHARE * _CANDIDATES)
+        found = optimal.inside(self.space or CORE, _CANDIDATES - edge, rng)
+        if edge:
+            found += optimal.inside(EDGE, edge, rng)
+        return tuple({key(run): run for run in found}.values())
+
+    @functools.cached_property
+    def begin(self) -> tuple[design.Run, ...]:
+        """The first batch, D-optimal among some of the candidates.
+
+        :raises InputError: where the space holds fewer different runs
+        """
+        if len(self.candidates) < self.first:
+            raise errors.InputError(
+                f'The vectors hold {len(self.candidates)} different runs, '
+                f'fewer than {self.first}; widen them, or use --full.')
+        rng = np.random.default_rng(self.seed)
+        some = [self.candidates[i] for i in rng.permutation(
+            len(self.candidates))[:_PER_RUN * self.first]]
+        return tuple(some[i] for i in optimal.exchange(
+            optimal.relative_rows(some), self.first, rng))
+
+    @functools.cached_property
+    def runs(self) -> tuple[design.Run, ...]:
+        """All of them, in order, if none fails and none is spared."""
+        made = [*self.begin]
+        while more := self.following(made):
+            made += more
+        return tuple(made)
+
+    def following(self, made: Sequence[design.Run],
+                  without: Collection[Key] = ()) -> tuple[design.Run, ...]:
+        """The rest of the batch that the runs made are in.
+
+        It follows from the runs made alone, whatever they measured, so that
+        a campaign that was stopped goes on as if it had not been.
+
+        :param without: keys of runs that are not to be chosen
+        :returns: none where there is none left, or they are enough
+        """
+        batch = (enough.BATCH
+                 - max(len(made) - self.first, 0) % enough.BATCH)
+        gone = {*map(key, made), *without}
+        left = np.array([key(run) not in gone for run in self.candidates])
+        number = min(batch, self.most - len(made), int(left.sum()))
+        return tuple(self.candidates[i] for i in _greedy(
+            self._doubt(made), left, number))
+
+    def _doubt(self, made: Sequence[design.Run]) -> Floats:
+        """The covariance of the candidates, given the runs made."""
+        known = _places(made) - self._middle
+        cross = _alike(self._at, known)
+        return self._before - cross @ np.linalg.solve(
+            _alike(known, known) + _NOISE * np.eye(len(known)), cross.T)
+
+    @functools.cached_property
+    def _middle(self) -> Floats:
+        return _places(self.candidates).mean(axis=0)
+
+    @functools.cached_property
+    def _at(self) -> Floats:
+        return _places(self.candidates) - self._middle
+
+    @functools.cached_property
+    def _before(self) -> Floats:
+        return _alike(self._at, self._at)
+
+
+def key(run: design.Run) -> Key:
+    """The same for runs of the same workloads, whatever their order."""
+    return tuple(sorted(w.pattern for w in run))
+
+
+def _greedy(doubt: Floats, left: npt.NDArray[np.bool_],
+            number: int) -> Iterator[int]:
+    """Which candidates lower the mean variance of all most, in order.
+
+    :param doubt: their covariance, float[n, n]
+    :param left: those that may be chosen
+    """
+    left = left.copy()
+    for _ in range(number):
+        gain = (doubt ** 2).sum(axis=0) / (np.diag(doubt) + _NOISE)
+        best = int(np.argmax(np.where(left, gain, -np.inf)))
+        left[best] = False
+        yield best
+        doubt = doubt - np.outer(doubt[best], doubt[best]) / (
+            doubt[best, best] + _NOISE)
+
+
+def _alike(a: Floats, b: Floats) -> Floats:
+    """The covariance of what is measured at two places."""
+    apart = ((a[:, None] - b[None]) ** 2).sum(axis=2)
+    return np.exp(-apart / 2) + _SLOPES * a @ b.T + _LEVEL
+
+
+def _places(runs: Sequence[design.Run]) -> Floats:
+    """Where runs lie, in lengths over which what they tell fades."""
+    return np.array([_place(run) for run in runs]) / _LENGTHS
+
+
+def _place(run: design.Run) -> tuple[float, ...]:
+    load = sum(map(wl.Load.of, run), wl.Load())
+    q, n = load.sum_iodepth, load.count
+    kib = load.sum_q_s_r + load.sum_q_s_w
+    return (math.log(q), math.log(kib / q), load.sum_q_w / q,
+            load.sum_q_s_w / kib, (load.sum_q_r_x + load.sum_q_w_x) / q,
+            math.log(n), math.log(load.sum_block_kib / n),
+            load.sum_write_pct / n / 100)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A build that chooses its runs ends by itself, and goes on as it was."""
+
+import dataclasses
+import pathlib
+
+import fixtures
+import numpy as np
+import testtools
+
+from serifos.bench import campaign
+from serifos.cmd import choosing
+from serifos.cmd import model_build
+from serifos.design import design
+from serifos.design import enough
+from serifos.design import sequential
+from serifos import errors
+from serifos.sim import device
+from serifos.sim import truths
+from serifos import store
+from tests.unit import samples
+
+PLAN = sequential.Sequential()
+DESIGN = design.Design({1: 80}, lambda: PLAN.runs, lambda count: 15.0)
+HEADER = dataclasses.replace(samples.HEADER, device={
+    **samples.HEADER.device, 'workload_gib': 1, 'ioengine': 'libaio'})
+
+
+def error(made):
+    """What 2 / runs would be, of a model that knows what was measured."""
+    assert all(sample.latency_us > 0 for sample in made)
+    return 2 / len(made)
+
+
+class ChoosingTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+
+    def build(self, name, stop_after=1000, of=error):
+        """(the runs in the dataset, what is said of what was saved)."""
+        calls = []
+
+        def measure(workloads, runtime_s):
+            calls.append(workloads)
+            return device.Device(truths.CLIFF, np.random.default_rng(
+                len(workloads)), 100).measure(workloads, 1.0)
+        chooser = choosing.Chooser(PLAN, enough.Enough(), of)
+        path = self.directory / f'{name}.jsonl'
+        try:
+            campaign.run(DESIGN, path, HEADER, campaign.Ports(
+                measure, lambda step: None,
+                lambda: len(calls) == stop_after), chooser.then)
+        except errors.Interrupted as exc:
+            return store.read_dataset(path).samples, str(exc)
+        return store.read_dataset(path).samples, chooser.saved(DESIGN)
+
+    def test_it_ends_by_itself_and_says_what_that_saved(self):
+        made, said = self.build('x')
+        self.assertEqual(44, len(made))
+        self.assertEqual([sample.workloads for sample in made],
+                         [*PLAN.runs[:44]])
+        self.assertIn('44 runs are enough: the error of 4.5% is below 5.0%',
+                      said)
+        # 44 and 80 runs of 17 s, and 6,187 sets five times.
+        self.assertIn('took 0.21 h, which saved 0.17 h of all 80 runs, and '
+                      '279 h', said)
+
+    def test_stopped_anywhere_it_makes_the_same_runs(self):
+        whole, _ = self.build('whole')
+        for at in (7, 12, 22, 43):
+            _, said = self.build(f'x{at}', at)
+            self.assertIn(f'{at} of 80 runs made', said)
+            self.assertEqual(whole, self.build(f'x{at}')[0])
+
+    def test_what_is_enough_stays_enough(self):
+        made, said = self.build('x')
+        self.assertEqual((made, said), self.build('x', stop_after=0))
+
+    def test_nothing_is_said_where_all_runs_were_made(self):
+        made, said = self.build('x', of=lambda made: 0.9 - len(made) / 100)
+        self.assertEqual((80, ''), (len(made), said))
+
+    def test_the_error_is_that_of_runs_not_fitted_on(self):
+        made, _ = self.build('x', stop_after=20)
+        self.assertTrue(0.03 < model_build._error(made) < 0.6)
