@@ -111,7 +111,7 @@ def run(module: str, disks: Sequence[Disk], devices: Sequence[str],
 def _command(place: pathlib.Path, image: pathlib.Path, append: str,
              disks: Sequence[Disk], devices: Sequence[str]) -> list[str]:
     return [
-        EMULATOR, '-machine', 'q35', '-accel', 'tcg', '-cpu', 'max',
+        EMULATOR, '-machine', 'q35', '-accel', 'tcg', '-cpu', 'Nehalem',
         '-smp', '2', '-m', '1024', '-display', 'none', '-nodefaults',
         '-nic', 'none', '-no-reboot',
         '-serial', f'file:{place}/console', '-serial', f'file:{place}/said',
