@@ -71,9 +71,9 @@ class Evaluate(app.Fails, command.Command):
         from serifos.sim import report
         from serifos.sim import tables
         began = time.monotonic()
-        out = _directory(parsed_args.out)
+        out = directory(parsed_args.out)
         settings = _settings(evaluation.Settings, parsed_args)
-        with _Processes(parsed_args.jobs) as processes:
+        with Processes(parsed_args.jobs) as processes:
             found = evaluation.run(settings, processes.map)
         if out is not None:
             store.write_json(out / 'evaluation.json', found.to_json())
@@ -88,7 +88,7 @@ class Evaluate(app.Fails, command.Command):
             print((out / 'evaluation.html').resolve(), file=sys.stderr)
 
 
-class _Processes:
+class Processes:
     """Several processes that a Ctrl-C stops, with progress on stderr."""
 
     def __init__(self, number: int) -> None:
@@ -96,10 +96,9 @@ class _Processes:
             raise errors.InputError(
                 f'{number} jobs cannot be run; give 1 to {_MOST_JOBS}.')
         self._pool = futures.ProcessPoolExecutor(
-            number, initializer=signal.signal,
-            initargs=(signal.SIGINT, signal.SIG_IGN))
+            number, initializer=_begin)
 
-    def __enter__(self) -> _Processes:
+    def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None,
@@ -117,6 +116,15 @@ class _Processes:
         if sys.stderr.isatty():
             return _bar(title, done, len(items))
         return _lines(title, done, len(items))
+
+
+def _begin() -> None:
+    """A process leaves a Ctrl-C to the first one, and other cores alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What numpy's library would do with more threads is little, and slower
+    # where every core has a process of its own.
+    import threadpoolctl
+    threadpoolctl.threadpool_limits(1)
 
 
 def _bar(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
@@ -147,7 +155,7 @@ def _settings(kind: Any, args: argparse.Namespace) -> Any:
             args.kinds or ('consolidation', 'auto'))))
 
 
-def _directory(name: str | None) -> pathlib.Path | None:
+def directory(name: str | None) -> pathlib.Path | None:
     # Before the work, not after it: a mistyped directory costs no minutes.
     if name is None:
         return None

@@ -44,6 +44,7 @@ class Purpose(enum.IntEnum):
     SHORT = 3
     TEST = 4
     CASE = 5
+    CHOSEN = 6
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind on every simulated device: tables, a document, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from serifos import page
+from serifos.sim import accuracy
+
+_Scores = Sequence[accuracy.Score]
+
+_HEADS = {'paper': "paper's tests", 'depths': 'varying depths',
+          'wide': 'whole box', 'p99': 'p99'}
+_WORDS = (
+    "The paper's tests are 1 to 10 workloads of its test vectors; with "
+    'varying depths each has 1 to 64 outstanding requests; the whole box is '
+    '1 to 16 workloads of 4 KiB to 1 MiB, random to sequential. p99 is of '
+    "reads and of writes, on the paper's tests. Errors are mean relative "
+    'errors on runs that no model saw, in the mean over the devices (the '
+    'median in brackets). "within" counts the devices whose error is at '
+    'most '
+    + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
+                for name, bound in accuracy.TARGETS.items())
+    + '; "covered" is the share of the tests within the 90 % interval.')
+
+
+def summary(scores: _Scores) -> page.Table:
+    """One line for each kind and design, over all devices."""
+    devices = len(_names(scores, 'device'))
+    return page.Table(
+        ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
+         *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
+        [_line(kind, label, [s for s in scores
+                             if (s.kind, s.design) == (kind, label)])
+         for kind in _names(scores, 'kind')
+         for label in _names(scores, 'design')],
+        f'Over {devices} devices')
+
+
+def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
+    known = [s for s in scores if s.expected is not None]
+    if not known:
+        return (kind, label, None, *(None for _ in _HEADS), None,
+                *(None for _ in accuracy.TARGETS))
+    return (
+        kind, label, round(float(np.mean([s.runs for s in scores]))),
+        *(_spread([s.errors[name] for s in known]) for name in _HEADS),
+        f'{100 * np.mean([s.coverage for s in known]):.0f} %',
+        *(f'{sum(s.errors[name] <= bound for s in known)} of {len(scores)}'
+          for name, bound in accuracy.TARGETS.items()))
+
+
+def _spread(errors: Sequence[float]) -> str:
+    """10.1 (8.4) %"""
+    return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
+
+
+def by_device(scores: _Scores, label: str, test: str) -> page.Table:
+    """The error of each kind on each device, by one design."""
+    kinds = _names(scores, 'kind')
+    found = {(s.device, s.kind): s for s in scores if s.design == label}
+    return page.Table(
+        ('device', 'runs', *kinds),
+        [(device, found[device, kinds[0]].runs, *(
+            _percent(found[device, kind].errors.get(test))
+            if (device, kind) in found else None for kind in kinds))
+         for device in _names(scores, 'device')],
+        f'Mean relative error, {_HEADS[test]}; '
+        + (f'the {label} runs of the short design'
+           if label != accuracy.SEQUENTIAL
+           else 'the runs that a build chooses'))
+
+
+def every(scores: _Scores) -> list[page.Table]:
+    """What a terminal shows."""
+    return [summary(scores), by_device(scores, accuracy.SEQUENTIAL, 'paper')]
+
+
+def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
+    """The results as JSON."""
+    return {'schema': accuracy.ACCURACY_SCHEMA,
+            'settings': dataclasses.asdict(settings),
+            'scores': [dataclasses.asdict(score) for score in scores]}
+
+
+def page_of(scores: _Scores, command: str) -> str:
+    """An HTML page.
+
+    :param command: by which it can be made again
+    """
+    return page.render(
+        'Kinds of model on simulated devices',
+        'Every kind, fitted on few runs of devices whose truth no kind has '
+        f'the form of.\nMade by: {command}',
+        [page.Section('Error against runs', _WORDS, [
+            _against_runs(scores, name) for name in ('paper', 'depths')],
+            [summary(scores)]),
+         *(page.Section(
+             f'Every device: {_HEADS[test]}', tables=[
+                 by_device(scores, label, test)
+                 for label in _names(scores, 'design')])
+           for test in _HEADS)])
+
+
+def _against_runs(scores: _Scores, test: str) -> str:
+    """Lines are of the short design, the crosses what a build chooses."""
+    drawing = page.figure(9, 4)
+    axes = drawing.subplots()
+    for kind in _names(scores, 'kind'):
+        fixed, chosen = [], []
+        for label in _names(scores, 'design'):
+            its = [s for s in scores if (s.kind, s.design) == (kind, label)
+                   and s.expected is not None]
+            if its:
+                (chosen if label == accuracy.SEQUENTIAL else fixed).append((
+                    float(np.mean([s.runs for s in its])),
+                    100 * float(np.mean([s.errors[test] for s in its]))))
+        if kind == accuracy.AUTO or not (fixed or chosen):
+            continue
+        line, = axes.plot(*zip(*fixed), marker='o', markersize=3, label=kind
+                          ) if fixed else axes.plot([], [], label=kind)
+        if chosen:
+            axes.plot(*zip(*chosen), marker='x', markersize=8,
+                      linestyle='', color=line.get_color())
+    axes.axhline(100 * accuracy.TARGETS[test], color='#8c95a0',
+                 linewidth=0.8, linestyle='--')
+    axes.set_yscale('log')
+    axes.set_xlabel('runs')
+    axes.set_title(f'Mean relative error, {_HEADS[test]}, %; crosses are '
+                   'the runs that a build chooses', fontsize=11)
+    axes.spines[['top', 'right']].set_visible(False)
+    axes.grid(color='#e4e7eb', linewidth=0.7)
+    axes.legend(fontsize=8, frameon=False, ncols=5)
+    return page.svg(drawing)
+
+
+def _names(scores: _Scores, field: str) -> list[str]:
+    return [*dict.fromkeys(getattr(score, field) for score in scores)]
+
+
+def _percent(fraction: float | None) -> str | None:
+    return None if fraction is None else f'{100 * fraction:.1f} %'
