@@ -37,8 +37,9 @@ ACCURACY_SCHEMA = 'serifos-accuracy/1'
 Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """(what is being done, function, items) → results in the items' order."""
 
-SEQUENTIAL = 'chosen'
-"""The design that a build makes; the others are named by their runs."""
+CHOSEN, ALL_CHOSEN = 'chosen', 'all chosen'
+"""The runs that a build makes, and those that it would make if nothing were
+enough; the other designs are named by their runs."""
 
 AUTO = 'auto'
 """The kind that a build takes, by cross-validation."""
@@ -172,15 +173,17 @@ def measured(job: tuple[Settings, dev.Truth]) -> Device:
         truth, modeler.Purpose.SHORT, settings.seed,
         optimal.runs(number, seed=settings.seed))
         for number in settings.runs}
-    return Device(truth, {
-        **designs, SEQUENTIAL: chosen(truth, settings.seed)}, of_test)
+    made, number = chosen(truth, settings.seed)
+    return Device(truth, {**designs, CHOSEN: made[:number],
+                          ALL_CHOSEN: made}, of_test)
 
 
-def chosen(truth: dev.Truth, seed: int) -> list[ds.Sample]:
-    """What a build would choose to measure, until it is enough."""
+def chosen(truth: dev.Truth, seed: int) -> tuple[list[ds.Sample], int]:
+    """What a build would choose to measure, and how many are enough."""
     plan = sequential.Sequential(seed=seed)
     made: list[ds.Sample] = []
     known: dict[int, float] = {}
+    number = 0
 
     def error(number: int) -> float:
         if number not in known:
@@ -190,9 +193,12 @@ def chosen(truth: dev.Truth, seed: int) -> list[ds.Sample]:
     while runs:
         made += _measure(truth, modeler.Purpose.CHOSEN, seed, runs,
                          len(made))
-        runs = enough.step(plan, enough.Enough(), [
-            sample.workloads for sample in made], (), error).runs
-    return made
+        so_far = [sample.workloads for sample in made]
+        runs = plan.following(so_far)
+        if not number and not enough.step(
+                plan, enough.Enough(), so_far, (), error).runs:
+            number = len(made)
+    return made, number
 
 
 def _measure(truth: dev.Truth, purpose: modeler.Purpose, seed: int,

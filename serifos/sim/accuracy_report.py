@@ -27,6 +27,8 @@ _WORDS = (
     + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
                 for name, bound in accuracy.TARGETS.items())
     + '; "covered" is the share of the tests within the 90 % interval.')
+_CHOSEN = {accuracy.CHOSEN: 'the runs that a build chooses',
+           accuracy.ALL_CHOSEN: 'all runs that a build may choose'}
 
 
 def summary(scores: _Scores) -> page.Table:
@@ -71,14 +73,12 @@ def by_device(scores: _Scores, label: str, test: str) -> page.Table:
             if (device, kind) in found else None for kind in kinds))
          for device in _names(scores, 'device')],
         f'Mean relative error, {_HEADS[test]}; '
-        + (f'the {label} runs of the short design'
-           if label != accuracy.SEQUENTIAL
-           else 'the runs that a build chooses'))
+        + (_CHOSEN.get(label) or f'the {label} runs of the short design'))
 
 
 def every(scores: _Scores) -> list[page.Table]:
     """What a terminal shows."""
-    return [summary(scores), by_device(scores, accuracy.SEQUENTIAL, 'paper')]
+    return [summary(scores), by_device(scores, accuracy.CHOSEN, 'paper')]
 
 
 def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def page_of(scores: _Scores, command: str) -> str:
 
 
 def _against_runs(scores: _Scores, test: str) -> str:
-    """Lines are of the short design, the crosses what a build chooses."""
+    """Lines are of the short design, crosses of runs that were chosen."""
     drawing = page.figure(9, 4)
     axes = drawing.subplots()
     for kind in _names(scores, 'kind'):
@@ -117,7 +117,7 @@ def _against_runs(scores: _Scores, test: str) -> str:
             its = [s for s in scores if (s.kind, s.design) == (kind, label)
                    and s.expected is not None]
             if its:
-                (chosen if label == accuracy.SEQUENTIAL else fixed).append((
+                (chosen if label in _CHOSEN else fixed).append((
                     float(np.mean([s.runs for s in its])),
                     100 * float(np.mean([s.errors[test] for s in its]))))
         if kind == accuracy.AUTO or not (fixed or chosen):
@@ -126,13 +126,13 @@ def _against_runs(scores: _Scores, test: str) -> str:
                           ) if fixed else axes.plot([], [], label=kind)
         if chosen:
             axes.plot(*zip(*chosen), marker='x', markersize=8,
-                      linestyle='', color=line.get_color())
+                      linestyle=':', color=line.get_color())
     axes.axhline(100 * accuracy.TARGETS[test], color='#8c95a0',
                  linewidth=0.8, linestyle='--')
     axes.set_yscale('log')
     axes.set_xlabel('runs')
-    axes.set_title(f'Mean relative error, {_HEADS[test]}, %; crosses are '
-                   'the runs that a build chooses', fontsize=11)
+    axes.set_title(f'Mean relative error, {_HEADS[test]}, %; '
+                   'crosses: chosen runs, and all that may be', fontsize=11)
     axes.spines[['top', 'right']].set_visible(False)
     axes.grid(color='#e4e7eb', linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, ncols=5)

@@ -35,7 +35,7 @@ class KindsTest(testtools.TestCase):
                       '--only-drawn --drawn 1 --tests 1 --seed 0', page)
         with open(f'{out}/kinds.json', encoding='utf-8') as file:
             doc = json.load(file)
-        self.assertEqual(4, len(doc['scores']))
+        self.assertEqual(6, len(doc['scores']))
         by_runs = {(s['kind'], s['design']): s for s in doc['scores']}
         short = by_runs['outstanding', '20']
         self.assertEqual(20, short['runs'])

@@ -48,8 +48,12 @@ class ScoreTest(testtools.TestCase):
         self.device = measured()
 
     def test_what_is_measured(self):
-        self.assertEqual(['20', 'chosen'], [*self.device.designs])
+        self.assertEqual(['20', 'chosen', 'all chosen'],
+                         [*self.device.designs])
+        every = self.device.designs['all chosen']
         chosen = len(self.device.designs['chosen'])
+        self.assertEqual(enough.MOST, len(every))
+        self.assertEqual(every[:chosen], self.device.designs['chosen'])
         self.assertEqual(0, chosen % enough.BATCH)
         self.assertTrue(enough.LEAST <= chosen <= enough.MOST)
         self.assertEqual({'paper': 10, 'depths': 10, 'wide': 16}, {
