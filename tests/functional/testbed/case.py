@@ -53,6 +53,7 @@ class TestbedTest(machine.MachineTest):
         if isinstance(found, layout.TestbedError):
             raise found
         self.testbed = found
+        self.testbed.wait_room()
 
     def volume(self, name: str, **options) -> str:
         """The id of a new volume, which is deleted after the test."""

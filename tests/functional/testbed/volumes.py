@@ -35,6 +35,22 @@ class Volumes:
         self.wait_available(volume)
         return volume
 
+    def wait_room(self, gib: float = 2, seconds: float = 120) -> None:
+        """Until the scheduler knows of so much room on every host.
+
+        What was filled, or killed, and is no more, it learns of when that
+        host's cinder-volume tells its statistics the next time.
+        """
+        def known() -> bool:
+            pools = self.api.pools()
+            return all(
+                host.pool in pools
+                and float(pools[host.pool]['free_capacity_gb']) >= gib
+                for host in self.hosts)
+
+        network.wait_for(f'{gib:g} GiB free on every host', known, seconds,
+                         every=0.5)
+
     def wait_available(self, volume: str, seconds: float = 120) -> dict:
         """The volume, once it is available and does not migrate."""
         return self._wait_volume(volume, (None, 'success', 'error'), seconds)
