@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does telemetry say of each volume what fio says that it did there?"""
 
+import time
+
 from testtools import content
 from testtools import content_type
 
-from tests.functional import machine
+from serifos.telemetry import ring
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
 from tests.functional.testbed import load
@@ -21,7 +23,9 @@ JOBS = {
 """Name → the host of the volume, and what is done with it."""
 
 FIGURES = ('write_pct', 'block_kib', 'iops', 'latency_us')
-WINDOW_S = 30
+WINDOW_S = 60
+TOLD_S = 5
+"""Between two questions to fio."""
 
 
 class TelemetryTest(case.TestbedTest):
@@ -50,16 +54,28 @@ class TelemetryTest(case.TestbedTest):
         process = self.balancer.start('observe', '--window', WINDOW_S)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        machine.wait_until((self.balancer.state / 'telemetry.jsonl').exists)
-        before = self.loads.so_far()
-        _, err = process.communicate(timeout=10 * WINDOW_S)
-        after = self.loads.so_far()
+        told = [self.loads.so_far()]
+        while process.poll() is None:
+            time.sleep(TOLD_S)
+            told.append(self.loads.so_far())
+        _, err = process.communicate()
         self.assertEqual(0, process.returncode, err)
         seen = {volume['id']: volume['workload']
                 for volume in self.balancer.cluster()['volumes']}
-        return {name: (seen[volume], after[volume].since(before[volume])
-                       if volume in after else None)
+        self.detail('fio, every time it was asked', [
+            f'{name:8}{one.at:16.2f}{one.seconds:9.2f} s{one.iops:9.1f} /s'
+            f'{one.latency_us:9.1f} us'
+            for name, volume in self.volumes.items()
+            for one in [each[volume] for each in told if volume in each]])
+        return {name: (seen[volume], volume in told[0] and load.between(
+            [each[volume] for each in told], *self.watched(volume)))
                 for name, volume in self.volumes.items()}
+
+    def watched(self, volume):
+        """From when to when telemetry did."""
+        host = self.testbed.host_of(volume).name
+        readings = ring.Ring(self.balancer.state, 0).read()[host]
+        return readings[0].at, readings[-1].at
 
     def show(self, found):
         """The figures of both, telemetry's first."""
@@ -69,9 +85,11 @@ class TelemetryTest(case.TestbedTest):
                 lines.append(f'{name:8}' + ''.join(
                     f'{seen[key]:12.1f}{getattr(fio, key):8.1f}'
                     for key in FIGURES))
-        text = '\n'.join(lines)
-        self.addDetail('telemetry beside fio', content.Content(
-            content_type.UTF8_TEXT, lambda: [text.encode()]))
+        self.detail('telemetry beside fio', lines)
+
+    def detail(self, name, lines):
+        self.addDetail(name, content.Content(
+            content_type.UTF8_TEXT, lambda: ['\n'.join(lines).encode()]))
 
     def assert_within(self, share, expected, found, what):
         self.assertLess(abs(found / expected - 1), share,

@@ -22,7 +22,6 @@ import time
 from tests.functional.testbed import cinder
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
-from tests.functional.testbed import network
 from tests.functional.testbed import story
 from tests.functional.testbed import testbed
 
@@ -93,7 +92,6 @@ class Burst:
         self._count = count
         self._say = say
         self._type = ''
-        self._drift: dict[str, float] = {}
 
     def prepare(self) -> None:
         """Models, tenants, a volume type, and cluster.json as they show."""
@@ -111,11 +109,10 @@ class Burst:
         self.story.loads.start(self.story.volumes[busy], TENANT)
         self._say(f'A tenant keeps {busy} busy.')
         self.story.observe()
-        self._drift = self._unexplained()
 
     def place(self, scheduler: str, seconds: float = 12.0) -> Outcome:
         """A burst by this scheduler; its volumes are gone afterwards."""
-        self._wait_allocated()
+        self.on.wait_room()
         self.on.restart_scheduler(SCHEDULERS[scheduler])
         before = len(self.on.scheduler_log())
         names = [f'burst-{number:02}' for number in range(self._count)]
@@ -160,33 +157,6 @@ class Burst:
         after = self.story.loads.so_far()
         return {volume: one.since(before[volume])
                 for volume, one in after.items()}
-
-    def _wait_allocated(self) -> None:
-        """Until Cinder's statistics know what has been deleted."""
-        def so() -> bool:
-            found.update(self._unexplained())
-            return all(gib <= self._drift.get(name, 0)
-                       for name, gib in found.items())
-
-        found: dict[str, float] = {}
-        try:
-            network.wait_for('statistics without the last burst', so, 90,
-                             every=0.5)
-        except layout.TestbedError as exc:
-            raise layout.TestbedError(
-                f'{exc} GiB allocated beyond the volumes: {found}') from None
-
-    def _unexplained(self) -> dict[str, float]:
-        """Pool → GiB that Cinder counts there beyond its volumes.
-
-        What a failed migration leaves counted stays until its cinder-volume
-        is restarted.
-        """
-        volumes = self.on.api.volumes()
-        return {name: pool['allocated_capacity_gb'] - sum(
-            volume['size'] for volume in volumes
-            if volume['os-vol-host-attr:host'] == name)
-            for name, pool in self.on.api.pools().items()}
 
     def _each(self, function: Callable, those: Sequence[str],
               together: int = 4) -> list:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
+import itertools
 import json
 import operator
 import time
@@ -84,12 +86,14 @@ class Result:
     """What a tenant saw on one host, from its start to its pause.
 
     ``latency_us`` is the mean of all requests and ``p99_us`` their 99th
-    percentile, from the request's submission to its completion; ``fio`` is
-    fio's own JSON of the job.
+    percentile, from the request's submission to its completion; ``at`` is
+    when fio said so, in seconds of the epoch, and ``fio`` its own JSON of
+    the job.
     """
 
     volume: str
     host: str
+    at: float
     seconds: float
     iops: float
     write_pct: float
@@ -101,15 +105,51 @@ class Result:
 
     def since(self, before: Result) -> Result:
         """What it saw after that; of p99 only what it was all along."""
-        def total(of: Callable[[Result], float]) -> float:
-            return (of(self) * self.iops * self.seconds
-                    - of(before) * before.iops * before.seconds)
+        return self._with(self.seconds - before.seconds, lambda of: (
+            self._total(of) - before._total(of)))
 
-        requests, seconds = total(lambda _: 1), self.seconds - before.seconds
+    def later(self, after: Result, at: float) -> Result:
+        """What it had seen at a time between this and that, about."""
+        share = (at - self.at) / (after.at - self.at)
+
+        def part(mine: float, its: float) -> float:
+            return mine + share * (its - mine)
+
+        return dataclasses.replace(
+            self._with(part(self.seconds, after.seconds), lambda of: part(
+                self._total(of), after._total(of))), at=at)
+
+    def _total(self, of: _Figure) -> float:
+        """The sum over all requests."""
+        return of(self) * self.iops * self.seconds
+
+    def _with(self, seconds: float,
+              total: Callable[[_Figure], float]) -> Result:
+        requests = total(lambda _: 1)
         return dataclasses.replace(
             self, seconds=seconds, iops=requests / seconds, **{
                 name: total(operator.attrgetter(name)) / requests
                 for name in ('write_pct', 'block_kib', 'latency_us')})
+
+
+_Figure = Callable[[Result], float]
+
+
+def between(told: Sequence[Result], begin: float, end: float) -> Result:
+    """What a tenant saw from begin to end, by what it told now and then.
+
+    :param told: by one tenant, from before the begin to after the end
+    :raises TestbedError: where that is not so
+    """
+    def seen(at: float) -> Result:
+        for before, after in itertools.pairwise(told):
+            if before.at <= at <= after.at:
+                return before.later(after, at)
+        raise layout.TestbedError(
+            f'nothing was told of {at}, only of {told[0].at} to '
+            f'{told[-1].at}.')
+
+    return seen(end).since(seen(begin))
 
 
 class Loads:
@@ -239,7 +279,8 @@ def result(volume: str, host: layout.Host, said: str) -> Result | None:
     if not count:
         return None
     return Result(
-        volume, host.name, seconds=both['runtime'] / 1000,
+        volume, host.name, at=document['timestamp_ms'] / 1000,
+        seconds=both['runtime'] / 1000,
         iops=both['iops'], write_pct=100 * writes['total_ios'] / count,
         block_kib=(reads['io_bytes'] + writes['io_bytes']) / count / 1024,
         latency_us=both['lat_ns']['mean'] / 1000,
