@@ -76,6 +76,30 @@ class ScreenTest(machine.MachineTest):
         self.assert_nothing_left()
         self.assertFalse(self.journal.exists())
 
+    def test_a_device(self):
+        device, backing = self.loop(64)
+        arguments = (
+            'screen', device, '--runtime', '1', '--parameters',
+            'operation,access_pattern,max_block_size,io_depth,directio',
+            '--levels', 'thread_count=1')
+        self.refused(3, 'Nothing was touched', *arguments)
+        self.refused(3, 'nothing was touched', *arguments,
+                     '--yes-destroy', '/dev/sda')
+        self.assertEqual(bytes(2 ** 16), backing.read_bytes()[:2 ** 16])
+        code, out, err = self.model(*arguments, '-f', 'json',
+                                    typed=f'{device}\n')
+        self.assertEqual(0, code, err)
+        shown, _, after = err.partition('EVERYTHING')
+        self.assertIn('files_used, min_file_size, max_file_size, overwrite, '
+                      f'file_service are about files and dropped: {device}',
+                      shown)
+        self.assertIn('screen: 8 of 8', after)
+        self.assertEqual(
+            {'operation', 'access_pattern', 'max_block_size', 'io_depth',
+             'directio'}, {row['parameter'] for row in json.loads(out)})
+        self.assertNotEqual(bytes(2 ** 16), backing.read_bytes()[:2 ** 16])
+        self.assertEqual(64 * 2 ** 20, backing.stat().st_size)
+
     def test_a_mounted_device_is_not_touched(self):
         self.need(machine.which('mkfs.ext4'), 'mkfs.ext4 is not installed')
         device, _ = self.loop(64)
