@@ -91,9 +91,14 @@ def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
                 of: Arithmetic) -> tuple[Number, ...]:
     """Those of :data:`COORDINATES`, the log of the trend in µs first.
 
+    A request finds itself outstanding, however seldom its tenant asks: a
+    Load of less than one is taken as one, of the same mix.
+
     :param sums: of :data:`FIELDS`
     """
-    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, sums
+    one = of.larger(of.smaller(sums[0] + sums[1], 1.0), _NOTHING)
+    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, [
+        each / one for each in sums]
     p, half = t['sharpness'], t['half_q']
     reads = x_r + t['sequential'] * (q_r - x_r)
     writes = x_w + t['sequential'] * (q_w - x_w)

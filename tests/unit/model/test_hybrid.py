@@ -27,10 +27,16 @@ from tests.unit import samples
 
 _RUNS = optimal.runs(60)
 
-box = st.builds(
-    wl.Workload, write_pct=st.floats(0, 100),
-    block_kib=st.floats(4, 1024), iodepth=st.floats(1, 64),
-    random_pct=st.floats(0, 100))
+
+def _workloads(least):
+    return st.builds(
+        wl.Workload, write_pct=st.floats(0, 100),
+        block_kib=st.floats(4, 1024), iodepth=st.floats(least, 64),
+        random_pct=st.floats(0, 100))
+
+
+box = _workloads(1)
+light = _workloads(wl.ACTIVE_FLOOR)
 
 
 def _cliff(run):
@@ -72,7 +78,7 @@ class HybridTest(testtools.TestCase):
     def test_numpy_and_the_standard_library_agree(self, truth):
         form = _form(truth)
 
-        @given(st.lists(box, max_size=20))
+        @given(st.lists(light, max_size=20))
         def agree(run):
             one, = form.many(_rows(run))
             expected = form.predict(samples.load(run))
@@ -86,11 +92,22 @@ class HybridTest(testtools.TestCase):
         form = _form(truth)
 
         @settings(max_examples=100, deadline=None)
-        @given(st.lists(box, min_size=1, max_size=19), box)
+        @given(st.lists(box, min_size=1, max_size=19), light)
         def rises(run, more):
             before, after = form.many(_rows(run, [*run, more]))
             self.assertLessEqual(before, after)
         rises()
+
+    @ddt.data(0.1, 0.3)
+    def test_a_request_finds_itself_outstanding(self, q):
+        form = _form(_dies)
+        run = [wl.Workload(30, 16, 1), wl.Workload(60, 64, 1)]
+        seldom = [dataclasses.replace(w, iodepth=q / 2) for w in run]
+        half = [dataclasses.replace(w, iodepth=0.5) for w in run]
+        self.assertAlmostEqual(1, form.predict(samples.load(seldom))
+                               / form.predict(samples.load(half)), 5)
+        self.assertLess(form.predict(samples.load(half)),
+                        form.predict(samples.load(run)))
 
     def test_no_prediction_is_wild(self):
         form = _form(_cliff)
