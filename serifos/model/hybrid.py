@@ -61,6 +61,7 @@ FIELDS = ('sum_q_r', 'sum_q_w', 'sum_q_s_r', 'sum_q_s_w', 'sum_q_r_x',
 
 _COLUMNS = tuple(wl.FEATURES.index(name) for name in FIELDS)
 _NOTHING = 1e-9
+_ROUNDED = 1e-7  # what the grid of Loads may take from the parts of a request
 _SMALL = 1e-4
 _AT_ONCE = 4096  # rows that stay in a processor's cache
 
@@ -96,7 +97,7 @@ def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
 
     :param sums: of :data:`FIELDS`
     """
-    one = of.larger(of.smaller(sums[0] + sums[1], 1.0), _NOTHING)
+    one = of.larger(of.smaller(sums[0] + sums[1] + _ROUNDED, 1.0), _NOTHING)
     t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, [
         each / one for each in sums]
     p, half = t['sharpness'], t['half_q']

@@ -117,6 +117,18 @@ class CommandTest(testtools.TestCase):
 
 class ResultTest(testtools.TestCase):
 
+    def said(self, at_s, requests, seconds, latency_us=5000):
+        """What fio has said by then: reads of 16 KiB."""
+        side = {'io_bytes': 16384 * requests, 'total_ios': requests}
+        job = {'error': 0, 'read': side,
+               'write': {'io_bytes': 0, 'total_ios': 0},
+               'mixed': {'total_ios': requests, 'iops': requests / seconds,
+                         'runtime': 1000 * seconds,
+                         'lat_ns': {'mean': 1e3 * latency_us, 'percentile': {
+                             '99.000000': 9e6}}}}
+        return load.result('v', layout.hosts(1)[0], json.dumps(
+            {'timestamp_ms': 1000 * at_s, 'jobs': [job]}))
+
     def test_fio_says_more_than_its_json(self):
         side = {'io_bytes': 16384, 'total_ios': 1}
         job = {'error': 0, 'read': side,
@@ -124,12 +136,30 @@ class ResultTest(testtools.TestCase):
                'mixed': {'total_ios': 4, 'iops': 2.0, 'runtime': 2000,
                          'lat_ns': {'mean': 5e6,
                                     'percentile': {'99.000000': 9e6}}}}
-        said = 'fio: terminating on signal 2\n' + json.dumps({'jobs': [job]})
+        said = 'fio: terminating on signal 2\n' + json.dumps(
+            {'timestamp_ms': 1795265239138, 'jobs': [job]})
         found = load.result('v', layout.hosts(1)[0], said)
         self.assertEqual(
-            ('node1', 2.0, 75.0, 16.0, 5000.0, 9000.0, 0),
-            (found.host, found.iops, found.write_pct, found.block_kib,
-             found.latency_us, found.p99_us, found.errors))
+            ('node1', 1795265239.138, 2.0, 75.0, 16.0, 5000.0, 9000.0, 0),
+            (found.host, found.at, found.iops, found.write_pct,
+             found.block_kib, found.latency_us, found.p99_us, found.errors))
+
+    def test_what_was_seen_between_two_moments(self):
+        # 100 requests per second of 5 ms, then from 10 s on 200 of 2 ms.
+        told = [self.said(2, 200, 2), self.said(10, 1000, 10),
+                self.said(20, 3000, 20, (1000 * 5000 + 2000 * 2000) / 3000),
+                self.said(30, 5000, 30, (1000 * 5000 + 4000 * 2000) / 5000)]
+        found = load.between(told, 5, 25)
+        requests = 5 * 100 + 15 * 200
+        self.assertAlmostEqual(20, found.seconds)
+        self.assertAlmostEqual(requests / 20, found.iops)
+        self.assertAlmostEqual((5 * 100 * 5000 + 15 * 200 * 2000) / requests,
+                               found.latency_us)
+        self.assertAlmostEqual(16, found.block_kib)
+        for begin, end in ((1, 25), (5, 31)):
+            self.assertRaisesRegex(
+                layout.TestbedError, 'nothing was told', load.between, told,
+                begin, end)
 
     def test_no_json_is_said_with_what_fio_said(self):
         self.assertRaisesRegex(layout.TestbedError, 'no such device',
