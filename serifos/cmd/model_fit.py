@@ -255,13 +255,17 @@ class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
 def summary(model: mm.Model) -> dict[str, Any]:
     """What one asks of a model first, in order."""
     quality = model.quality
+    chosen: dict[str, Any] = {}
+    if model.settings:
+        chosen['settings'] = Values(model.settings)
+    if quality.get('tuning'):
+        chosen['tuning'] = _Tuning(quality['tuning'])
     return {
         'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
         'device': _Facts(model.device or {}),
         'runs': (model.dataset or {}).get('runs'),
         'range': _Ranges(model.range),
-        'settings': Values(model.settings),
-        'tuning': _Tuning(quality.get('tuning') or {}),
+        **chosen,
         'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),

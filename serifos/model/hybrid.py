@@ -88,18 +88,25 @@ def arrays() -> Arithmetic:
     return Arithmetic(np.exp, np.log, np.sqrt, np.maximum, np.minimum)
 
 
-def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
-                of: Arithmetic) -> tuple[Number, ...]:
-    """Those of :data:`COORDINATES`, the log of the trend in µs first.
+def met(sums: Sequence[Number], of: Arithmetic) -> list[Number]:
+    """What a request meets, itself among it.
 
-    A request finds itself outstanding, however seldom its tenant asks: a
-    Load of less than one is taken as one, of the same mix.
+    It finds itself outstanding, however seldom its tenant asks: a Load of
+    less than one request is taken as one, of the same mix.
 
     :param sums: of :data:`FIELDS`
     """
     one = of.larger(of.smaller(sums[0] + sums[1] + _ROUNDED, 1.0), _NOTHING)
-    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, [
-        each / one for each in sums]
+    return [each / one for each in sums]
+
+
+def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
+                of: Arithmetic) -> tuple[Number, ...]:
+    """Those of :data:`COORDINATES`, the log of the trend in µs first.
+
+    :param sums: of :data:`FIELDS`, as :func:`met`
+    """
+    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, sums
     p, half = t['sharpness'], t['half_q']
     reads = x_r + t['sequential'] * (q_r - x_r)
     writes = x_w + t['sequential'] * (q_w - x_w)
@@ -196,7 +203,7 @@ class Hybrid:
         return self._predict(_sums(load), NUMBERS) if load.count else 0.0
 
     def _predict(self, sums: Sequence[Number], of: Arithmetic) -> Number:
-        where = coordinates(self.trend, sums, of)
+        where = coordinates(self.trend, met(sums, of), of)
         return of.exp(where[0] + self.residual.mean(where, of))
 
     def many(self, loads: npt.NDArray[np.float64]
@@ -209,6 +216,7 @@ class Hybrid:
         return self._spread(_sums(load), NUMBERS) if load.count else 0.0
 
     def _spread(self, sums: Sequence[Number], of: Arithmetic) -> Number:
+        sums = met(sums, of)
         where = coordinates(self.trend, sums, of)
         slopes = [(coordinates(
             {**self.trend, name: self.trend[name] * math.exp(_SMALL)},

@@ -65,8 +65,9 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     :param y: float[n], what the runs measured, positive
     :param points: of the Gaussian process
     """
-    sums = np.array([[getattr(load, name) for name in hybrid.FIELDS]
-                     for load in loads])
+    sums = np.column_stack(hybrid.met(np.array([
+        [getattr(load, name) for load in loads]
+        for name in hybrid.FIELDS]), _OF))
     few = np.arange(0, len(y), -(-len(y) // _ENOUGH))
     trend, covariance = _trend(sums[few], np.log(y[few]))
     trend = dict(zip(trend, _short(list(trend.values())).tolist()))
