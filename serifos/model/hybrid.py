@@ -104,7 +104,7 @@ def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
                 of: Arithmetic) -> tuple[Number, ...]:
     """Those of :data:`COORDINATES`, the log of the trend in µs first.
 
-    :param sums: of :data:`FIELDS`, as :func:`met`
+    :param sums: of :data:`FIELDS`
     """
     t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = trend, sums
     p, half = t['sharpness'], t['half_q']

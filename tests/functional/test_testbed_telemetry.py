@@ -55,10 +55,11 @@ class TelemetryTest(case.TestbedTest):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         told = [self.loads.so_far()]
-        while process.poll() is None:
+        until = time.monotonic() + 10 * WINDOW_S
+        while process.poll() is None and time.monotonic() < until:
             time.sleep(TOLD_S)
             told.append(self.loads.so_far())
-        _, err = process.communicate()
+        _, err = process.communicate(timeout=1)
         self.assertEqual(0, process.returncode, err)
         seen = {volume['id']: volume['workload']
                 for volume in self.balancer.cluster()['volumes']}
@@ -67,9 +68,10 @@ class TelemetryTest(case.TestbedTest):
             f'{one.latency_us:9.1f} us'
             for name, volume in self.volumes.items()
             for one in [each[volume] for each in told if volume in each]])
-        return {name: (seen[volume], volume in told[0] and load.between(
-            [each[volume] for each in told], *self.watched(volume)))
-                for name, volume in self.volumes.items()}
+        return {name: (seen[volume], load.between(
+            [each[volume] for each in told], *self.watched(volume))
+            if volume in told[0] else None)
+            for name, volume in self.volumes.items()}
 
     def watched(self, volume):
         """From when to when telemetry did."""

@@ -157,6 +157,8 @@ class ShowTest(ModelCase):
         self.assertEqual(0, code)
         self.assertIn('2 Σ q·s·r + 3 Σ q·s·w', out)
         self.assertIn('serial S1', out)
+        # What this model has none of.
+        self.assertNotRegex(out, 'settings|tuning')
 
     def test_a_model_of_the_future(self):
         path = self.dir / 'f.json'
