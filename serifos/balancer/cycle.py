@@ -174,8 +174,9 @@ class Balancer:
         if found is None:
             raise errors.InputError(
                 f'Volume {volume} is not being migrated (its migration '
-                f'status is {record.migration_status}) and no copy of it is '
-                'left; there is nothing to recover.')
+                f'status is {record.migration_status}) and '
+                f'{_left_of(record, sight.inventory)}; there is nothing to '
+                'recover.')
         return found
 
     def mend(self, verdict: forgotten.Verdict) -> None:
@@ -262,3 +263,13 @@ class Balancer:
                       'until serifos-balancer resume.', failures)
             self.journal.write(
                 'pause', reason=f'{failures} failures in a row')
+
+
+def _left_of(record: inv.Record, inventory: inv.Inventory) -> str:
+    """What is left of a migration of a volume that is at rest."""
+    old = next((other for other in inventory.records
+                if movable.leftover_of(other) == record.id), None)
+    if old is None:
+        return 'no copy of it is left'
+    return (f'Cinder is deleting its old copy {old.id} on {old.pool}, and '
+            'takes that up again where the cinder-volume there restarts')

@@ -260,6 +260,8 @@ def summary(model: mm.Model) -> dict[str, Any]:
         chosen['settings'] = Values(model.settings)
     if quality.get('tuning'):
         chosen['tuning'] = _Tuning(quality['tuning'])
+    if quality.get('why'):
+        chosen['why'] = quality['why']
     return {
         'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
         'device': _Facts(model.device or {}),
@@ -269,7 +271,6 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
-        'why': quality.get('why', ''),
         'adj_r2': _Facts({
             label: value and round(value, 3) for label, value
             in (quality.get('adj_r2') or {}).items()}),

@@ -7,6 +7,7 @@ import time
 from tests.functional import machine
 from tests.functional.testbed import case
 from tests.functional.testbed import fault
+from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed import network
 from tests.functional.testbed import story
@@ -123,13 +124,16 @@ class FaultTest(case.TestbedTest):
                 self.testbed.stop_cinder_volume(host.number)
                 self.testbed.start_cinder_volume(host.number)
         self.testbed.wait_available(volume)
-        if not self.testbed.copies():
+        try:
+            self.testbed.wait_no_copies(120)
             return
-        # The copy has no owner once its source has started anew.
-        self.testbed.kill_guest(3)
-        self.testbed.boot_guest(3)
+        except layout.TestbedError:
+            # Cinder's word to delete it got lost with the queue.
+            self.testbed.kill_guest(3)
+            self.testbed.boot_guest(3)
         code, _, err = self.balancer.run('recover', volume, '--yes')
-        self.assertEqual(0, code, err)
+        if code:  # A source that starts anew deletes an old copy itself.
+            self.assertIn('there is nothing to recover', err)
         self.testbed.wait_no_copies()
 
     def _active(self):

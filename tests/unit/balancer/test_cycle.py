@@ -338,6 +338,16 @@ class VerdictTest(cloud.Case):
             errors.InputError, self.balancer.verdict, 'v')
         self.assertIn('not being migrated', str(error))
 
+    def test_an_old_copy_is_left_to_cinder(self):
+        self.cinder = self.cloud(
+            [record('u', B, migration_status='success'),
+             record('t', A, status='deleting', migration_status='deleting',
+                    description='migration src for u')], {})
+        error = self.assertRaises(
+            errors.InputError, self.balancer.verdict, 'u')
+        self.assertIn(f'Cinder is deleting its old copy t on {A}', str(error))
+        self.assertIn('there is nothing to recover', str(error))
+
     def test_recovered_it_is_as_before(self):
         self.forget()
         self.now += 900
