@@ -262,11 +262,8 @@ def summary(model: mm.Model) -> dict[str, Any]:
         chosen['tuning'] = _Tuning(quality['tuning'])
     if quality.get('why'):
         chosen['why'] = quality['why']
-    fit: dict[str, Any] = {}
-    if quality.get('adj_r2'):
-        fit['adj_r2'] = _Facts({
-            label: value and round(value, 3)
-            for label, value in quality['adj_r2'].items()})
+    adj_r2 = {label: round(value, 3) for label, value
+              in (quality.get('adj_r2') or {}).items() if value is not None}
     return {
         'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
         'device': _Facts(model.device or {}),
@@ -276,6 +273,6 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'mre': Percent(quality.get('mre')),
         'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
-        **fit,
+        **({'adj_r2': _Facts(adj_r2)} if adj_r2 else {}),
         'interval': _Interval(model.relative_interval),
         **dict(model.form.lines())}
