@@ -50,7 +50,7 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument(
             '--kind', action='append', choices=mm.KINDS, dest='kinds',
             help='a kind to compare; may be given again (default: all)')
-        parser.add_argument('--out', metavar='PAGE',
+        parser.add_argument('--page', metavar='PAGE',
                             help='write an HTML page with the figures')
         parser.add_argument(
             '--no-tune', action='store_true', help='standard settings alone; '
@@ -95,12 +95,13 @@ class CompareKinds(app.Fails, lister.Lister):
         if not verdicts:
             raise errors.InputError('No kind can be fitted to the dataset; '
                                     'measure more.')
-        if parsed_args.out:
-            store.write_text(parsed_args.out, compare_report.page_of(
+        if parsed_args.page:
+            store.write_text(parsed_args.page, compare_report.page_of(
                 parsed_args.dataset, verdicts,
                 {f: divided for f, (_, divided) in of_figure.items()},
                 {kind: why for kind, (_, why) in _reasons(refused).items()}))
-            self.say(f'The page is {pathlib.Path(parsed_args.out).resolve()}.')
+            page = pathlib.Path(parsed_args.page).resolve()
+            self.say(f'The page is {page}.')
         parts = [compare.INSIDE, *(
             part for part in compare.BEYOND
             if any(part in verdict.errors for verdict in verdicts))]
@@ -134,11 +135,11 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
     if args.seed < 0:
         raise errors.InputError(
             f'A seed of {args.seed} cannot be used; give 0 or more.')
-    if args.out:
+    if args.page:
         # Before the work, not after it.
-        if not pathlib.Path(args.out).absolute().parent.is_dir():
+        if not pathlib.Path(args.page).absolute().parent.is_dir():
             raise errors.InputError(
-                f'There is no directory for the page {args.out}; make it '
+                f'There is no directory for the page {args.page}; make it '
                 'first.')
         page.figure()
         page.render('', '', [])

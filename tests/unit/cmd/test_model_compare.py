@@ -73,7 +73,7 @@ class CompareKindsTest(testtools.TestCase):
 
     def test_the_page_has_the_figures(self):
         page = self.dir / 'p.html'
-        self.rows('--out', page)
+        self.rows('--page', page)
         text = page.read_text()
         self.assertEqual(5, text.count('<svg'))
         for part in ('Goodness of fit', 'Interpolation', 'small blocks',
@@ -134,7 +134,7 @@ class CompareKindsTest(testtools.TestCase):
     def test_a_kind_that_cannot_be_fitted_is_named(self):
         self.useFixture(fake.Failing())
         page = self.dir / 'p.html'
-        rows, err = self.rows('--no-tune', '--out', page,
+        rows, err = self.rows('--no-tune', '--page', page,
                               kinds=('failing', 'power'))
         self.assertEqual(['power'], [row['kind'] for row in rows])
         self.assertIn('failing was not compared for latency_us: these runs '
@@ -149,7 +149,7 @@ class CompareKindsTest(testtools.TestCase):
 
     @ddt.data(('--held-out', 0.9), ('--seed', -1), ('--jobs', 0),
               ('--iterations', 0), ('--splits', 0), ('--least-gain', 2),
-              ('--out', '/nowhere/p.html'),
+              ('--page', '/nowhere/p.html'),
               ('--predicts', 'read_p99_us'))
     def test_absurd_options_are_one_sentence(self, options):
         code, out, err = self.compare(*options)
