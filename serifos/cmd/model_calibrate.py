@@ -12,6 +12,7 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import model_fit
+from serifos.cmd import paging
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import queueing
@@ -56,9 +57,11 @@ class Calibrate(app.Fails, lister.Lister):
         parser.add_argument('--seed', type=int, default=0,
                             help='of the cross-validation and of what is '
                             'simulated')
+        paging.add_argument(parser, 'the error of every run')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos import calibrate_report
         from serifos.model import parameter
         from serifos.model import queueing_calibrate as qc
         from serifos.model import queueing_fit
@@ -67,6 +70,7 @@ class Calibrate(app.Fails, lister.Lister):
         if args.seed < 0:
             raise errors.InputError(
                 f'A seed of {args.seed} cannot be used; give 0 or more.')
+        paging.refuse_absurd(args)
         given = parameter.settings(queueing_fit.SETTINGS, {
             'stations': args.stations, 'alpha': args.alpha})
         datasets = [store.read_dataset(path) for path in args.datasets]
@@ -81,10 +85,13 @@ class Calibrate(app.Fails, lister.Lister):
             rows.append(qs.in_order(measured, model.parameters, shapes,
                                     args.seed))
         store.write_model(out, model)
-        for label, text in (*model.form.lines(), *(
-                (f'gamma shape of {name}s', f'{shape:.3g}')
-                for name, shape in shapes.items())):
+        said = [*model.form.lines(), *(
+            (f'gamma shape of {name}s', f'{shape:.3g}')
+            for name, shape in shapes.items())]
+        for label, text in said:
             self.say(f'{label}: {text}')
+        paging.write(args, lambda: calibrate_report.page_of(
+            model, rows, said), self.say)
         return _table(rows)
 
 

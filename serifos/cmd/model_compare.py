@@ -17,11 +17,11 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import model_fit
+from serifos.cmd import paging
 from serifos.cmd import tuning
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import model as mm
-from serifos import page
 from serifos import store
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
@@ -50,8 +50,7 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument(
             '--kind', action='append', choices=mm.KINDS, dest='kinds',
             help='a kind to compare; may be given again (default: all)')
-        parser.add_argument('--page', metavar='PAGE',
-                            help='write an HTML page with the figures')
+        paging.add_argument(parser, 'the figures')
         parser.add_argument(
             '--no-tune', action='store_true', help='standard settings alone; '
             'otherwise what the searches evaluate is kept in '
@@ -95,13 +94,11 @@ class CompareKinds(app.Fails, lister.Lister):
         if not verdicts:
             raise errors.InputError('No kind can be fitted to the dataset; '
                                     'measure more.')
-        if parsed_args.page:
-            store.write_text(parsed_args.page, compare_report.page_of(
-                parsed_args.dataset, verdicts,
-                {f: divided for f, (_, divided) in of_figure.items()},
-                {kind: why for kind, (_, why) in _reasons(refused).items()}))
-            page = pathlib.Path(parsed_args.page).resolve()
-            self.say(f'The page is {page}.')
+        paging.write(parsed_args, lambda: compare_report.page_of(
+            parsed_args.dataset, verdicts,
+            {f: divided for f, (_, divided) in of_figure.items()},
+            {kind: why for kind, (_, why) in _reasons(refused).items()}),
+            self.say)
         parts = [compare.INSIDE, *(
             part for part in compare.BEYOND
             if any(part in verdict.errors for verdict in verdicts))]
@@ -135,14 +132,7 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
     if args.seed < 0:
         raise errors.InputError(
             f'A seed of {args.seed} cannot be used; give 0 or more.')
-    if args.page:
-        # Before the work, not after it.
-        if not pathlib.Path(args.page).absolute().parent.is_dir():
-            raise errors.InputError(
-                f'There is no directory for the page {args.page}; make it '
-                'first.')
-        page.figure()
-        page.render('', '', [])
+    paging.refuse_absurd(args)
 
 
 def _verdicts(kind: str, predicts: str, data: fit.Runs,

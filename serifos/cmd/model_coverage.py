@@ -11,6 +11,7 @@ from typing import Any
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import paging
 from serifos import errors
 from serifos import store
 
@@ -36,8 +37,7 @@ class Coverage(app.Fails, lister.Lister):
             help='(default: 2 to 12, whichever are told apart best)')
         parser.add_argument('--seed', type=int, default=0,
                             help='of the components and clusters')
-        parser.add_argument('--page', metavar='PAGE',
-                            help='an HTML page with the dendrogram to write')
+        paging.add_argument(parser, 'the dendrogram')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -53,6 +53,7 @@ class Coverage(app.Fails, lister.Lister):
             raise errors.InputError(
                 f'A seed of {parsed_args.seed} cannot be used; give 0 to '
                 f'{2 ** 32 - 1}.')
+        paging.refuse_absurd(parsed_args)
         datasets = [store.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):
             if not dataset.valid():
@@ -70,9 +71,6 @@ class Coverage(app.Fails, lister.Lister):
         for i, path in enumerate(paths[1:], 1):
             self.say(f'{paths[0].stem} covers {found.share(i):.0%} of '
                      f'{path.stem}.')
-        if parsed_args.page:
-            out = pathlib.Path(parsed_args.page)
-            store.write_text(out, report.page_of(
-                found, [path.stem for path in paths], rows, _HEADER))
-            self.say(f'The page is {out.resolve()}.')
+        paging.write(parsed_args, lambda: report.page_of(
+            found, [path.stem for path in paths], rows, _HEADER), self.say)
         return _HEADER, rows

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import pathlib
 from typing import Any
 
 from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import measuring
+from serifos.cmd import paging
 from serifos.cmd import screening
-from serifos import store
 
 
 class Screen(app.Fails, lister.Lister):
@@ -42,9 +41,7 @@ class Screen(app.Fails, lister.Lister):
         found = screening.screened(job)
         for line in found.said:
             measuring.say(line)
-        if parsed_args.page:
-            from serifos import screen_report
-            out = pathlib.Path(parsed_args.page)
-            store.write_text(out, screen_report.page_of(found))
-            measuring.say(f'The page is {out.resolve()}.')
+        from serifos import screen_report
+        paging.write(parsed_args, lambda: screen_report.page_of(found),
+                     measuring.say)
         return screening.HEADER, screening.rows(found)

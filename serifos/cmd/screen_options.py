@@ -7,6 +7,7 @@ import argparse
 
 from serifos.bench import screen_job
 from serifos.bench import screen_levels as sl
+from serifos.cmd import paging
 from serifos import errors
 
 RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
@@ -72,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--scale', choices=('log', 'linear'), default='log',
         help='log: an effect is the factor from low to high; linear: the '
         'difference, in KiB/s, IOPS or µs (default: log)')
-    group.add_argument('--page', metavar='PAGE',
-                       help='an HTML page with a Pareto chart to write')
+    paging.add_argument(group, 'a Pareto chart')
 
 
 def refuse_absurd(args: argparse.Namespace) -> None:
@@ -89,6 +89,7 @@ def refuse_absurd(args: argparse.Namespace) -> None:
     if args.keys and not 1 <= len(set(args.keys)) == len(args.keys) <= 8:
         raise errors.InputError(
             '--keys takes 1 to 8 parameters, each once.')
+    paging.refuse_absurd(args)
 
 
 def space(args: argparse.Namespace, place: sl.Place) -> sl.Space:

@@ -11,9 +11,11 @@ between them, and beyond them in clients and in volumes.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ class Scenario:
     """A row of Figure 11.
 
     :param reach: what was asked, beside what was calibrated
-    :param mre: class → mean relative error, a fraction
+    :param asked: class → (measured, predicted) of each run, µs
     :param outstanding: that of kind ``outstanding``, fitted on the same
         runs, over all of those it is asked for
     """
@@ -44,8 +46,14 @@ class Scenario:
     name: str
     reach: str
     runs: int
-    mre: Mapping[str, float]
+    asked: Mapping[str, Sequence[tuple[float, float]]]
     outstanding: float
+
+    @functools.cached_property
+    def mre(self) -> dict[str, float]:
+        """Class → mean relative error, a fraction."""
+        return {label: quality.mre(*np.array(pairs).T)
+                for label, pairs in self.asked.items()}
 
     @property
     def mean(self) -> float:
@@ -151,7 +159,7 @@ def _clients(sample: ds.Sample) -> float:
 def _row(measured: qc.Runs, name: str, reach: str, test: qc.Ints,
          found: qc.Floats, others: qc.Floats) -> Scenario:
     y, classes = measured.data.y[test], measured.classes
-    return Scenario(
-        name, reach, len(test),
-        quality.mre_by([classes[i] for i in test], y, found),
-        quality.mre(y, others))
+    asked = collections.defaultdict(list)
+    for i, pair in zip(test, zip(y.tolist(), found.tolist())):
+        asked[classes[i]].append(pair)
+    return Scenario(name, reach, len(test), asked, quality.mre(y, others))

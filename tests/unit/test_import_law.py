@@ -23,7 +23,8 @@ LAYERS = (
     {'design', 'model', 'plan', 'page', 'replies'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
-     'compare_report', 'screen_report', 'coverage_report'},
+     'calibrate_report', 'compare_report', 'screen_report',
+     'coverage_report'},
     {'cmd'},
 )
 """The rooms of serifos. Imports point down only."""

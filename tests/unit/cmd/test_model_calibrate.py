@@ -38,7 +38,21 @@ class CalibrateTest(test_model_commands.ModelCase):
                                   '1', '--out', self.model)
         self.assertRegex(out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d%')
 
+    def test_the_page_draws_every_run(self):
+        page = self.dir / 'page.html'
+        code, _, err = command.model('calibrate', self.dataset, '--out',
+                                     self.model, '--page', page)
+        self.assertEqual(0, code, err)
+        self.assertIn(f'The page is {page}', err)
+        drawn = page.read_text()
+        for words in ('extrapolation 3 x volumes, to 10', 'random write',
+                      'measured, ms', 'cache random_read'):
+            self.assertIn(words, drawn)
+        # 40 runs calibrated and asked again, held out, and those beyond.
+        self.assertGreater(drawn.count('<use '), 2 * 40)
+
     @ddt.data(('none of these', 'There is no dataset'),
+              ('--page=/nowhere/p.html', 'no directory for the page'),
               ('--alpha=2', 'A alpha of 2'), ('--seed=-1', 'A seed of -1'))
     @ddt.unpack
     def test_what_cannot_be_is_refused(self, argument, words):

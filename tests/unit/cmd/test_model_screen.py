@@ -90,7 +90,8 @@ class ScreenTest(testtools.TestCase):
         (('--runtime', 'nan'), 'A --runtime of nan'),
         (('--hang-after', '0'), 'A --hang-after of 0'),
         (('--keys', 'thinktime'), 'not varied here'),
-        (('--keys', 'fsync,fsync'), 'each once'))
+        (('--keys', 'fsync,fsync'), 'each once'),
+        (('--page', '/nowhere/p.html'), 'no directory for the page'))
     @ddt.unpack
     def test_bad_arguments(self, options, words):
         code, out, err = command.model('screen', self.path, *options)

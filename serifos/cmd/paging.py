@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML page of a verb that also draws what it prints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import pathlib
+from typing import Any
+
+from serifos import errors
+from serifos import page
+from serifos import store
+
+
+def add_argument(parser: Any, shows: str) -> None:
+    """``--page``.
+
+    :param parser: a parser, or a group of one
+    :param shows: what is on the page, for the help
+    """
+    parser.add_argument('--page', metavar='PAGE',
+                        help=f'write an HTML page with {shows}')
+
+
+def refuse_absurd(args: argparse.Namespace) -> None:
+    """Before the work, not after it.
+
+    :raises InputError: where the page could not be written
+    :raises ToolError: where what draws it is missing
+    """
+    if not args.page:
+        return
+    if not pathlib.Path(args.page).absolute().parent.is_dir():
+        raise errors.InputError(f'There is no directory for the page '
+                                f'{args.page}; make it first.')
+    page.figure()
+    page.render('', '', [])
+
+
+def write(args: argparse.Namespace, draw: Callable[[], str],
+          say: Callable[[str], None]) -> None:
+    """The page, where one was asked for."""
+    if args.page:
+        path = pathlib.Path(args.page)
+        store.write_text(path, draw())
+        say(f'The page is {path.resolve()}.')
