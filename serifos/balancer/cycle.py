@@ -75,22 +75,26 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Sight:
-    """One observation, whole."""
+    """One observation, whole.
+
+    :param watched: of the migrations under way, for longer than a window
+    """
 
     inventory: inv.Inventory
     observed: activity.Observed
     cluster: cl.Cluster
     stems: frozenset[str]
+    watched: activity.Observed
 
     def hindrances(self) -> list[str]:
         """Why nothing may be moved now, a sentence each."""
         return [*(verdict.sentence() for verdict in self.verdicts()
-                  if verdict.forgotten and movable.migrating(verdict.record)),
+                  if verdict.over and movable.migrating(verdict.record)),
                 *observe.hindrances(self.inventory, self.observed,
                                     self.cluster, self.stems)]
 
     def verdicts(self) -> list[forgotten.Verdict]:
-        return forgotten.verdicts(self.inventory, self.observed)
+        return forgotten.verdicts(self.inventory, self.watched)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,11 +158,25 @@ class Balancer:
                      volume.workload is None for volume in cluster.volumes))
         for gap in observe.gaps(observed, cluster, stems):
             LOG.warning('%s', gap)
-        sight = Sight(inventory, observed, cluster, stems)
+        sight = Sight(inventory, observed, cluster, stems,
+                      self._watch(inventory, observed))
         for verdict in sight.verdicts():
-            if verdict.forgotten and not movable.migrating(verdict.record):
+            if verdict.over and not movable.migrating(verdict.record):
                 LOG.warning('%s', verdict.sentence())
         return sight
+
+    def _watch(self, inventory: inv.Inventory,
+               observed: activity.Observed) -> activity.Observed:
+        """What the migrations under way did, long enough to judge them."""
+        found = forgotten.suspects(inventory)
+        if not found:
+            return observed
+        hands = {*found, *(half.id for halves in found.values()
+                           for half in halves)}
+        return self.telemetry.observe(
+            [place for place in observe.places(inventory)
+             if place.volume in hands],
+            max(self.settings.window_s, forgotten.WATCH_S))
 
     def verdict(self, volume: str) -> forgotten.Verdict:
         """Whether the migration of a volume has been forgotten.
@@ -174,9 +192,8 @@ class Balancer:
         if found is None:
             raise errors.InputError(
                 f'Volume {volume} is not being migrated (its migration '
-                f'status is {record.migration_status}) and '
-                f'{_left_of(record, sight.inventory)}; there is nothing to '
-                'recover.')
+                f'status is {record.migration_status}) and no copy of it is '
+                'left; there is nothing to recover.')
         return found
 
     def mend(self, verdict: forgotten.Verdict) -> None:
@@ -263,13 +280,3 @@ class Balancer:
                       'until serifos-balancer resume.', failures)
             self.journal.write(
                 'pause', reason=f'{failures} failures in a row')
-
-
-def _left_of(record: inv.Record, inventory: inv.Inventory) -> str:
-    """What is left of a migration of a volume that is at rest."""
-    old = next((other for other in inventory.records
-                if movable.leftover_of(other) == record.id), None)
-    if old is None:
-        return 'no copy of it is left'
-    return (f'Cinder is deleting its old copy {old.id} on {old.pool}, and '
-            'takes that up again where the cinder-volume there restarts')

@@ -59,9 +59,10 @@ def _said(entry: jn.Entry) -> str:
 class Recover(sources.Verb):
     """Mend the migration of a volume that Cinder has forgotten.
 
-    Where the source died in the copy, the volume says migrating for ever.
-    It is reset to what it was, and its half-made copy is deleted; only
-    where no copy can still be running, which is looked at twice.
+    Where the source died in the copy, the volume says migrating for ever;
+    where it died after the copy, the old copy says deleting for ever. What
+    hangs is reset and the copy deleted; only where none can still be
+    running, which is looked at twice.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -78,15 +79,12 @@ class Recover(sources.Verb):
             print(verdict.sentence())
             if not verdict.forgotten:
                 raise errors.InputError('Nothing was done.')
-            for half in verdict.halves:
-                print(f'Its half-made copy {half.id} on {half.pool} will be '
-                      'deleted.')
-            print(f'The volume stays on {verdict.record.pool}, with its '
-                  'data.')
+            for line in verdict.plan():
+                print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             balancer.mend(balancer.verdict(parsed_args.volume))
-            print(f'Volume {parsed_args.volume} is as it was before its '
-                  'migration.')
+            print(f'Volume {parsed_args.volume} is at rest, and no copy of '
+                  'it is left.')
 
 
 class Resume(sources.Verb):

@@ -133,7 +133,8 @@ class Cinder(migrations.Migrations):
         return act.Observed(
             self._clock(), {place.volume: act.Activity(
                 self._does(place.volume), None, window_s, 40,
-                self._quiet(place.volume)) for place in seen}, {},
+                min(window_s, self._quiet(place.volume)))
+                for place in seen}, {},
             {place.volume: self.unseen[place.pool] for place in places
              if place.pool in self.unseen},
             dict(self.unseen), dict(self.started))

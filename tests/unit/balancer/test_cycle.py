@@ -283,6 +283,7 @@ class RoundTest(cloud.Case):
         self.assertEqual(C if arrived else A, self.homes()['u'])
 
 
+@ddt.ddt
 class VerdictTest(cloud.Case):
     """What Cinder forgets, and how it is mended."""
 
@@ -338,15 +339,147 @@ class VerdictTest(cloud.Case):
             errors.InputError, self.balancer.verdict, 'v')
         self.assertIn('not being migrated', str(error))
 
-    def test_an_old_copy_is_left_to_cinder(self):
+    def leave_old_copy(self, **changes):
         self.cinder = self.cloud(
-            [record('u', B, migration_status='success'),
-             record('t', A, status='deleting', migration_status='deleting',
-                    description='migration src for u')], {})
+            [record('u', B, migration_status='success'), record('v'),
+             record('t', A, **{
+                 'name_id': 'u', 'status': 'deleting',
+                 'migration_status': 'deleting',
+                 'description': 'migration src for u',
+                 'created_at': movable.stamp(cloud.NOW), **changes})],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+
+    def test_an_old_copy_that_is_deleted_no_more(self):
+        # The source died between the end of the copy and the deletion.
+        self.leave_old_copy()
+        self.cinder.started[A] = self.cinder.started[B] = self.now + 1
+        self.assertIn('it last changed', self.balancer.verdict('u').why)
+        self.now += 900
+        found = self.balancer.verdict('u')
+        self.assertIn(f'The old copy of volume u was left on {A}',
+                      found.sentence())
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        self.assertIsNone(self.balancer.round())
+        self.assertIn('serifos-balancer recover u', log.output)
+        self.balancer.mend(found)
+        self.assertEqual({'u': B, 'v': A}, self.homes())
+        self.assertEqual('success', self.cinder.volume('u').migration_status)
+        self.assertIsNotNone(self.balancer.round())
+
+    def test_an_old_copy_that_is_being_wiped_is_left_alone(self):
+        self.leave_old_copy()
+        self.cinder._workloads['t'] = cloud.busy(1024)
+        self.cinder.started[A] = self.now + 1
+        self.now += 9000
+        self.assertIn('quiet for 0 s only', self.balancer.verdict('u').why)
+
+    @ddt.data(
+        # The records were being swapped, and the volume had no new name.
+        ({'pool': B, 'name_id': 't', 'migration_status': None},
+         {'migration_status': 'target:u'}),
+        # It had got its new name, and was not swapped yet.
+        ({'pool': A, 'name_id': 't', 'status': 'maintenance',
+          'migration_status': 'completing'},
+         {'migration_status': 'target:u'}),
+        # An old copy with the name of the volume, on the volume's host.
+        ({'pool': B, 'migration_status': 'success'},
+         {'name_id': 'u', 'status': 'deleting',
+          'description': 'migration src for u',
+          'migration_status': 'deleting'}))
+    @ddt.unpack
+    def test_what_names_the_same_data_is_never_deleted(self, volume, half):
+        self.cinder = self.cloud(
+            [record('u', **{**volume, 'created_at': movable.stamp(
+                cloud.NOW)}),
+             record('t', B, created_at=movable.stamp(cloud.NOW), **half)], {})
+        self.now += 9000
+        self.cinder.started[A] = self.now
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.broken, found.sentence())
+        self.assertIn('could delete the data', found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertEqual({'u', 't'}, set(self.homes()))
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        self.balancer.round()
+        self.assertIn('could delete the data', log.output)
+
+    def test_a_volume_whose_data_is_not_seen_is_not_mended(self):
+        # It was renamed by Cinder before the source died.
+        self.cinder = self.cloud(
+            [record('u', status='maintenance', migration_status='completing'),
+             record('t', B, migration_status='target:u')], {})
+        self.cinder.started[A] = self.now
+        self.assertTrue(self.balancer.verdict('u').forgotten)
+        self.cinder.unseen = {A: 'gone'}
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.broken)
+        self.assertIn(f'does not see volume-u on {A}', found.sentence())
+
+    def attached(self, half=None, **changes):
+        """A volume in use, which Nova copies, and its copy."""
+        self.cinder = self.cloud(
+            [record('u', **{'status': 'in-use', 'attachments': 1,
+                            'migration_status': 'migrating', **changes}),
+             record('t', B, migration_status='target:u', **(half or {}))],
+            {'u': cloud.busy(64)})
+        self.now += 9000
+
+    def test_a_start_of_the_source_ends_no_copy_by_nova(self):
+        self.attached()
+        self.cinder._workloads['t'] = cloud.busy(1024)
+        self.cinder.started[A] = self.now
+        found = self.balancer.verdict('u')
+        self.assertFalse(found.over)
+        self.assertIn(f'on {B} is known to be quiet for 0 s', found.why)
+
+    def test_of_a_volume_in_use_the_copy_has_to_be_quiet(self):
+        self.attached()
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.forgotten, found.sentence())
+        self.balancer.mend(found)
+        self.assertEqual(('in-use', None), (
+            self.cinder.volume('u').status,
+            self.cinder.volume('u').migration_status))
+
+    @ddt.data({'attachments': 1}, {'status': 'in-use'},
+              {'status': 'reserved'})
+    def test_an_attached_copy_is_never_deleted(self, half):
+        self.attached(half)
+        self.cinder.started[A] = self.now
+        found = self.balancer.verdict('u')
+        self.assertFalse(found.over)
+        self.assertIn('an instance uses it', found.why)
+
+    def test_a_copy_that_was_attached_meanwhile_is_spared(self):
+        self.attached()
+        found = self.balancer.verdict('u')
+        self.cinder._change('t', attachments=1, status='in-use')
         error = self.assertRaises(
-            errors.InputError, self.balancer.verdict, 'u')
-        self.assertIn(f'Cinder is deleting its old copy t on {A}', str(error))
-        self.assertIn('there is nothing to recover', str(error))
+            errors.InputError, self.balancer.mend, found)
+        self.assertIn('no longer an idle copy', str(error))
+        self.assertEqual('target:u', self.cinder.volume('t').migration_status)
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
+
+    def test_what_was_completed_in_use_is_not_mended(self):
+        self.attached(migration_status='completing')
+        self.assertIn('on either host', self.balancer.verdict('u').why)
+        self.assertTrue(self.balancer.verdict('u').broken)
+
+    @ddt.data((0, 'available'), (1, 'in-use'))
+    @ddt.unpack
+    def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
+        self.attached(status='retyping', attachments=attachments)
+        self.cinder._workloads.clear()
+        self.balancer.mend(self.balancer.verdict('u'))
+        self.assertEqual(status, self.cinder.volume('u').status)
+
+    @ddt.data(30.0, 600.0, 3600.0)
+    def test_quiet_is_looked_for_beyond_the_window(self, window_s):
+        self.set(window_s=window_s)
+        self.forget()
+        self.now += 900
+        self.assertTrue(self.balancer.verdict('u').forgotten)
 
     def test_recovered_it_is_as_before(self):
         self.forget()
@@ -374,7 +507,7 @@ class VerdictTest(cloud.Case):
         self.assertIn('it last changed', str(error))
         self.now += 900
         found = self.balancer.verdict('u')
-        self.assertIn(f'A half-made copy of volume u was left on {B}',
+        self.assertIn(f'The half-made copy of volume u was left on {B}',
                       found.sentence())
         self.balancer.mend(found)
         self.assertEqual({'u', 'v'}, set(self.homes()))

@@ -205,7 +205,7 @@ class HistoryTest(Case):
         self.cinder.faults.clear()
         code, out, err = self.verb(balancer_history.Recover, 'u', '--yes')
         self.assertEqual(0, code, err)
-        self.assertIn('as it was before its migration', out)
+        self.assertIn('no copy of it is left', out)
         self.assertEqual('available', self.cinder.volume('u').status)
 
     def test_recover_leaves_alone_what_may_run(self):

@@ -218,12 +218,13 @@ class TelemetryTest(Case):
     def quiet(self):
         records = self.cinder.inventory().records
         seen = self.cinder.observe([act.Place(
-            record.id, record.lv_id, record.pool) for record in records], 60)
+            record.id, record.lv_id, record.pool) for record in records],
+            1000)
         return {volume: activity.quiet_s
                 for volume, activity in seen.volumes.items()}
 
     def test_a_copy_reads_here_and_writes_there(self):
-        self.assertEqual({'v': 1e6}, self.quiet())
+        self.assertEqual({'v': 1000}, self.quiet())
         self.cinder.migrate('v', B)
         self.at(5)
         half, = self.cinder.halves('v')
