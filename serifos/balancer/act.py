@@ -49,8 +49,8 @@ class Outcome:
 
     :param result: ``success``, ``error``, ``refused``, ``timeout``,
         ``gone``, ``not started``, ``hindered`` where another migration is
-        under way, or ``waiting`` where we were told to stop before it was
-        over
+        under way, or, where we were told to stop, ``stopped`` before it was
+        asked for and ``waiting`` before it was over
     """
 
     result: str
@@ -63,7 +63,8 @@ class Outcome:
     @property
     def ends_a_batch(self) -> bool:
         """Whether the next move must not be asked for."""
-        return self.failed or self.result in ('hindered', 'waiting')
+        return self.failed or self.result in (
+            'hindered', 'waiting', 'stopped')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +88,8 @@ class Hands:
         :raises CloudError: where Cinder cannot be asked at all; nothing was
             requested then
         """
+        if self.pause(0):
+            return Outcome('stopped', 'told to stop before it was asked for')
         record = self.cinder.volume(move.volume)
         why = _no_longer(record, move) or movable.why_not(
             record, self.rules, self.clock())

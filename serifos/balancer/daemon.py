@@ -9,8 +9,11 @@ migration that runs goes on without us, and the journal knows of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import threading
 
+from oslo_config import cfg
 from oslo_log import log
 from oslo_service import service
 
@@ -20,30 +23,34 @@ from serifos import errors
 
 LOG = log.getLogger(__name__)
 
+_RETRY_S = 5.0
+
 
 class Daemon(service.Service):
     """One balancer among its like.
 
+    After SIGHUP a new process is started from it, so that whatever depends
+    on the configuration is made here.
+
     :param make: (pause) → a balancer, with the settings of this moment
-    :param scrape: takes one reading for telemetry, None where somebody
-        else does
-    :param scrape_s: seconds between readings
-    :param lock_url: tooz's
+    :param reader: () → what takes one reading for telemetry, None where
+        somebody else does, and seconds between readings
+    :param lock_url: () → tooz's
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
                                       cycle.Balancer],
-                 scrape: Callable[[], object] | None, scrape_s: float,
-                 lock_url: str) -> None:
+                 reader: Callable[[], tuple[Callable[[], object] | None,
+                                            float]],
+                 lock_url: Callable[[], str]) -> None:
         super().__init__()
-        self._make, self._scrape, self._scrape_s = make, scrape, scrape_s
+        self._make, self._reader = make, reader
         self._lock_url = lock_url
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        loops = [self._rounds] + [self._readings] * bool(self._scrape)
-        for loop in loops:
+        for loop in self._rounds, self._readings:
             thread = threading.Thread(target=loop, name=loop.__name__)
             thread.start()
             self._threads.append(thread)
@@ -57,21 +64,28 @@ class Daemon(service.Service):
             thread.join()
 
     def _readings(self) -> None:
+        scrape, seconds, known = None, _RETRY_S, False
         while not self._stop.is_set():
-            self._guarded(self._scrape)
-            self._stop.wait(self._scrape_s)
+            if not known:
+                with _logged():
+                    scrape, seconds = self._reader()
+                    known = True
+            if scrape is not None:
+                with _logged():
+                    scrape()
+            elif known:
+                return
+            self._stop.wait(seconds)
 
     def _rounds(self) -> None:
         leading = None
         while not self._stop.is_set():
-            seconds = 5.0
-            try:
+            seconds = _RETRY_S
+            with _logged():
                 balancer = self._make(self._stop.wait)
+                leading = leading or lead.Lead(self._lock_url())
                 seconds = balancer.settings.interval_s
-                leading = leading or lead.Lead(self._lock_url)
-                self._guarded(lambda: self._round(balancer, leading))
-            except errors.SerifosError as exc:
-                LOG.error('%s', exc)
+                self._round(balancer, leading)
             self._stop.wait(seconds)
         if leading is not None:
             leading.leave()
@@ -87,12 +101,15 @@ class Daemon(service.Service):
             LOG.info('Another balancer acts; this one observes.')
             balancer.observe()
 
-    @staticmethod
-    def _guarded(work: Callable[[], object] | None) -> None:
-        try:
-            if work is not None:
-                work()
-        except errors.SerifosError as exc:
-            LOG.error('%s', exc)
-        except Exception:
-            LOG.exception('This round failed; the next is tried as usual.')
+
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    """Whatever goes wrong is told, and is not the end."""
+    try:
+        yield
+    except errors.SerifosError as exc:
+        LOG.error('%s', exc)
+    except cfg.Error as exc:
+        LOG.error('The configuration cannot be used: %s', exc)
+    except Exception:
+        LOG.exception('This failed; it is tried again as usual.')

@@ -88,6 +88,12 @@ class Fails(command.Command):
                 raise
             print(f'{self.app.NAME}: {exc}', file=sys.stderr)
             return exc.exit_code
+        except cfg.Error as exc:
+            if self.app.options.debug:
+                raise
+            print(f'{self.app.NAME}: The configuration cannot be used: '
+                  f'{exc}', file=sys.stderr)
+            return errors.InputError.exit_code
         except ModuleNotFoundError as exc:
             name = (exc.name or '').partition('.')[0]
             extra = _EXTRAS.get(name)
@@ -99,6 +105,9 @@ class Fails(command.Command):
         except BrokenPipeError:
             sys.stderr.close()
             return 1
+        except KeyboardInterrupt:
+            print(f'{self.app.NAME}: Stopped.', file=sys.stderr)
+            return errors.Interrupted.exit_code
 
 
 def main(name: str, description: str, argv: Sequence[str] | None) -> int:

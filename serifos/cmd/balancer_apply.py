@@ -22,6 +22,11 @@ class Acting(sources.Verb):
 
     def carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
                   plan_id: str) -> None:
+        with self.gently():
+            self._carry_out(balancer, moves, plan_id)
+
+    def _carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+                   plan_id: str) -> None:
         outcomes: list[act.Outcome] = []
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
@@ -39,6 +44,9 @@ class Acting(sources.Verb):
             raise errors.Interrupted(
                 'Stopped while Cinder migrates; run serifos-balancer '
                 'history later, or the same command again.')
+        if outcomes and outcomes[-1].result == 'stopped':
+            raise errors.Interrupted(
+                'Stopped before the next move was asked for.')
         try:
             balancer.observe()
         except errors.CloudError as exc:
@@ -70,7 +78,8 @@ class Apply(Acting):
                 raise errors.InputError(
                     f'Plan {doc["id"]} expired at {doc["expires_at"]}; make '
                     'a new one.')
-            balancer.settle_open_moves()
+            with self.gently():
+                balancer.settle_open_moves()
             self.gather(balancer)
             sight = balancer.observe()
             self.refuse_hindered(sight)
@@ -106,7 +115,8 @@ class Evacuate(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            balancer.settle_open_moves()
+            with self.gently():
+                balancer.settle_open_moves()
             self.gather(balancer)
             sight = balancer.observe(cool_down=False)
             limits = balancer.settings.limits

@@ -82,7 +82,8 @@ class Recover(sources.Verb):
             for line in verdict.plan():
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
-            balancer.mend(balancer.verdict(parsed_args.volume))
+            with self.gently():
+                balancer.mend(balancer.verdict(parsed_args.volume))
             print(f'Volume {parsed_args.volume} is at rest, and no copy of '
                   'it is left.')
 

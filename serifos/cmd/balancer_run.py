@@ -76,7 +76,8 @@ class Run(sources.Verb):
         if self.app.conf.balancer.mode == 'auto':
             with self.acting(parsed_args.window) as balancer:
                 self.gather(balancer)
-                doc = balancer.round()
+                with self.gently():
+                    doc = balancer.round()
         else:
             balancer = self.balancer(window_s=parsed_args.window)
             self.gather(balancer)
@@ -99,8 +100,9 @@ class Run(sources.Verb):
         log.setup(conf, 'serifos')
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
-        source = self.balancer().telemetry  # bad settings end here
+        self.balancer(window_s=window_s)  # bad settings end here
         service.launch(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
-            getattr(source, 'scrape', None), conf.telemetry.interval,
-            sources.lock_url(conf)), restart_method='reload').wait()
+            lambda: (getattr(sources.telemetry(conf), 'scrape', None),
+                     float(conf.telemetry.interval)),
+            lambda: sources.lock_url(conf)), restart_method='reload').wait()

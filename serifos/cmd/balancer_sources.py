@@ -39,8 +39,48 @@ from serifos import volumes
 LOG = log.getLogger(__name__)
 
 
+class _Stop:
+    """What SIGINT and SIGTERM do: end it at once, or at a safe point."""
+
+    def __init__(self) -> None:
+        self._told = threading.Event()
+        self._gently = False
+
+    def pause(self, seconds: float) -> bool:
+        """Waits so long; True where we shall stop."""
+        return self._told.wait(seconds)
+
+    def _signalled(self, *_: object) -> None:
+        self._told.set()
+        if not self._gently:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        numbers = signal.SIGINT, signal.SIGTERM
+        before = [signal.signal(number, self._signalled)
+                  for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before):
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def gently(self) -> Iterator[None]:
+        self._gently = True
+        try:
+            yield
+        finally:
+            self._gently = False
+        if self._told.is_set():
+            raise KeyboardInterrupt
+
+
 class Verb(app.Fails, command.Command):
     """A verb that works on the real cloud."""
+
+    _stop = _Stop()
 
     def balancer(self, pause: Callable[[float], bool] | None = None,
                  window_s: float | None = None) -> cycle.Balancer:
@@ -87,25 +127,24 @@ class Verb(app.Fails, command.Command):
     def acting(self, window_s: float | None) -> Iterator[cycle.Balancer]:
         """A balancer that no other acts beside, and that a signal stops.
 
-        :raises InputError: where another one acts
-        """
-        with self.pausing() as pause:
-            balancer = self.balancer(pause, window_s)
-            with lead.Lead(lock_url(self.app.conf)):
-                yield balancer
+        It ends at once, but for what is done :meth:`gently`.
 
-    @contextlib.contextmanager
-    def pausing(self) -> Iterator[Callable[[float], bool]]:
-        """A pause that SIGINT and SIGTERM end, and say so."""
-        stop = threading.Event()
-        numbers = signal.SIGINT, signal.SIGTERM
-        before = [signal.signal(number, lambda *_: stop.set())
-                  for number in numbers]
+        :raises InputError: where another one acts
+        :raises Interrupted: where it was stopped
+        """
+        self._stop = _Stop()
         try:
-            yield stop.wait
-        finally:
-            for number, handler in zip(numbers, before):
-                signal.signal(number, handler)
+            with self._stop.handled():
+                balancer = self.balancer(self._stop.pause, window_s)
+                with lead.Lead(lock_url(self.app.conf)):
+                    yield balancer
+        except KeyboardInterrupt:
+            raise errors.Interrupted(
+                'Stopped; nothing more was asked of Cinder.') from None
+
+    def gently(self) -> contextlib.AbstractContextManager[None]:
+        """A signal has what is done in it end at its next safe point."""
+        return self._stop.gently()
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
         """:raises InputError: where the user does not say yes"""

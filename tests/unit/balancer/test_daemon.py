@@ -2,6 +2,10 @@
 import threading
 import time
 
+import ddt
+import fixtures
+from oslo_config import cfg
+
 from serifos.balancer import cycle
 from serifos.balancer import daemon
 from serifos.balancer import lead
@@ -20,6 +24,7 @@ def until(true):
         time.sleep(0.01)
 
 
+@ddt.ddt
 class DaemonTest(cloud.Case):
 
     def setUp(self):
@@ -40,8 +45,9 @@ class DaemonTest(cloud.Case):
             journal.Journal(self.settings.journal_file, lambda: self.now),
             self.settings, lambda: self.now, simulated)
 
-    def start(self, make=None):
-        made = daemon.Daemon(make or self.make, self.read, 0.05, self.url)
+    def start(self, make=None, reader=None):
+        made = daemon.Daemon(make or self.make, reader or (
+            lambda: (self.read, 0.05)), lambda: self.url)
         made.start()
         self.addCleanup(made.wait)
         self.addCleanup(made.stop)
@@ -92,16 +98,30 @@ class DaemonTest(cloud.Case):
         self.cinder.answers = True
         until(lambda: self.cinder.asked)
 
-    def test_a_setting_that_cannot_be_used_is_not_the_last(self):
-        calls = []
+    @ddt.data(errors.InputError('It cannot be used.'),
+              cfg.ConfigFileValueError('not an int'), ValueError())
+    def test_a_setting_that_cannot_be_used_is_not_the_last(self, fault):
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.balancer.daemon._RETRY_S', 0.05))
+        faults = {'make': [fault], 'read': [fault]}
 
         def make(pause):
-            calls.append(pause)
-            raise errors.InputError('This setting cannot be used.')
-        made = self.start(make)
-        until(lambda: calls)
-        made.stop()
-        made.wait()
+            if faults['make']:
+                raise faults['make'].pop()
+            return self.make(pause)
+
+        def reader():
+            if faults['read']:
+                raise faults['read'].pop()
+            return self.read, 0.05
+        self.start(make, reader)
+        until(lambda: self.cinder.asked)
+        until(lambda: self.readings)
+
+    def test_somebody_else_takes_the_readings(self):
+        self.start(reader=lambda: (None, 0.05))
+        until(lambda: self.cinder.asked)
+        self.assertEqual(0, self.readings)
 
     def test_advice_leaves_the_lock_to_others(self):
         self.set(auto=False)

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import signal
 
 import ddt
 import fixtures
@@ -33,13 +34,27 @@ class Case(cloud.Case):
         self.app.options = self.app.parser.parse_args(
             ['--config-file', str(conf)])
 
-    def verb(self, kind, *argv, typed=''):
-        """(exit code, stdout, stderr) of a verb, before our cloud."""
+    def verb(self, kind, *argv, typed='', stopped_in=None):
+        """(exit code, stdout, stderr) of a verb, before our cloud.
+
+        :param stopped_in: the step in which SIGINT comes
+        """
         case = self
 
         class Verb(kind):
             def balancer(self, pause=None, window_s=None):
-                return case.balancer
+                def paused(seconds):
+                    return case.pause(seconds) or bool(pause and pause(0))
+                return dataclasses.replace(case.balancer, pause=paused)
+
+            def gather(self, balancer):
+                if stopped_in == 'gather':
+                    signal.raise_signal(signal.SIGINT)
+
+            def confirm(self, question, parsed_args):
+                if stopped_in == 'confirm':
+                    signal.raise_signal(signal.SIGINT)
+                super().confirm(question, parsed_args)
 
         verb = Verb(self.app, None)
         self.useFixture(fixtures.MonkeyPatch('sys.stdin',
@@ -133,6 +148,29 @@ class ApplyTest(Case):
         self.stop_after = 3
         self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertEqual(1, len(self.cinder.asked))
+
+    @ddt.data('gather', 'confirm')
+    def test_a_stop_before_the_first_move(self, where):
+        plan = self.planned()
+        code, _, err = self.verb(balancer_apply.Apply, plan, '--yes',
+                                 stopped_in=where)
+        self.assertEqual(130, code, err)
+        self.assertIn('nothing more was asked of Cinder', err)
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_stop_just_before_a_move_is_asked_for(self):
+        plan = self.planned()
+        observe = self.cinder.observe
+
+        def stopped(*args):
+            self.stop_after = 0
+            return observe(*args)
+        self.cinder.observe = stopped
+        code, out, err = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(130, code, err)
+        self.assertIn('stopped: told to stop before it was asked for', out)
+        self.assertEqual([], self.cinder.asked)
+        self.assertEqual([], self.kinds())
 
     def test_a_stop_says_how_to_go_on(self):
         plan = self.planned()
