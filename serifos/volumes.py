@@ -105,6 +105,15 @@ class Cinder:
                     raise
                 return None
 
+    def attachments(self) -> dict[str, tuple[str, str]]:
+        """Volume → (instance, device) of each that one instance has."""
+        with _sentences():
+            return {doc['id']: (one['server_id'], one['device'])
+                    for doc in self._volumes()
+                    for one in doc.get('attachments') or ()
+                    if len(doc['attachments']) == 1
+                    and one.get('server_id') and one.get('device')}
+
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
         with _sentences():

@@ -61,17 +61,18 @@ class Gnocchi:
 
     def observe(self, places: Sequence[act.Place],
                 window_s: float) -> act.Observed:
-        """:raises CloudError: where Gnocchi cannot be asked"""
+        """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
+        attachments = self._attachments()
         try:
-            return self._observe(places, window_s)
+            return self._observe(places, window_s, attachments)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise errors.CloudError(
                 f'{http.shown(self._url)} does not answer as Gnocchi does; '
                 'is the URL right?') from None
 
-    def _observe(self, places: Sequence[act.Place],
-                 window_s: float) -> act.Observed:
-        now, attachments = self._clock(), self._attachments()
+    def _observe(self, places: Sequence[act.Place], window_s: float,
+                 attachments: Mapping[str, tuple[str, str]]) -> act.Observed:
+        now = self._clock()
         names = {place.volume: _name(*attachments[place.volume])
                  for place in places if place.volume in attachments}
         resources = self._resources(sorted(set(names.values())))
@@ -152,8 +153,8 @@ def _metrics(name: str | None,
                  str, str]:
     """Name → id of the metrics of a disk; None is attached to nothing."""
     if name is None:
-        raise _Unknown('it is attached to no instance, and Ceilometer sees '
-                       'nothing else')
+        raise _Unknown('it is not attached to one instance, and Ceilometer '
+                       'sees nothing else')
     found = resources.get(name, [])
     if len(found) != 1:
         raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'

@@ -170,7 +170,7 @@ class GnocchiTest(machine.MachineTest):
         self.assertIn('disk.device.read.latency', seen.missing['untimed'])
         self.assertIn('the newest reading of stale is', seen.missing['stale'])
         self.assertIn(f'no resource {INSTANCE}-vdz', seen.missing['nowhere'])
-        self.assertIn('attached to no instance', seen.missing['detached'])
+        self.assertIn('not attached to one instance', seen.missing['detached'])
         self.assertIn('4 of 7 volumes', seen.problems[POOL])
         self.refused_without_a_login(places)
 

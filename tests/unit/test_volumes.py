@@ -98,6 +98,17 @@ class InventoryTest(Case):
         self.assertEqual('a@ssd', found.service_of('a@ssd#ssd').host)
         self.assertEqual(['a@ssd#ssd'], [p.name for p in found.pools])
 
+    def test_what_one_instance_has(self):
+        def at(*servers):
+            return [{'server_id': server, 'device': f'/dev/vd{server}'}
+                    for server in servers]
+        self.page('/volumes/detail', 'volumes', [
+            volume('u', attachments=at('b')), volume('v', attachments=[]),
+            volume('w', attachments=at('b', 'c')),
+            volume('x', attachments=[{'server_id': None,
+                                      'device': '/dev/vdb'}])])
+        self.assertEqual({'u': ('b', '/dev/vdb')}, self.cinder.attachments())
+
     def test_how_it_asks(self):
         self.everything()
         self.cinder.inventory()

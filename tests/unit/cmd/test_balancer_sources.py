@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does each source that serifos.conf names work with the rest as it is?"""
+
+import pathlib
+import tempfile
+
+from requests_mock.contrib import fixture
+import testtools
+
+from serifos import activity
+from serifos.cmd import balancer_sources as sources
+from serifos import conf
+from tests.unit import test_volumes
+
+PLACE = activity.Place('u', 'u', 'a@ssd#ssd')
+
+
+class GnocchiTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        file = pathlib.Path(directory.name, 'serifos.conf')
+        file.write_text(f'''
+[cinder]
+noauth_endpoint = http://cinder:8776/v3
+noauth_project_id = {test_volumes.PROJECT}
+[telemetry]
+source = gnocchi
+auth = none
+gnocchi_url = http://gnocchi:8041
+''')
+        self.http = self.useFixture(fixture.Fixture())
+        self.source = sources.telemetry(conf.load([str(file)]))
+
+    def observed(self, attachments):
+        self.http.get(f'{test_volumes.URL}/volumes/detail', json={
+            'volumes': [test_volumes.volume('u', attachments=attachments)]})
+        self.http.post('http://gnocchi:8041/v1/search/resource/instance_disk',
+                       json=[])
+        return self.source.observe([PLACE], 600).missing['u']
+
+    def test_cinder_tells_what_is_attached_where(self):
+        self.assertIn('no resource i-1-vdb', self.observed(
+            [{'server_id': 'i-1', 'device': '/dev/vdb'}]))
+
+    def test_what_is_attached_nowhere_is_unknown(self):
+        self.assertIn('not attached to one instance', self.observed([]))
