@@ -44,7 +44,7 @@ class Pool:
     """A Cinder pool, ``host@backend#pool``.
 
     ``model`` is the stem of a file in the models directory. ``free_gib`` is
-    what Cinder would still place here. ``device`` names what several pools
+    what a migration would find here. ``device`` names what several pools
     share: their Loads add. ``refuses`` names the volume types whose extra
     specs it does not meet.
     """

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import functools
+import math
 from typing import Protocol
 
 
@@ -93,6 +94,8 @@ class PoolStats:
 
     :param free_gib: what Cinder would still place there: virtual free
         where it is thin, the reserve deducted
+    :param unwritten_gib: what can still be written to it, thin or not, the
+        reserve deducted
     :param model: its capability ``serifos_model``
     """
 
@@ -103,6 +106,7 @@ class PoolStats:
     backend_name: str | None = None
     model: str | None = None
     thin: bool = False
+    unwritten_gib: float = math.inf
     capabilities: Mapping[str, object] = dataclasses.field(
         default_factory=dict)
 

@@ -54,7 +54,7 @@ def pool(doc: Mapping[str, Any]) -> inv.PoolStats:
     return inv.PoolStats(
         doc['name'],
         total_gib=min(_UNBOUNDED, _gib(said, 'total_capacity_gb')),
-        free_gib=_free_gib(said, thin),
+        free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
         allocated_gib=_gib(said, 'allocated_capacity_gb'),
         backend_name=said.get('volume_backend_name'),
         model=str(model) if model else None, thin=thin,
@@ -81,6 +81,14 @@ def _free_gib(said: Mapping[str, Any], thin: bool) -> float:
         return min(free, ours - provisioned)
     ratio = _ratio(said, total - free, provisioned)
     return ours * ratio - provisioned if ratio >= 1 else 0.0
+
+
+def _unwritten_gib(said: Mapping[str, Any]) -> float:
+    total, free = (_gib(said, f'{name}_capacity_gb')
+                   for name in ('total', 'free'))
+    reserved = _number(said.get('reserved_percentage'), 0.0) / 100
+    return free if math.isinf(total) else (
+        free - math.floor(total * reserved))
 
 
 def _ratio(said: Mapping[str, Any], used_gib: float,

@@ -67,9 +67,13 @@ def _pool(name: str, stats: inv.PoolStats | None,
 
 
 def _free(stats: inv.PoolStats, taken_gib: float) -> float:
-    """GiB free; Cinder's figure is up to a minute old, its records not."""
+    """GiB free; Cinder's figure is up to a minute old, its records not.
+
+    What Cinder would promise of a thin pool is not what a migration finds
+    there: its copy comes with all its data, and a full pool fails for all.
+    """
     if stats.thin:
-        return stats.free_gib
+        return max(0.0, min(stats.free_gib, stats.unwritten_gib))
     return min(stats.free_gib, stats.total_gib - taken_gib)
 
 

@@ -45,7 +45,8 @@ class PoolTest(testtools.TestCase):
     def test_what_a_pool_says(self):
         self.assertEqual(inv.PoolStats(
             'a@ssd#ssd', 100.0, 70.0, 20.0, backend_name='ssd',
-            model='intel', capabilities=CAPABILITIES), pool())
+            model='intel', unwritten_gib=60.0, capabilities=CAPABILITIES),
+            pool())
 
     # The figures of Cinder 29's calculate_virtual_free_capacity, where its
     # CapacityFilter asks that.
@@ -75,6 +76,16 @@ class PoolTest(testtools.TestCase):
     @ddt.unpack
     def test_free_is_what_cinder_would_still_place(self, said, free_gib):
         self.assertAlmostEqual(free_gib, pool(**said).free_gib, 9)
+
+    @ddt.data(({}, 60.0), ({'free_capacity_gb': 4}, -6.0),
+              ({'free_capacity_gb': 'unknown'}, -10.0),
+              ({'free_capacity_gb': 'infinite'}, float('inf')),
+              ({'total_capacity_gb': 'infinite'}, 70.0))
+    @ddt.unpack
+    def test_what_can_still_be_written(self, said, gib):
+        for thin in False, True:
+            self.assertEqual(gib, pool(
+                thin_provisioning_support=thin, **said).unwritten_gib)
 
     @ddt.data(None, '', 0)
     def test_a_pool_without_a_model(self, said):

@@ -137,6 +137,14 @@ class ClusterTest(testtools.TestCase):
             observed('v', 'w'))
         self.assertEqual([48, 50], [pool.free_gib for pool in found.pools])
 
+    @ddt.data((2.0, 2.0), (-3.0, 0.0), (5000.0, 1780.0))
+    @ddt.unpack
+    def test_a_thin_pool_takes_what_can_be_written_there(self, left, free):
+        thin = dataclasses.replace(stats(A), thin=True, free_gib=1780.0,
+                                   unwritten_gib=left)
+        found = cluster(inventory(record('v'), pools=(thin,)), observed('v'))
+        self.assertEqual([free], [pool.free_gib for pool in found.pools])
+
     @ddt.data('soon', '-1', '0', 'inf', 'nan')
     def test_a_promise_that_is_no_figure_promises_nothing(self, text):
         kind = inv.Type('gold', {'serifos:max_latency_us': text})
