@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -26,7 +27,12 @@ class Place:
     @property
     def host(self) -> str:
         """Cinder's host, what stands before the ``@``."""
-        return self.pool.partition('@')[0]
+        return host(self.pool)
+
+
+def host(pool: str) -> str:
+    """The host of a pool ``host@backend#pool``."""
+    return pool.partition('@')[0]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,9 +82,11 @@ class Observed:
 class Telemetry(Protocol):
     """The port behind which every adapter stands."""
 
-    def observe(self, places: Sequence[Place],
-                window_s: float) -> Observed:
+    def observe(self, places: Sequence[Place], window_s: float,
+                pools: Collection[str] = ()) -> Observed:
         """What these volumes did in the last ``window_s`` seconds.
 
+        :param pools: to be told of even where none of the volumes is there,
+            as far as the source sees hosts rather than volumes
         :raises CloudError: where the source cannot be asked at all
         """

@@ -141,7 +141,8 @@ class Balancer:
         settings, entries = self.settings, self.journal.entries()
         inventory = self.cinder.inventory()
         observed = self.telemetry.observe(
-            observe.places(inventory), settings.window_s)
+            observe.places(inventory), settings.window_s,
+            [pool.name for pool in inventory.pools])
         stems = planning.stems(settings.models_dir)
         cluster = observe.cluster(
             inventory, observed, stems, dataclasses.replace(

@@ -10,6 +10,7 @@ come by script.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -126,8 +127,8 @@ class Cinder(migrations.Migrations):
 
     # The verb of serifos.activity
 
-    def observe(self, places: Sequence[act.Place],
-                window_s: float) -> act.Observed:
+    def observe(self, places: Sequence[act.Place], window_s: float,
+                pools: Collection[str] = ()) -> act.Observed:
         self._live()
         seen = [each for each in places if each.pool not in self.unseen]
         return act.Observed(
@@ -137,7 +138,9 @@ class Cinder(migrations.Migrations):
                 for place in seen}, {},
             {place.volume: self.unseen[place.pool] for place in places
              if place.pool in self.unseen},
-            dict(self.unseen), dict(self.started))
+            {pool: why for pool, why in self.unseen.items()
+             if pool in {*pools, *(place.pool for place in places)}},
+            dict(self.started))
 
     # What a test does to it
 

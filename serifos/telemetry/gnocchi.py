@@ -11,6 +11,7 @@ polled too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
@@ -59,8 +60,8 @@ class Gnocchi:
         self._granularity_s = granularity_s
         self._clock = clock
 
-    def observe(self, places: Sequence[act.Place],
-                window_s: float) -> act.Observed:
+    def observe(self, places: Sequence[act.Place], window_s: float,
+                pools: Collection[str] = ()) -> act.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
         attachments = self._attachments()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -31,15 +32,21 @@ def host_of(place: act.Place) -> str:
     return place.host
 
 
+def hosts(places: Sequence[act.Place], pools: Collection[str]) -> set[str]:
+    return {*map(host_of, places), *map(act.host, pools)}
+
+
 def observed(places: Sequence[act.Place], history: History, *, now: float,
              window_s: float, interval_s: float,
-             of: Callable[[act.Place], str] = host_of) -> act.Observed:
+             of: Callable[[act.Place], str] = host_of,
+             empty: Collection[str] = ()) -> act.Observed:
     """What telemetry knows of these places.
 
     :param now: seconds of the epoch
     :param window_s: counted back from the newest reading of each host
     :param interval_s: how often readings are taken
     :param of: whose readings tell of a place
+    :param empty: pools without a place, by whose hosts ``history`` is
     """
     views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
              for key in {of(place): None for place in places}}
@@ -55,6 +62,10 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
         else:
             volumes[place.volume] = found
     pools = _by_pool(places)
+    hosts = {pool: _View(host, history.get(host, ()), now, window_s,
+                         interval_s)
+             for pool in {*empty} - {*pools}
+             for host in [act.host(pool)]}
     return act.Observed(
         at=max((view.until for view in views.values() if view.readings),
                default=0.0),
@@ -62,10 +73,14 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
         pools={pool: found for pool, here in pools.items() if (found := _pool(
             [(views[of(place)], place.lv_id) for place in here
              if place.volume in volumes]))},
-        problems={pool: text for pool, here in pools.items()
-                  if (text := _problem(here, missing))},
-        started={pool: at for pool, here in pools.items()
-                 if (at := views[of(here[0])].started) is not None})
+        problems={
+            **{pool: text for pool, here in pools.items()
+               if (text := _problem(here, missing))},
+            **{pool: view.trouble for pool, view in hosts.items()
+               if view.trouble}},
+        started={pool: view.started for pool, view in (
+            *((pool, views[of(here[0])]) for pool, here in pools.items()),
+            *hosts.items()) if view.started is not None})
 
 
 def covered(readings: Sequence[cn.Reading], now: float, window_s: float,

@@ -9,6 +9,7 @@ without it. Aetos, OpenStack's Prometheus behind Keystone, is asked alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import ipaddress
@@ -61,8 +62,8 @@ class Prometheus:
         self._interval_s = interval_s
         self._clock = clock
 
-    def observe(self, places: Sequence[act.Place],
-                window_s: float) -> act.Observed:
+    def observe(self, places: Sequence[act.Place], window_s: float,
+                pools: Collection[str] = ()) -> act.Observed:
         """:raises CloudError: where the server cannot be asked"""
         seconds = window_s + (
             history.STALE_INTERVALS + 1) * self._interval_s
@@ -73,10 +74,10 @@ class Prometheus:
                 f'{http.shown(self._url)} does not answer as a Prometheus '
                 'does; is the URL right?') from None
         return history.observed(
-            places, {place.host: self._of(place.host, known)
-                     for place in places},
+            places, {host: self._of(host, known)
+                     for host in history.hosts(places, pools)},
             now=self._clock(), window_s=window_s,
-            interval_s=self._interval_s)
+            interval_s=self._interval_s, empty=pools)
 
     def _readings(self, seconds: float) -> list[
             tuple[Labels, list[cn.Reading]]]:

@@ -8,6 +8,7 @@ readings go to a ring on disk, and a window of them is what is observed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
@@ -71,8 +72,8 @@ class Scrape:
             LOG.warning('Nothing is seen of %s: %s', host, why)
         return troubles
 
-    def observe(self, places: Sequence[act.Place],
-                window_s: float) -> act.Observed:
+    def observe(self, places: Sequence[act.Place], window_s: float,
+                pools: Collection[str] = ()) -> act.Observed:
         """:raises CloudError: where there is no reading at all"""
         found = self._recent(window_s)
         if not found:
@@ -83,8 +84,9 @@ class Scrape:
         strange = [cn.Reading(now, fault=_UNNAMED)]
         return history.observed(
             places, {host: found.get(host, []) if host in self._endpoints
-                     else strange for host in map(history.host_of, places)},
-            now=now, window_s=window_s, interval_s=self._interval_s)
+                     else strange for host in history.hosts(places, pools)},
+            now=now, window_s=window_s, interval_s=self._interval_s,
+            empty=pools)
 
     def gather(self, window_s: float,
                progress: Callable[[float, float], object]) -> None:

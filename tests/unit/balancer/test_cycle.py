@@ -48,6 +48,15 @@ class RoundTest(cloud.Case):
         # 10 s of copying, 10 s of wiping, a second before and between.
         self.assertLessEqual(20, outcome.facts['seconds'])
 
+    def test_an_empty_pool_that_is_not_seen_is_no_target(self):
+        self.cinder = self.cloud([record('u'), record('v')],
+                                 {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.cinder.unseen = {B: 'its node_exporter does not answer.'}
+        self.balancer.round()
+        self.assertEqual([('u', C)], self.cinder.asked)
+        self.assertIn(f'Pool {B} is left out: its node_exporter',
+                      self.log.output)
+
     def test_advice_moves_nothing(self):
         self.set(auto=False)
         doc = self.balancer.round()

@@ -134,7 +134,7 @@ class DrawnTest(testtools.TestCase):
     @hypothesis.given(drawn)
     def test_it_is_as_fast_as_a_solid_state_drive(self, truth):
         lone = measured(truth, W(0, 4, 1), ios=1000).latency_us
-        self.assertTrue(20 < lone < 400, lone)
+        self.assertTrue(5 < lone < 400, lone)
         read, = measured(truth, W(0, 256, 16), ios=1000).seen
         self.assertTrue(150 < read['iops'] / 4 < 5000, read['iops'])
         written, = measured(truth, W(100, 256, 16), ios=1000).seen

@@ -205,6 +205,18 @@ class ScrapeTest(testtools.TestCase):
         self.assertIn('endpoints names no', source.observe(
             [rd.place('a', 'node9')], 600).missing['a'])
 
+    def test_a_host_without_volumes_is_looked_at_too(self):
+        source = self.scrape('/one')
+        self.run_for(source, 2, '/one')
+        pools = ['node1@ssd#ssd', 'node9@ssd#ssd']
+        seen = source.observe([], 600, pools)
+        self.assertEqual(['node9@ssd#ssd'], [*seen.problems])
+        self.assertIn('endpoints names no', seen.problems['node9@ssd#ssd'])
+        self.clock.sleep(900)
+        self.answers['/one'] = (500, 'no')
+        source.scrape()
+        self.assertEqual({*pools}, {*source.observe([], 600, pools).problems})
+
     def test_no_reading_at_all_is_an_error(self):
         error = self.assertRaises(
             errors.CloudError, self.scrape('/one').observe,
