@@ -233,10 +233,13 @@ def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
-    """Volume → when it was last moved, seconds of the epoch."""
+    """Volume → when it was last moved, seconds of the epoch.
+
+    One that was not over in time may have ended well since.
+    """
     return {entry.facts['volume']: seconds(entry.at) for entry in entries
             if entry.kind == 'outcome'
-            and entry.facts['result'] == 'success'}
+            and entry.facts['result'] in ('success', 'timeout')}
 
 
 def last_outcome(entries: Iterable[Entry]) -> float:

@@ -152,9 +152,7 @@ class Hands:
         if movable.migrating(record):
             return None
         if record.pool == target:
-            if any(map(movable.leftover_of, self.cinder.halves(volume))):
-                return None
-            return Outcome('success', f'it lives on {target}')
+            return self._succeeded(volume, target)
         error = record.migration_status == 'error'
         if not (error and sure) and (
                 self.clock() < began + self.patience.grace_s):
@@ -165,6 +163,16 @@ class Hands:
             return Outcome('error', f'Cinder reports an error; the volume '
                            f'is on {source}, {record.status}, as before')
         return Outcome('not started', f'it is still on {source}')
+
+    def _succeeded(self, volume: str, target: str) -> Outcome | None:
+        """None while Cinder is still deleting the old copy."""
+        left = [half for half in self.cinder.halves(volume)
+                if movable.leftover_of(half)]
+        if any(half.status != 'error_deleting' for half in left):
+            return None
+        return Outcome('success', f'it lives on {target}' + ''.join(
+            f'; its old copy {half.id} on {half.pool} is {half.status}'
+            for half in left))
 
     def _over(self, asked: jn.Entry, outcome: Outcome) -> Outcome:
         volume = asked.facts['volume']

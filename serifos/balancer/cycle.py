@@ -86,12 +86,15 @@ class Sight:
     stems: frozenset[str]
     watched: activity.Observed
 
-    def hindrances(self) -> list[str]:
-        """Why nothing may be moved now, a sentence each."""
+    def hindrances(self, least: int = 2) -> list[str]:
+        """Why nothing may be moved now, a sentence each.
+
+        :param least: pools that have to be seen, with a model
+        """
         return [*(verdict.sentence() for verdict in self.verdicts()
                   if verdict.over and movable.migrating(verdict.record)),
-                *observe.hindrances(self.inventory, self.observed,
-                                    self.cluster, self.stems)]
+                *observe.hindrances(self.inventory, self.cluster, self.stems,
+                                    least)]
 
     def verdicts(self) -> list[forgotten.Verdict]:
         return forgotten.verdicts(self.inventory, self.watched)
@@ -226,8 +229,8 @@ class Balancer:
         doc = planning.document(plan, self.clock(), settings.plan_ttl_s)
         if not plan.moves:
             return doc
-        path = planning.keep(settings.plans_dir, doc, self.clock())
-        LOG.info('The plan is %s.', path)
+        doc = planning.keep(settings.plans_dir, doc, self.clock())
+        LOG.info('The plan is %s.', settings.plans_dir / f'{doc["id"]}.json')
         if settings.auto and not self._rests():
             self.carry_out(plan.moves[:settings.batch], doc['id'])
             self.observe()

@@ -129,19 +129,24 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def hindrances(inventory: inv.Inventory, observed: act.Observed,
-               found: cl.Cluster, stems: Collection[str]) -> Iterator[str]:
-    """Why nothing may be moved now, a sentence each."""
+def hindrances(inventory: inv.Inventory, found: cl.Cluster,
+               stems: Collection[str], least: int) -> Iterator[str]:
+    """Why nothing may be moved now, a sentence each.
+
+    :param least: pools that have to be seen, with a model
+    """
     yield from in_flight(inventory)
     homes = {volume.pool for volume in found.volumes}
     for pool in found.pools:
-        if pool.state == 'down' and pool.name in homes:
+        service = inventory.service_of(pool.name)
+        if pool.state == 'down' and pool.name in homes and (
+                service is None or service.enabled):
             yield f'Pool {pool.name} is down.'
     lively = [pool for pool in found.pools
               if pool.state == 'up' and pool.model in stems]
-    if len(lively) < 2:
+    if len(lively) < least:
         yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
-               'telemetry and have a model; moves need two.')
+               f'telemetry and have a model; moves need {least}.')
 
 
 def in_flight(inventory: inv.Inventory) -> Iterator[str]:

@@ -125,13 +125,13 @@ def document(made: pl.Plan, now: float, ttl_s: float) -> dict[str, Any]:
 
 
 def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
-         now: float) -> pathlib.Path:
-    """Writes a plan where ``apply`` finds it, old ones removed.
+         now: float) -> Mapping[str, Any]:
+    """Writes a plan where ``apply`` finds it, as ``ID.json``; old ones go.
 
     A plan of the same moves as the last that is still valid is not written
     again.
 
-    :returns: the file that holds these moves
+    :returns: the plan of these moves that is kept
     """
     there = pathlib.Path(directory)
     there.mkdir(mode=0o750, exist_ok=True)
@@ -142,10 +142,9 @@ def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
     last = max(plans, key=lambda each: each[1]['created_at'], default=None)
     if last is not None and now < expires(last[1]) and (
             steps(last[1]) == steps(doc)):
-        return last[0]
-    path = there / f'{doc["id"]}.json'
-    store.write_plan(path, doc)
-    return path
+        return last[1]
+    store.write_plan(there / f'{doc["id"]}.json', doc)
+    return doc
 
 
 def find(directory: str | os.PathLike[str], named: str) -> dict[str, Any]:

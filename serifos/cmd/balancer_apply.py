@@ -52,9 +52,9 @@ class Acting(sources.Verb):
         except errors.CloudError as exc:
             self.say(f'cluster.json is as it was before: {exc}')
 
-    def refuse_hindered(self, sight: cycle.Sight) -> None:
+    def refuse_hindered(self, sight: cycle.Sight, least: int = 2) -> None:
         """:raises InputError: where nothing may be moved now"""
-        for hindrance in sight.hindrances():
+        for hindrance in sight.hindrances(least):
             raise errors.InputError(f'Nothing is moved: {hindrance}')
 
 
@@ -130,12 +130,12 @@ class Evacuate(Acting):
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0
                 return
-            self.refuse_hindered(sight)
+            self.refuse_hindered(sight, least=1)
             self.confirm(f'Migrate {len(plan.moves)} volumes off '
                          f'{parsed_args.pool}?', parsed_args)
             doc = planning.document(plan, time.time(),
                                     balancer.settings.plan_ttl_s)
-            planning.keep(balancer.settings.plans_dir, doc, time.time())
+            doc = planning.keep(balancer.settings.plans_dir, doc, time.time())
             self.carry_out(balancer, plan.moves, doc['id'])
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '

@@ -24,12 +24,13 @@ from serifos.sim import migrations
 from serifos import volumes
 from serifos import workload as wl
 
-FAULTS = ('full', 'error', 'killed', 'no answer', 'lost', 'refused')
+FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'refused')
 """What a migration can come to.
 
 ``full``: the scheduler finds no room. ``error``: the copy fails.
-``killed``: the source dies in the copy. ``no answer``: it runs, but the
-request got no answer. ``lost``: neither did the request arrive.
+``killed``: the source dies in the copy. ``busy``: it succeeds, but the old
+copy cannot be deleted. ``no answer``: it runs, but the request got no
+answer. ``lost``: neither did the request arrive.
 ``refused``: Cinder says no.
 """
 

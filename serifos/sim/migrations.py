@@ -101,9 +101,10 @@ class Migrations:
             self._wipe(half)
             return
         self._change(was.id, migration_status='completing')
-        self._later(STEP_S, self._completed, was, half)
+        self._later(STEP_S, self._completed, was, half, fault)
 
-    def _completed(self, was: inv.Record, half: str) -> None:
+    def _completed(self, was: inv.Record, half: str,
+                   fault: str | None) -> None:
         """Both records change places; LVM renames what is not in use."""
         target = self._records[half].pool
         self._change(half, pool=was.pool, migration_status='deleting',
@@ -112,7 +113,10 @@ class Migrations:
         self._change(was.id, pool=target, migration_status='success',
                      status=was.status,
                      name_id=half if was.status == 'in-use' else None)
-        self._wipe(half)
+        if fault == 'busy':
+            self._change(half, status='error_deleting')
+        else:
+            self._wipe(half)
 
     def _wipe(self, volume_id: str) -> None:
         self._change(volume_id, status='deleting')

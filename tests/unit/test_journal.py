@@ -92,6 +92,10 @@ class MeaningTest(Case):
         self.outcome('success')
         self.assertEqual({'v': self.now},
                          jn.last_moves(self.journal.entries()))
+        # It may have moved: Cinder goes on when we wait no longer.
+        self.outcome('timeout')
+        self.assertEqual({'v': self.now},
+                         jn.last_moves(self.journal.entries()))
 
     def test_the_last_outcome(self):
         self.assertEqual(0, jn.last_outcome(self.journal.entries()))

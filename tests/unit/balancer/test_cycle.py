@@ -48,6 +48,33 @@ class RoundTest(cloud.Case):
         # 10 s of copying, 10 s of wiping, a second before and between.
         self.assertLessEqual(20, outcome.facts['seconds'])
 
+    def test_the_plan_that_is_named_is_the_one_that_is_kept(self):
+        self.set(auto=False)
+        docs = [self.balancer.round() for _ in range(2)]
+        self.assertEqual(docs[0]['id'], docs[1]['id'])
+        self.assertEqual(docs[1], planning.find(
+            self.settings.plans_dir, docs[1]['id']))
+
+    def test_an_old_copy_that_cannot_be_deleted(self):
+        self.cinder.faults['u'] = 'busy'
+        self.balancer.round()
+        outcome = self.entries()[-1].facts
+        self.assertEqual('success', outcome['result'])
+        self.assertIn(f'on {A} is error_deleting', outcome['reason'])
+        self.now += 900
+        self.balancer.mend(self.balancer.verdict('u'))
+        self.assertEqual({'u': B, 'v': A, 'w': B}, self.homes())
+
+    def test_a_move_that_ends_after_its_time_is_a_move(self):
+        self.cinder._speed = 0.005
+        self.rounds(1)
+        self.assertEqual('timeout', self.entries()[-2].facts['result'])
+        self.cinder._speed = 0.1
+        self.now += 3600
+        self.balancer.observe()
+        seen = store.read_cluster(self.settings.cluster_file)
+        self.assertIn('moved', str(seen.volume('u').movable))
+
     def test_an_empty_pool_that_is_not_seen_is_no_target(self):
         self.cinder = self.cloud([record('u'), record('v')],
                                  {'u': cloud.busy(64), 'v': cloud.busy(32)})

@@ -158,7 +158,7 @@ class HindrancesTest(testtools.TestCase):
 
     def hindrances(self, found, told, stems=('m',)):
         return list(observe.hindrances(
-            found, told, cluster(found, told, stems), stems))
+            found, cluster(found, told, stems), stems, 2))
 
     def test_nothing_in_the_way(self):
         self.assertEqual([], self.hindrances(
@@ -173,11 +173,13 @@ class HindrancesTest(testtools.TestCase):
         found, = self.hindrances(inventory(one), observed('v'))
         self.assertIn(said, found)
 
-    @ddt.data((A, 1), (B, 0))
+    @ddt.data((A, True, 1), (B, True, 0), (A, False, 0))
     @ddt.unpack
-    def test_a_pool_that_is_down_with_volumes_in_it(self, pool, count):
-        others = tuple(service(f'{name}@ssd', up=f'{name}@ssd#ssd' != pool)
-                       for name in 'ab') + (service('c@ssd'),)
+    def test_a_pool_that_is_down_with_volumes_in_it(self, pool, enabled,
+                                                    count):
+        others = tuple(service(f'{name}@ssd', up=f'{name}@ssd#ssd' != pool,
+                               enabled=enabled or f'{name}@ssd#ssd' != pool)
+                       for name in 'abc')
         found = self.hindrances(inventory(
             record('v'), services=others,
             pools=(stats(A), stats(B), stats('c@ssd#ssd'))), observed('v'))
@@ -192,7 +194,7 @@ class HindrancesTest(testtools.TestCase):
         self.assertEqual(
             [] if lively == 2 else
             [f'{lively} of 2 pools are up, seen by telemetry and have a '
-             'model; moves need two.'], found)
+             'model; moves need 2.'], found)
 
     def test_gaps_are_named(self):
         found = inventory(record('v'), pools=(

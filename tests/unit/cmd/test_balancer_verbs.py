@@ -197,6 +197,13 @@ class EvacuateTest(Case):
         self.assertIn(f'{A} keeps 1 of its volumes', err)
         self.assertEqual({'u': B, 'v': A}, self.homes())
 
+    def test_onto_the_only_pool_that_is_left(self):
+        self.cinder = self.cloud([record('u')], {'u': cloud.busy(64)}, (A, B))
+        self.cinder.serve(A, enabled=False)
+        code, _, err = self.verb(balancer_apply.Evacuate, A, '--yes')
+        self.assertEqual(0, code, err)
+        self.assertEqual({'u': B}, self.homes())
+
     def test_a_cool_down_does_not_hold_it(self):
         self.balancer.round()
         home = self.homes()['u']
