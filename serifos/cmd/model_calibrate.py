@@ -75,10 +75,12 @@ class Calibrate(app.Fails, lister.Lister):
             'stations': args.stations, 'alpha': args.alpha})
         datasets = [store.read_dataset(path) for path in args.datasets]
         measured = qc.runs(datasets, args.predicts)
+        largest = max(range(len(datasets)), key=lambda i: float(
+            datasets[i].header.device.get('size_gib') or 0))
         model = qc.model(
-            measured, datasets[0].header, args.name or out.stem,
+            measured, datasets[largest].header, args.name or out.stem,
             args.predicts, given, args.seed,
-            {'sha256': store.digest(args.datasets[0])})
+            {'sha256': store.digest(args.datasets[largest])})
         rows = qs.scenarios(measured, given, args.seed)
         shapes = qs.shapes(measured.samples)
         if shapes:

@@ -88,18 +88,28 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
 
     :raises InputError: where the name is no figure
     """
+    having = telling(samples, predicts)
+    return Runs(
+        tuple(load for _, load in having),
+        np.array([s.figure(predicts) for s, _ in having], float),
+        tuple(s.key for s, _ in having))
+
+
+def telling(samples: Sequence[ds.Sample],
+            predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
+    """The runs that :func:`runs` takes, with their Loads.
+
+    Tenants that all think for long are idle: of them nothing is to be told.
+
+    :raises InputError: where the name is no figure
+    """
     if predicts not in ds.FIGURES:
         raise errors.InputError(
             f'{predicts} is no figure of a run; choose one of '
             f'{", ".join(ds.FIGURES)}.')
     loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
-    # Tenants that all think for long are idle: of them nothing is to be told.
-    having = [(load, s) for load, s in zip(loads, samples)
-              if load.count and s.figure(predicts)]
-    return Runs(
-        tuple(load for load, _ in having),
-        np.array([s.figure(predicts) for _, s in having], float),
-        tuple(s.key for _, s in having))
+    return [(s, load) for s, load in zip(samples, loads)
+            if load.count and s.figure(predicts)]
 
 
 def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',

@@ -30,6 +30,7 @@ heavy ones does lower the mean over workloads, as it does on a device.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import math
@@ -207,9 +208,13 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
 
 def _sources(measured: list[str]) -> list[str]:
     """Whose times each class has: its own where it was measured."""
-    return [label if label in measured else next(
+    return [nearest(label, measured) for label in CLASSES]
+
+
+def nearest(label: str, measured: Collection[str]) -> str:
+    """A class itself where it was measured, else whose times it takes."""
+    return label if label in measured else next(
         CLASSES[i] for i in _INSTEAD[label] if CLASSES[i] in measured)
-        for label in CLASSES]
 
 
 def _times(row: Mapping[str, float], gib: float, p1: float) -> Times:

@@ -106,8 +106,8 @@ def runs(datasets: Sequence[ds.Dataset],
             'measured, and one has no size_gib in its first line; add it.')
     samples, gib = [], []
     for dataset, size in zip(datasets, sizes):
-        having = [s for s in dataset.valid() if s.figure(predicts)]
-        samples += [dataclasses.replace(s, round=1) for s in having]
+        having = fit.telling(dataset.valid(), predicts)
+        samples += [dataclasses.replace(s, round=1) for s, _ in having]
         gib += [float(size or 1)] * len(having)
     data = fit.runs(samples, predicts)
     if len(set(data.keys)) < fit.LEAST_RUNS:

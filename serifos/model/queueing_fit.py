@@ -14,6 +14,7 @@ criterion; else the model has one, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -104,15 +105,37 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     :param gib: float[n], the file set of each run, None where all are alike
     """
     data = _data(loads, y, gib)
-    one = _pruned(data, _one(data), alpha)
-    found = [one]
-    if stations > 1 and len(y) >= _RUNS_PER_TERM * one.size:
-        starts = [_fitted(data, start, start >= 0)
-                  for start in _starts(data, _one(data))]
-        found.append(_pruned(data, min(
-            starts, key=lambda theta: _schwarz(data, theta)), alpha))
-    best = min(found, key=lambda theta: _schwarz(data, theta))
-    return _parameters(data, best.reshape(2, 2, -1), gib)
+    found = [_told_apart(data, _single, alpha)]
+    if stations > 1 and len(y) >= _RUNS_PER_TERM * 4 * len(data.labels):
+        found.append(_told_apart(data, _two, alpha))
+    best, theta = min(found, key=lambda each: _schwarz(*each))
+    return _parameters(best, theta.reshape(2, 2, -1), gib)
+
+
+def _told_apart(data: _Data, search: Callable[[_Data], Floats],
+                alpha: float) -> tuple[_Data, Floats]:
+    """A pruned fit in which every class that was measured has a term.
+
+    Where every run has the same share of writes, say, least squares may
+    give all the time to one class and none to another. A model without a
+    class takes for it the times of the one that is nearest (it reads as if
+    it had not been measured); so they are fitted together.
+    """
+    while True:
+        theta = _pruned(data, search(data), alpha)
+        has = {label for (label, *_), used in zip(
+            data.labels, theta.reshape(4, -1).any(axis=0)) if used}
+        nearest = {label: queueing.nearest(label, has)
+                   for label, *_ in data.labels if has}
+        if all(label == to for label, to in nearest.items()):
+            return data, theta
+        columns: dict[tuple[str, str, str], Floats] = {}
+        for column, (label, *terms) in zip(data.rows.T, data.labels):
+            to = (nearest[label], *terms)
+            columns[to] = columns.get(to, 0.0) + column
+        data = dataclasses.replace(
+            data, rows=np.column_stack([*columns.values()]),
+            labels=tuple(columns))
 
 
 def _data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None) -> _Data:
@@ -128,19 +151,26 @@ def _data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None) -> _Data:
     for label, share, s in zip(queueing.CLASSES, shares, kib):
         for suffix, log in logs:
             for size, terms in ((s, (a_kib, b_kib)), (1.0, (a, b))):
-                if share.any():
-                    rows.append(share * size * log)
+                if (column := share * size * log).any():
+                    rows.append(column)
                     labels.append((label, *(t + suffix for t in terms)))
     return _Data(np.maximum(clients, 1.0), y, np.column_stack(rows),
                  tuple(labels))
 
 
-def _one(data: _Data) -> Floats:
+def _single(data: _Data) -> Floats:
     """A single station, a and b of it; the second takes no time."""
     rows = np.hstack([data.rows * data.clients[:, None], data.rows])
     return np.concatenate([
         _least(rows / data.y[:, None], np.ones(len(data.y))),
         np.zeros(rows.shape[1])])
+
+
+def _two(data: _Data) -> Floats:
+    """Two stations, from the better of the :func:`_starts`."""
+    return min((_fitted(data, start, start >= 0)
+                for start in _starts(data, _single(data))),
+               key=lambda theta: _schwarz(data, theta))
 
 
 def _starts(data: _Data, one: Floats) -> list[Floats]:

@@ -60,6 +60,30 @@ class CalibrateTest(test_model_commands.ModelCase):
                      else [self.dataset, argument])
         self.refused(words, 'calibrate', *arguments, '--out', self.model)
 
+    def test_the_model_is_of_the_largest_target(self):
+        # The first of the two is the larger; idle runs tell of neither.
+        dataset = store.read_dataset(self.dataset)
+        paths = []
+        for gib in 16, 4:
+            paths.append(self.dir / f'of-{gib}.jsonl')
+            store.begin_dataset(paths[-1], dataclasses.replace(
+                dataset.header, device={**dataset.header.device,
+                                        'size_gib': gib}))
+            for nth, sample in enumerate(dataset.samples):
+                idle = nth % 4 == 0
+                store.append_sample(paths[-1], dataclasses.replace(
+                    sample, workloads=tuple(dataclasses.replace(
+                        w, think_time_us=1e9 if idle else 0.0)
+                        for w in sample.workloads)))
+        for order in paths, paths[::-1]:
+            code, out, err = command.model(
+                'calibrate', *order, '--out', self.model, '-f', 'json')
+            self.assertEqual(0, code, err)
+            model = store.read_model(self.model)
+            self.assertEqual(16, model.device['size_gib'])
+            self.assertEqual(store.digest(paths[0]), model.dataset['sha256'])
+            self.assertLess(json.loads(out)[0]['mean'], 0.02)
+
     def test_two_machines_are_refused(self):
         other = self.dir / 'other.jsonl'
         dataset = store.read_dataset(self.dataset)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import json
 
 import ddt
@@ -149,6 +150,7 @@ class FileTest(testtools.TestCase):
         self.assertTrue(str(exc).endswith('.'))
 
 
+@ddt.ddt
 class FitTest(testtools.TestCase):
 
     def test_two_stations_are_told_apart_and_pruned(self):
@@ -191,6 +193,19 @@ class FitTest(testtools.TestCase):
         found = ours.many(np.array([load.vector for load in runs]))
         self.assertTrue(np.all(np.isfinite(found)) and np.all(found >= 0))
 
+    @ddt.data(50, 30, 70)
+    def test_what_one_share_of_writes_tells(self, write_pct):
+        # Nothing tells reads from writes then, and one of them may get all
+        # the time: the model has to say what was fitted all the same.
+        runs = optimal.runs(60, dataclasses.replace(
+            optimal.WIDE, write_pcts=(write_pct,)))
+        for row in _TWO, _ONE:
+            for stations in 1, 2:
+                model = fit.fit(samples.dataset(runs, truth(row)), 'queueing',
+                                settings={'stations': stations})
+                self.assertLess(model.quality['mre'], 0.15)
+                self.assertLess(model.quality['mre_of_fit'], 0.12)
+
     def test_six_runs_are_enough_for_one_station(self):
         model = fit.fit(samples.dataset(_RUNS[:6], truth(_ONE)), 'queueing')
         self.assertEqual({}, model.parameters['stations']['media'])
@@ -230,3 +245,16 @@ class EquationTest(testtools.TestCase):
         self.assertEqual(set(row), set(station))
         for term, value in row.items():
             self.assertAlmostEqual(1, station[term] / value, places=5)
+
+    def test_sizes_that_tell_of_some_classes_only(self):
+        # Sizes below 1 GiB count as that, and a class may have no other.
+        runs = [[wl.Workload(w, kib, t, 100)] for w in (0, 100)
+                for t in (1, 4, 16) for kib in (4, 16, 64)]
+        loads = [samples.load(run) for run in runs] * 2
+        for sizes in (0.25, 1.0), (0.5, 16.0):
+            gib = np.repeat(sizes, len(runs))
+            gib[[load.sum_q_w > 0 for load in loads]] = 1.0
+            y = np.array([form(_ONE).predict(load) for load in loads])
+            found = queueing_fit.calibrated(loads, y, gib)
+            self.assertLess(np.abs(form(found).many(np.array(
+                [load.vector for load in loads])) / y - 1).max(), 1e-3)
