@@ -300,6 +300,8 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
     lengths, least, greatest = (
         _floats(its, name, COORDINATES)
         for name in ('lengths', 'least', 'greatest'))
+    if min(lengths) <= 0:
+        raise _refused('lengths', 'must be above 0')
     points = _rows(its, 'points', len(COORDINATES))
     return Hybrid(dict(zip(TREND, trend)), covariance, Residual(
         *(_number(its, name) for name in ('height', 'noise')), lengths,

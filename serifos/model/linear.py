@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 from serifos import errors
@@ -124,4 +125,11 @@ def _coefficients(kind: str, row: object,
         raise errors.FormatError(
             f'A model of kind {kind} has no term {unknown[0]}; it may use '
             f'{", ".join(TERMS[kind])}.')
+    for term, value in row.items():
+        if isinstance(value, bool) or not isinstance(
+                value, (int, float)) or not math.isfinite(value):
+            raise errors.FormatError(
+                f'The coefficient {term} of the row {label} is {value!r}; it '
+                'must be a number: fit the model again with serifos-model '
+                'fit.')
     return {term: float(row[term]) for term in TERMS[kind] if row.get(term)}

@@ -26,6 +26,9 @@ from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 
+_BROKEN = (ArithmeticError, LookupError, RecursionError, TypeError,
+           ValueError)
+
 _KEPT = 256
 """What is kept for the next request, of each kind, before it is dropped."""
 
@@ -201,8 +204,7 @@ class Known:
             self._view = View(snapshot, *self._read_models())
         except errors.SerifosError as exc:
             self._trouble = str(exc)
-        except (ArithmeticError, LookupError, RecursionError, TypeError,
-                ValueError) as exc:
+        except _BROKEN as exc:
             self._trouble = f'{self._cluster_path} cannot be used: {exc!r}.'
 
     def _read_cluster(self, signature: Signature | None) -> Snapshot:
@@ -217,8 +219,11 @@ class Known:
             stem = path.name.removesuffix('.json')
             try:
                 model = store.read_model(path)
-            except (errors.SerifosError, RecursionError) as exc:
+            except errors.SerifosError as exc:
                 broken[stem] = str(exc)
+                continue
+            except _BROKEN as exc:
+                broken[stem] = f'{path} cannot be used: {exc!r}.'
                 continue
             if model.predicts.endswith('_us'):
                 models[stem] = model

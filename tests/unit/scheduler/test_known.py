@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
+import json
 import os
 
 import ddt
@@ -97,6 +98,15 @@ class KnownTest(testtools.TestCase):
         self.assertEqual({'ssd'}, set(view.models))
         self.assertIn('schema', view.broken['bad'])
         self.assertIn('no latency', view.broken['fast'])
+
+    def test_a_coefficient_that_is_a_text_is_its_own_trouble_too(self):
+        doc = files.model('bad').to_json()
+        row = next(iter(doc['parameters'].values()))
+        row[next(iter(row))] = '12,5'
+        (self.files.models_dir / 'bad.json').write_text(json.dumps(doc))
+        view = self.known.look(NOW)
+        self.assertEqual({'ssd'}, set(view.models))
+        self.assertIn('12,5', view.broken['bad'])
 
     def test_no_models_directory_is_no_models(self):
         self.files.models_dir.rename(self.files.dir / 'elsewhere')
