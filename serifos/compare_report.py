@@ -186,8 +186,9 @@ def _tests(verdicts: _Verdicts) -> Iterator[page.Section]:
             'together. Where it is below 0.05, the one of the smaller error '
             'is better.', tables=[page.Table(
                 ('', *errors), [(a, *(
-                    None if a == b else f'{compare.p_value(x, y):.2g}'
-                    for b, y in errors.items()))
+                    None if a == b or p is None else f'{p:.2g}'
+                    for b, y in errors.items()
+                    for p in [compare.p_value(x, y)]))
                     for a, x in errors.items()])])
 
 

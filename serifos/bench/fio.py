@@ -246,6 +246,9 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
     """
     def measure(workloads: Sequence[wl.Workload],
                 runtime_s: float) -> ds.Sample:
+        if len(workloads) > len(regions):
+            raise ValueError(f'{len(workloads)} workloads, '
+                             f'{len(regions)} regions')
         with watch() as readings:
             outputs = _run(
                 [workload_command(w, region, runtime_s, _RAMP_S, engine)

@@ -151,6 +151,8 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
                 'leave it out.')
     levels = {name: known.get(name, (p.low, p.high))
               for name, p in here.items()}
+    levels = {name: pair if only is None or name in only else pair[:1]
+              for name, pair in levels.items()}
     said = [*_dropped(place)]
     if place.is_directory:
         said += _fit_files(place, levels, 'max_file_size' in known)
@@ -158,7 +160,7 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
     _refuse_disorder(levels)
     _refuse_small(place, levels)
     varied = {name: (pair[0], pair[1]) for name, pair in levels.items()
-              if len(pair) == 2 and (only is None or name in only)}
+              if len(pair) == 2}
     if not varied:
         raise errors.InputError('No parameter is varied; vary one at least.')
     return Space(varied, {name: pair[0] for name, pair in levels.items()

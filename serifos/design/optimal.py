@@ -132,7 +132,9 @@ def inside(space: design.Space, number: int,
 
 def _drawn(space: design.Space, point: npt.NDArray[np.float64],
            count: int) -> Iterator[wl.Workload]:
-    unit = min(4.0, *space.block_kibs)
+    unit = next(unit for unit in (4.0, 2.0, 1.0, 0.5, *space.block_kibs)
+                if all(kib % unit == 0 for kib in (
+                    min(space.block_kibs), max(space.block_kibs))))
     for w, s, q, x, *z in point[:count]:
         yield wl.Workload(
             float(round(_between(space.write_pcts, w))),

@@ -115,7 +115,11 @@ class Sequential:
         batch = (enough.BATCH
                  - max(len(made) - self.first, 0) % enough.BATCH)
         gone = {*map(key, made), *without}
-        left = np.array([key(run) not in gone for run in self.candidates])
+        # What stands in for a run that cannot be made finds its place only
+        # where one was prepared for each of its workloads.
+        most = max(map(len, self.runs)) if without else math.inf
+        left = np.array([key(run) not in gone and len(run) <= most
+                         for run in self.candidates])
         number = min(batch, self.most - len(made), int(left.sum()))
         return tuple(self.candidates[i] for i in _greedy(
             self._doubt(made), left, number))

@@ -145,13 +145,16 @@ def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
 
 
 def p_value(ours: Sequence[fit.Floats],
-            theirs: Sequence[fit.Floats]) -> float:
+            theirs: Sequence[fit.Floats]) -> float | None:
     """The paired t-test that two kinds err alike, runs of figures pooled.
 
     :param ours: for each figure the errors of the same runs, in order
-    :returns: the probability of such a difference by chance, two-sided
+    :returns: the probability of such a difference by chance, two-sided;
+        None of a single run, which tells nothing of it
     """
     apart = np.concatenate(ours) - np.concatenate(theirs)
+    if len(apart) < 2:
+        return None
     if np.ptp(apart) == 0:
         return 1.0 if apart[0] == 0 else 0.0
     return float(stats.ttest_1samp(apart, 0.0).pvalue)
@@ -226,6 +229,7 @@ def _mean(its: Sequence[Verdict], part: str) -> float:
     return float(np.mean([v.mre[part] for v in its]))
 
 
-def _p(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> float:
+def _p(ours: Sequence[Verdict],
+       theirs: Sequence[Verdict]) -> float | None:
     return p_value([v.errors[INSIDE] for v in ours],
                    [v.errors[INSIDE] for v in theirs])

@@ -72,6 +72,14 @@ class LevelsTest(testtools.TestCase):
         self.assertEqual(('7', 'malloc'), (space.held['io_depth'],
                                            space.held['buffer_alloc']))
 
+    def test_what_is_held_low_needs_no_room_for_more(self):
+        place = sl.Place('/srv/x', GIB, True, 512)
+        space = sl.space(place, {}, ('io_depth',))
+        self.assertEqual('1', space.held['files_used'])
+        self.assertIn('give 1.562 or more', str(self.assertRaises(
+            errors.InputError, sl.space, place, {},
+            ('files_used', 'thread_count', 'max_file_size'))))
+
     @ddt.data(('io_depth', '10'), ('thread_count', '3'),
               ('max_block_size', '16KiB'), ('thinktime', '32'),
               ('operation', None), ('fsync', None))

@@ -89,6 +89,23 @@ class OrderTest(testtools.TestCase):
                 self.assertEqual(50, w.random_pct)
                 self.assertTrue(0 <= w.think_time_us <= 100, w)
 
+    @ddt.data((6,), (5,), (4, 6), (5, 24), (0.5, 3))
+    def test_blocks_stay_between_their_ends(self, block_kibs):
+        space = design.Space((0, 100), block_kibs, (1, 2), iodepths=(1, 4),
+                             random_pcts=(0, 100))
+        for run in chosen(sequential.Sequential(space, most=30)):
+            for w in run:
+                self.assertTrue(
+                    min(block_kibs) <= w.block_kib <= max(block_kibs), w)
+                self.assertEqual(0, w.block_kib % 0.5)
+
+    def test_what_stands_in_for_a_failure_has_no_more_workloads(self):
+        plan = sequential.Sequential(seed=2)
+        most = max(map(len, chosen(plan)))
+        self.assertLess(most, max(map(len, plan.candidates)))
+        made = chosen(plan, lost=(13,))
+        self.assertLessEqual(max(map(len, made)), most)
+
     def test_it_goes_where_nothing_is_known(self):
         shallow = [(wl.Workload(w, s, 1.0),) for w in (0, 50, 100)
                    for s in (4, 16, 64, 256)]

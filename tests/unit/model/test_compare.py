@@ -175,5 +175,8 @@ class PairedTestTest(testtools.TestCase):
             0.00283, compare.p_value([one[:4], one[4:]], [two[:4], two[4:]]),
             places=5)
 
+    def test_a_single_run_tells_nothing(self):
+        self.assertIsNone(compare.p_value([np.ones(1)], [np.zeros(1)]))
+
     def test_the_same_errors_do_not_differ(self):
         self.assertEqual(1, compare.p_value([np.ones(3)], [np.ones(3)]))
