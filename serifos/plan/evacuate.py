@@ -4,7 +4,8 @@
 Best fit decreasing again, without the question whether a move is worth
 making: the volumes by decreasing block size, the idle and the unknown last,
 each to the pool where it and its neighbours would then see the least
-latency and, of equals, where most space is left. One pass; what cannot go
+latency and, of equals, where most space is left; where a promise of latency
+would be broken, last. One pass; what cannot go
 is refused with its reason.
 """
 
@@ -21,6 +22,7 @@ from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
+from serifos.plan import promises
 from serifos.plan import state as st
 from serifos.plan import verdict
 
@@ -79,7 +81,9 @@ def _target(state: st.State, volume: int) -> int | str:
         return lm.no_room(problem.cluster.pools[roomiest],
                           float(state.room[roomiest]), float(size))
     price = _prices(state, volume, fits)
-    return int(fits[np.lexsort((fits, -state.room[fits], price))[0]])
+    breaks = [promises.broken(state, volume, pool) is not None
+              for pool in fits]
+    return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])
 
 
 def _prices(state: st.State, volume: int, pools: Ints) -> pm.Floats:

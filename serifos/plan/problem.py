@@ -95,6 +95,17 @@ class Problem:
         return able[np.argsort(-block, kind='stable')]
 
     @functools.cached_property
+    def promise_us(self) -> Floats:
+        """µs[volumes] that were promised, infinite where nothing was."""
+        return np.array([np.inf if v.max_latency_us is None
+                         else v.max_latency_us for v in self.volumes], float)
+
+    @functools.cached_property
+    def promised(self) -> Ints:
+        """The volumes that were promised something."""
+        return np.flatnonzero(np.isfinite(self.promise_us))
+
+    @functools.cached_property
     def shared(self) -> bool:
         """Whether a device holds more than one pool with a model."""
         return bool((np.diff(self.begins) > 1).any())

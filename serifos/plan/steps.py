@@ -13,6 +13,7 @@ from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
+from serifos.plan import promises
 from serifos.plan import state as st
 from serifos.plan import verdict
 
@@ -50,7 +51,8 @@ def first_accepted(state: st.State, steps: Iterable[Step]) -> Found | None:
     """The first of these steps that is acceptable from here."""
     for step in steps:
         after = state.moved(*step)
-        if state.problem.limits.accepts(state.score, after.score):
+        if state.problem.limits.accepts(state.score, after.score) and (
+                promises.broken(state, *step, after) is None):
             return step, after
     return None
 

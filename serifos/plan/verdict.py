@@ -11,6 +11,7 @@ import math
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl
+from serifos.plan import promises
 from serifos.plan import score
 from serifos.plan import state as st
 
@@ -103,6 +104,12 @@ def _why(state: st.State, volume: int, target: int, moves: int,
         if size <= state.free[target]:
             reason += ' until this plan has freed its space'
         return reason
+    broken = promises.broken(state, volume, target)
+    if broken is not None:
+        whose = ('it' if broken == volume else
+                 f'volume {problem.volumes[broken].id} there')
+        return (f'on {pool.name} {whose} would see more than the '
+                f'{problem.promise_us[broken]:.6g} µs that its type promises')
     if moves == limits.max_moves:
         return f'max_moves {moves} is reached'
     return limits.shortfall(state.score, then)

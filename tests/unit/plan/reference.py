@@ -47,7 +47,22 @@ class Reference:
         keeps = 1 - max(self.min_gain, 1e-9) + 1e-12
         return ((then < worst and then <= worst * keeps)
                 or (then <= worst and spread < variance
-                    and spread <= variance * keeps))
+                    and spread <= variance * keeps)) and (
+                        self.keeps_promises(before, after))
+
+    def keeps_promises(self, before: cl.Cluster, after: cl.Cluster) -> bool:
+        """Whether whoever had what was promised has it still."""
+        home = {v.id: v.pool for v in before.volumes}
+        target, = {v.pool for v in after.volumes if v.pool != home[v.id]}
+        device = after.pool(target).device_key
+        was, then = self.latencies(before), self.latencies(after)
+        return not any(
+            v.max_latency_us is not None
+            and v.pool in then and then[v.pool] > v.max_latency_us
+            and not was.get(home[v.id], 0.0) > v.max_latency_us
+            for v in after.volumes
+            if v.pool in {p.name for p in after.pools
+                          if p.device_key == device})
 
     def movable(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
         pools = {pool.name: pool for pool in cluster.pools}

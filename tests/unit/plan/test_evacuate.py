@@ -25,6 +25,12 @@ def _steps(plan):
 @ddt.ddt
 class EvacuateTest(testtools.TestCase):
 
+    def test_a_promise_is_broken_last(self):
+        plan = _plan([pool('a'), pool('b'), pool('c', 'slow')],
+                     [volume('u', 'a', 40),
+                      volume('v', 'b', 1, max_latency_us=100)])
+        self.assertEqual([('u', 'c')], _steps(plan))
+
     def test_each_to_the_pool_that_then_is_fastest(self):
         plan = _plan(
             [pool('a'), pool('b'), pool('c', 'slow')],

@@ -190,6 +190,19 @@ class BothTestCase(testtools.TestCase):
             plan.slo_misses.before, plan.slo_misses.after))
 
     @ddt.data(*BOTH)
+    def test_no_move_breaks_a_promise_that_is_kept(self, planner):
+        pools = [pool('a'), pool('b')]
+        volumes = [volume('u', 'a', 64), volume('v', 'a', 40),
+                   volume('w', 'b', 1, max_latency_us=300)]
+        plan = _plan(planner, pools, volumes)
+        self.assertEqual((), plan.moves)
+        self.assertEqual('on b volume w there would see more than the 300 µs '
+                         'that its type promises', _why(plan)['v'])
+        # One that is not kept hinders nobody.
+        volumes[2] = volume('w', 'b', 1, max_latency_us=5)
+        self.assertNotEqual((), _plan(planner, pools, volumes).moves)
+
+    @ddt.data(*BOTH)
     def test_an_empty_cluster_has_an_empty_plan(self, planner):
         plan = _plan(planner, [], [volume('u', 'a')])
         self.assertEqual(((), 0, 0), (
