@@ -42,6 +42,12 @@ OPTS = [
     cfg.Opt(
         'newcomer_iodepth', type=Figure(min=0.05, max=65536), default=8,
         help='Requests that such a volume keeps outstanding.'),
+    cfg.BoolOpt(
+        'newcomer_hints', default=True,
+        help='Whether the scheduler hints of a request are heard. Any tenant '
+             'may give them, and what a volume is expected to do counts '
+             'against other volumes until it is seen: turn it off where '
+             'tenants are not trusted.'),
     cfg.Opt(
         'active_floor', type=Figure(min=0), default=0.05,
         help='Outstanding I/Os below which a volume is idle and counts as '

@@ -44,6 +44,7 @@ class Settings:
     newcomer_iodepth: float
     active_floor: float
     reservation_ttl: float
+    newcomer_hints: bool
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts) -> Settings:
@@ -153,10 +154,13 @@ class Placing:
         """What the volume will do; one that was seen just goes on."""
         snapshot = view and view.snapshot
         volume = snapshot and snapshot.volumes.get(request.volume_id or '')
-        if volume and snapshot.active(volume):
+        if volume and volume.workload is not None and (
+                request.home or snapshot.active(volume)):
             return nc.Newcomer(
                 nc.settled(volume.workload),
                 dict.fromkeys(nc.BOUNDS, 'what it was seen doing'))
+        if not self.settings.newcomer_hints:
+            request = dataclasses.replace(request, hints={})
         return nc.expected(request, snapshot.seen if snapshot else {},
                            self.settings.newcomer, self._refuse)
 

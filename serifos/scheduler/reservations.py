@@ -23,6 +23,10 @@ from serifos import workload as wl
 _WHOLE = 1e-6
 """Less than this many GiB are rounding, not a volume."""
 
+_KNOWN_S = 60.0
+"""An observation so much younger than a placement shows the volume, or that
+it is gone: Cinder writes its pool down before it is created."""
+
 _REMEMBERED, _REMEMBERED_S = 64, 60.0
 """Requests whose outcome is still to be seen, and for how long."""
 
@@ -167,7 +171,8 @@ class Reservations:
         for volume_id, one in list(self._recorded.items()):
             volume = snapshot.volumes.get(volume_id)
             if volume is None:
-                if before and volume_id in before.volumes:
+                if (before and volume_id in before.volumes
+                        or snapshot.taken_at > one.at + _KNOWN_S):
                     del self._recorded[volume_id]
             elif volume.pool != one.home:
                 if snapshot.active(volume):
@@ -226,7 +231,7 @@ class Reservations:
                                         earlier.workload))
                 gap -= earlier.size_gib
         if gap > _WHOLE:
-            size = max(asked.size_gib, snapshot.mean_gib, _WHOLE)
+            size = max(asked.size_gib, snapshot.mean_gib) or gap
             several.append(Inferred(gap, asked.at, asked.workload,
                                     max(1, round(gap / size))))
         if not several:

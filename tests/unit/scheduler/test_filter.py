@@ -6,6 +6,7 @@ import ddt
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
 from serifos import cluster as cl
+from serifos import workload as wl
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 
@@ -88,6 +89,18 @@ class FilterTest(test_weigher.Case):
         volume = self.cloud.living(A, kind=self.gold)
         self.files.cluster([A, B], [files.volume(volume.id, A, 16),
                                     files.volume('2', B, kib)])
+        self.pools(A, B)
+        self.assertEqual(
+            passes, self.cloud.passes(volume, B, 'migrate_volume'))
+
+    @ddt.data((wl.Workload(0, 0, 0, iops=0, latency_us=0), B), (None, None))
+    @ddt.unpack
+    def test_a_volume_that_was_seen_idle_brings_nothing(self, seen, passes):
+        """B has 48 KiB, 480 µs, of the 500 that are promised."""
+        volume = self.cloud.living(A, kind=self.gold)
+        self.files.cluster([A, B], [
+            cl.Volume(volume.id, A, 10, workload=seen),
+            files.volume('2', B, 48)])
         self.pools(A, B)
         self.assertEqual(
             passes, self.cloud.passes(volume, B, 'migrate_volume'))

@@ -20,10 +20,10 @@ MINE = wl.Workload(5, 128, 8)
 TTL = 3600.0
 
 
-def snapshot(*volumes, pools=('a', 'b')):
+def snapshot(*volumes, pools=('a', 'b'), at=0.0):
     return known.Snapshot(cl.Cluster(tuple(
         p if isinstance(p, cl.Pool) else cl.Pool(p) for p in pools),
-        volumes), 0.05, 0.0)
+        volumes), 0.05, at)
 
 
 class Case(testtools.TestCase):
@@ -92,6 +92,17 @@ class RecordedTest(Case):
         self.update(snapshot(files.volume('1', 'a', None)))
         self.update(snapshot())
         self.assertEqual({}, self.standing())
+
+    def test_one_that_is_never_seen_was_deleted_too(self):
+        self.record('1', at=100.0)
+        self.update(snapshot(at=160.0), at=161.0)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(at=161.0), at=162.0)
+        self.assertEqual({}, self.standing())
+
+    def test_nothing_tells_the_size_of_what_was_allocated(self):
+        self.update(snapshot(), size=0.0, a=10.0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
 
     def test_a_moving_volume_counts_in_its_target_until_it_is_there(self):
         self.record('1', 'b', home='a')

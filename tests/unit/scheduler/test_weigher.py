@@ -86,6 +86,13 @@ class WeigherTest(Case):
         self.busy(a=64, b=8, c=32)
         self.assertEqual({A: 0, B: 560, C: 320}, self.weights(**request()))
 
+    def test_hints_are_not_heard_where_tenants_are_not_trusted(self):
+        cloud.CONF.set_override('newcomer_hints', False, 'serifos')
+        self.busy(a=64, b=8)
+        self.cloud.create(hints={'serifos:write_pct': '5'})
+        self.assertIn('expecting write_pct 30 from the configured default',
+                      self.log.output)
+
     def test_what_the_volume_will_do_is_told_by_its_type_and_hint(self):
         self.busy(a=64, b=8)
         gold = self.cloud.type('gold', serifos__block_kib='128')
