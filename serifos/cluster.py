@@ -120,6 +120,10 @@ class Cluster:
             volumes=(*self.volumes,
                      dataclasses.replace(volume, pool=pool)))
 
+    def filled(self, pool: str, gib: float) -> Cluster:
+        """The cluster with so much less space in ``pool``."""
+        return dataclasses.replace(self, pools=self._resized(pool, -gib))
+
     def _resized(self, name: str, by_gib: float) -> tuple[Pool, ...]:
         return tuple(
             dataclasses.replace(p, free_gib=p.free_gib + by_gib)

@@ -83,11 +83,12 @@ class Apply(Acting):
             self.gather(balancer)
             sight = balancer.observe()
             self.refuse_hindered(sight)
-            moves = []
+            moves, cluster = [], sight.cluster
             for move in map(pl.Move.from_json, doc['moves']):
-                why = planning.changed(move, sight.cluster)
+                why = planning.changed(move, cluster)
                 if why is None:
                     moves.append(move)
+                    cluster = cluster.filled(move.target, move.size_gib)
                 else:
                     print(f'{move.volume} stays: {why}')
             if not moves:

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import os
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
         raise errors.InputError(
             'One dataset is compared with nothing; give those of two or '
             'more devices.')
-    if len(set(paths)) < len(paths):
+    if len({*map(os.path.realpath, paths)}) < len(paths):
         raise errors.InputError(
             'A dataset is given twice; give each of them once.')
     stems = [pathlib.PurePath(path).stem for path in paths]

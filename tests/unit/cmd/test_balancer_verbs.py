@@ -115,6 +115,17 @@ class ApplyTest(Case):
         self.assertIn(f'u stays: it is on {C} now', out)
         self.assertIn('No move of this plan is left', out)
 
+    def test_moves_that_fit_alone_but_not_together(self):
+        self.cinder = self.cloud(
+            [record(name, size_gib=30.0) for name in 'stuv']
+            + [record('w', B)],
+            {name: cloud.busy(64) for name in 'stuv'}, (A, B))
+        plan = self.planned()
+        self.cinder._records['x'] = record('x', B, size_gib=60.0)
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertIn(f'{B} has 9 GiB free, 30 needed', out)
+        self.assertEqual(1, len(self.cinder.asked))
+
     def test_what_was_attached_meanwhile_is_not_touched(self):
         plan = self.planned()
         volume = self.cinder.volume
