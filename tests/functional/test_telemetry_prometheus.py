@@ -130,7 +130,7 @@ class PrometheusTest(machine.MachineTest):
         time.sleep(5 * EVERY_S)
         self.assertRegex(
             one.observe([act.Place('a', 'a', POOL)], 60).problems[POOL],
-            'the newest reading of node1 is [23] s old')
+            r'the newest reading of node1 is ([2-9]|\d\d) s old')
 
     def test_certificates_and_a_password(self):
         self.need_programs('openssl')
@@ -149,7 +149,7 @@ class PrometheusTest(machine.MachineTest):
             ('cafile', 'cert.pem'), ('certfile', 'cert.pem'),
             ('keyfile', 'key.pem'))}
         seen = self.observed(self.source(server, http.session(
-            username='serifos', password='test', **paths)), 2, 'a')
+            username='serifos', password='test', **paths)), 8, 'a')
         self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops, delta=200)
         for session, why in (
                 (http.session(username='serifos', password='no', **paths),

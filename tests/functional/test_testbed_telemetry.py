@@ -59,6 +59,7 @@ class TelemetryTest(case.TestbedTest):
         while process.poll() is None and time.monotonic() < until:
             time.sleep(TOLD_S)
             told.append(self.loads.so_far())
+        told.append(self.loads.so_far())  # for sure after the last reading
         _, err = process.communicate(timeout=1)
         self.assertEqual(0, process.returncode, err)
         seen = {volume['id']: volume['workload']
@@ -110,12 +111,12 @@ class TelemetryTest(case.TestbedTest):
                 self.assert_within(0.05, done, seen['block_kib'], name)
             self.assert_within(0.05, fio.iops, seen['iops'], name)
             # The kernel's clock of an I/O stops before fio's does, which
-            # has to be woken first: never more, and on one slow processor
-            # up to a quarter less.
+            # has to be woken first: never more, and on one processor an
+            # eighth less, or twice or thrice that where it is slow.
             outstanding = fio.iops * fio.latency_us / 1e6
             for done, said in ((fio.latency_us, seen['latency_us']),
                                (outstanding, seen['iodepth'])):
-                self.assertLess(0.75 * done, said, name)
+                self.assertLess(0.5 * done, said, name)
                 self.assertLess(said, 1.05 * done, name)
             self.assert_within(0.001, seen['iodepth'],
                                seen['iops'] * seen['latency_us'] / 1e6, name)

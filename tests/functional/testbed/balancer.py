@@ -68,7 +68,7 @@ class Balancer:
             stdin=subprocess.DEVNULL, text=True, cwd=layout.ROOT, **options)
 
     def run(self, *arguments: object,
-            seconds: float = 900) -> tuple[int, str, str]:
+            seconds: float = 3600) -> tuple[int, str, str]:
         """(exit code, stdout, stderr) of serifos-balancer."""
         process = self.start(*arguments)
         out, err = process.communicate(timeout=seconds)

@@ -242,7 +242,7 @@ class Testbed(volumes.Volumes):
         self._wait('backends up', lambda: wanted <= set(
             self.api.backends_up()), seconds)
 
-    def wait_pools(self, seconds: float = 90) -> None:
+    def wait_pools(self, seconds: float = READY_S) -> None:
         """Until the scheduler knows a pool of each backend that is up."""
         self._wait('pools known to the scheduler', lambda: {
             name.partition('#')[0] for name in self.api.pools()

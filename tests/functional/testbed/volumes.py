@@ -13,6 +13,10 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import rest
 
+MIGRATION_S = 1200.0
+"""Seconds that one of 1 GiB may take: 110 to 150 on a machine that is not
+disturbed, most of it the processor's."""
+
 _SLACK_GIB = 0.5
 """Less than any volume: for figures that Cinder rounds."""
 
@@ -62,7 +66,8 @@ class Volumes:
         """The volume, once it is available and does not migrate."""
         return self._wait_volume(volume, (None, 'success', 'error'), seconds)
 
-    def wait_migrated(self, volume: str, seconds: float = 300) -> dict:
+    def wait_migrated(self, volume: str,
+                      seconds: float = MIGRATION_S) -> dict:
         """The volume, once its migration ended, in whichever way.
 
         While Cinder completes one, the volume reads as available and of no
@@ -99,7 +104,7 @@ class Volumes:
             seconds, every=0.3)
 
     def migrate(self, volume: str, number: int,
-                seconds: float = 300) -> dict:
+                seconds: float = MIGRATION_S) -> dict:
         """Migrates to the host; the volume, once the old copy has gone.
 
         Its migration_status is ``success``, or ``error`` where it stayed.
@@ -109,7 +114,7 @@ class Volumes:
         self.wait_no_copies(seconds)
         return found
 
-    def wait_no_copies(self, seconds: float = 300) -> None:
+    def wait_no_copies(self, seconds: float = MIGRATION_S) -> None:
         """Until no second record of a migration is left."""
         network.wait_for('the old copy is deleted', lambda: not self.copies(),
                          seconds, every=0.5)

@@ -146,7 +146,7 @@ class ScrapeTest(testtools.TestCase):
 
     def scrape(self, *paths, session=None, **others):
         return scrape.Scrape(
-            session or http.session(timeout_s=0.5),
+            session or http.session(),
             {f'node{nth}': self.url + path
              for nth, path in enumerate(paths, 1)},
             self.ring, clock=self.clock, sleep=self.clock.sleep, **others)

@@ -96,7 +96,7 @@ def group_killed() -> Any:
     build = _begun('--name', 'killed', *LONG)
     os.kill(build.pid, signal.SIGKILL)
     ended = build.end()
-    report.until(lambda: not _fios(), 5)
+    report.until(lambda: not _fios(), 20)
     return {**ended, **_state()}
 
 
@@ -106,7 +106,7 @@ def group_measured() -> Any:
     seen: set[tuple[str, str]] = set()
     with contextlib.suppress(TimeoutError):
         report.until(
-            lambda: seen.update(_scratch().items()) or build.ended(), 240)
+            lambda: seen.update(_scratch().items()) or build.ended())
     runs = pathlib.Path('measured.jsonl')
     return {**build.end(), 'seen': sorted(seen), **_state(),
             'dataset': runs.read_text() if runs.exists() else '',

@@ -109,7 +109,7 @@ def serifos(*argv: str) -> dict[str, Any]:
     return Serifos(*argv).end()
 
 
-def until(true: Callable[[], bool], seconds: float = 120) -> None:
+def until(true: Callable[[], bool], seconds: float = 600) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
