@@ -46,7 +46,8 @@ class Pool:
     ``model`` is the stem of a file in the models directory. ``free_gib`` is
     what a migration would find here. ``device`` names what several pools
     share: their Loads add. ``refuses`` names the volume types whose extra
-    specs it does not meet.
+    specs it does not meet. ``copies_gib`` is what the copies of migrations
+    take here, half-made ones and old ones; they are no volumes.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Pool:
     state: str = 'up'
     device: str | None = None
     refuses: tuple[str, ...] = ()
+    copies_gib: float = 0.0
 
     @property
     def device_key(self) -> str:

@@ -7,6 +7,7 @@ import collections
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 
 from serifos import activity as act
 from serifos import cluster as cl
@@ -37,11 +38,16 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     asked = {record.volume_type for record in records}
     types = [kind for kind in inventory.types if kind.name in asked]
     taken: collections.Counter[str] = collections.Counter()
+    copies: collections.Counter[str] = collections.Counter()
     for record in inventory.records:
         taken[record.pool or ''] += record.size_gib
+        if movable.hidden(record):
+            copies[record.pool or ''] += record.size_gib
     return cl.Cluster(
-        tuple(_pool(name, stats.get(name), inventory.service_of(name), types,
-                    stems, observed, taken[name]) for name in names),
+        tuple(dataclasses.replace(
+            _pool(name, stats.get(name), inventory.service_of(name), types,
+                  stems, observed, taken[name]),
+            copies_gib=float(copies[name])) for name in names),
         tuple(_volume(record, inventory.type_by_name, stats, observed, rules)
               for record in records),
         movable.stamp(observed.at))

@@ -205,12 +205,20 @@ class Reservations:
         return None
 
     def _booked(self, snapshot: known.Snapshot) -> dict[str, float]:
-        """Pool → GiB allocated by what is recorded, yet not in the file."""
-        sums: dict[str, float] = {}
+        """Pool → GiB allocated by what is recorded, yet not in the file.
+
+        A volume that moves is recorded here, or its copy is there, or both.
+        """
+        sums: collections.Counter[str] = collections.Counter()
+        moving: collections.Counter[str] = collections.Counter()
         for volume_id, one in self._recorded.items():
             volume = snapshot.volumes.get(volume_id)
             if volume is None or volume.pool != one.pool:
-                sums[one.pool] = sums.get(one.pool, 0.0) + one.size_gib
+                (moving if one.home else sums)[one.pool] += one.size_gib
+        copies = {pool.name: pool.copies_gib
+                  for pool in snapshot.cluster.pools if pool.copies_gib}
+        for pool in {*moving, *copies}:
+            sums[pool] += max(moving[pool], copies.get(pool, 0.0))
         return sums
 
     def _infer(self, pool: str, beyond: float, snapshot: known.Snapshot,

@@ -137,6 +137,13 @@ class ClusterTest(testtools.TestCase):
             observed('v', 'w'))
         self.assertEqual([48, 50], [pool.free_gib for pool in found.pools])
 
+    def test_the_copies_of_migrations_take_space(self):
+        found = cluster(inventory(
+            record('v'), record('w', B, status='deleting',
+                                description='migration src for v'),
+            record('t', B, migration_status='target:v')), observed('v'))
+        self.assertEqual([0, 2], [pool.copies_gib for pool in found.pools])
+
     @ddt.data((2.0, 2.0), (-3.0, 0.0), (5000.0, 1780.0))
     @ddt.unpack
     def test_a_thin_pool_takes_what_can_be_written_there(self, left, free):

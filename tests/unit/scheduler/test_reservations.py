@@ -100,6 +100,18 @@ class RecordedTest(Case):
         self.update(snapshot(at=161.0), at=162.0)
         self.assertEqual({}, self.standing())
 
+    def test_the_copy_of_a_migration_is_no_new_volume(self):
+        pools = cl.Pool('a', copies_gib=400.0), cl.Pool('b')
+        self.update(snapshot(pools=pools), a=400.0)
+        self.assertEqual({}, self.standing())
+        self.update(snapshot(pools=pools), a=410.0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+        # Nor does it count twice where we know who moves.
+        home = files.volume('1', 'b', None, size_gib=400.0)
+        self.record('1', 'a', size=400.0, home='b')
+        self.update(snapshot(home, pools=pools), a=410.0, b=400.0)
+        self.assertEqual(2, len(self.standing()['a']))
+
     def test_nothing_tells_the_size_of_what_was_allocated(self):
         self.update(snapshot(), size=0.0, a=10.0)
         self.assertEqual({'a': [DEFAULT]}, self.standing())
