@@ -64,17 +64,14 @@ class Daemon(service.Service):
             thread.join()
 
     def _readings(self) -> None:
-        scrape, seconds, known = None, _RETRY_S, False
+        scrape, seconds = None, _RETRY_S
         while not self._stop.is_set():
-            if not known:
-                with _logged():
+            with _logged():
+                if scrape is None:
                     scrape, seconds = self._reader()
-                    known = True
-            if scrape is not None:
-                with _logged():
-                    scrape()
-            elif known:
-                return
+                if scrape is None:
+                    return
+                scrape()
             self._stop.wait(seconds)
 
     def _rounds(self) -> None:

@@ -39,6 +39,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     types = [kind for kind in inventory.types if kind.name in asked]
     taken: collections.Counter[str] = collections.Counter()
     copies: collections.Counter[str] = collections.Counter()
+    copied = {record.target_of for record in inventory.records}
     for record in inventory.records:
         taken[record.pool or ''] += record.size_gib
         if movable.hidden(record):
@@ -48,8 +49,8 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   stems, observed, taken[name]),
             copies_gib=float(copies[name])) for name in names),
-        tuple(_volume(record, inventory.type_by_name, stats, observed, rules)
-              for record in records),
+        tuple(_volume(record, inventory.type_by_name, stats, observed, rules,
+                      record.id in copied) for record in records),
         movable.stamp(observed.at))
 
 
@@ -101,11 +102,12 @@ def _state(name: str, stats: inv.PoolStats | None,
 
 def _volume(record: inv.Record, types: Mapping[str, inv.Type],
             stats: Mapping[str, inv.PoolStats], observed: act.Observed,
-            rules: movable.Rules) -> cl.Volume:
+            rules: movable.Rules, copied: bool) -> cl.Volume:
     kind = types.get(record.volume_type or '')
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
-    why = movable.why_not(record, rules, observed.at)
+    why = movable.why_not(record, rules, observed.at) or (
+        'a half-made copy of it was left' if copied else None)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         name_id=record.name_id, volume_type=record.volume_type,

@@ -100,11 +100,12 @@ def known(cluster: cl.Cluster, directory: str | os.PathLike[str],
     stems = [pool.model if pool.model in found else None
              for pool in cluster.pools]
     of_pools = [found[stem] if stem else None for stem in stems]
-    if relations_dir is not None and len(found) > 1 and not known_of:
-        say(f'No file of {relations_dir} is FROM--TO.json by the names of '
-            f'two of the models {", ".join(sorted(found))}; volumes are '
-            'taken to keep as many requests outstanding as they have.')
     if not known_of:
+        if relations_dir is not None and len(found) > 1:
+            say(f'No file of {relations_dir} is FROM--TO.json by the names '
+                f'of two of the models {", ".join(sorted(found))}; volumes '
+                'are taken to keep as many requests outstanding as they '
+                'have.')
         return cluster, fleet.Fleet(of_pools, floor)
     return (elsewhere.expected(cluster, found, known_of, floor),
             elsewhere.Elsewhere(of_pools, stems, floor))

@@ -149,10 +149,8 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
             raise errors.InputError(
                 f'{name} is about files, and {place.path} is a device; '
                 'leave it out.')
-    levels = {name: known.get(name, (p.low, p.high))
-              for name, p in here.items()}
-    levels = {name: pair if only is None or name in only else pair[:1]
-              for name, pair in levels.items()}
+    levels = {name: known.get(name, (p.low, p.high))[
+        :2 if only is None or name in only else 1] for name, p in here.items()}
     said = [*_dropped(place)]
     if place.is_directory:
         said += _fit_files(place, levels, 'max_file_size' in known)

@@ -80,7 +80,7 @@ class _Stop:
 class Verb(app.Fails, command.Command):
     """A verb that works on the real cloud."""
 
-    _stop = _Stop()
+    _stop: _Stop
 
     def balancer(self, pause: Callable[[float], bool] | None = None,
                  window_s: float | None = None) -> cycle.Balancer:

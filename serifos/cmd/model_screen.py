@@ -12,6 +12,7 @@ from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import paging
 from serifos.cmd import screening
+from serifos import screen_report
 
 
 class Screen(app.Fails, lister.Lister):
@@ -41,7 +42,6 @@ class Screen(app.Fails, lister.Lister):
         found = screening.screened(job)
         for line in found.said:
             measuring.say(line)
-        from serifos import screen_report
         paging.write(parsed_args, lambda: screen_report.page_of(found),
                      measuring.say)
         return screening.HEADER, screening.rows(found)

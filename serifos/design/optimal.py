@@ -132,13 +132,14 @@ def inside(space: design.Space, number: int,
 
 def _drawn(space: design.Space, point: npt.NDArray[np.float64],
            count: int) -> Iterator[wl.Workload]:
-    unit = next(unit for unit in (4.0, 2.0, 1.0, 0.5, *space.block_kibs)
-                if all(kib % unit == 0 for kib in (
-                    min(space.block_kibs), max(space.block_kibs))))
+    least, greatest = min(space.block_kibs), max(space.block_kibs)
+    unit = next((unit for unit in (4.0, 2.0, 1.0)
+                 if least % unit == greatest % unit == 0), 0.5)
     for w, s, q, x, *z in point[:count]:
         yield wl.Workload(
             float(round(_between(space.write_pcts, w))),
-            unit * max(1, round(_between(space.block_kibs, s, True) / unit)),
+            min(greatest, max(least, unit * round(
+                _between(space.block_kibs, s, True) / unit))),
             float(round(_between(space.iodepths, q, True))),
             float(round(_between(space.random_pcts, x))),
             think_time_us=float(round(_between(space.think_times_us, *z)))

@@ -5,8 +5,7 @@ Best fit decreasing again, without the question whether a move is worth
 making: the volumes by decreasing block size, the idle and the unknown last,
 each to the pool where it and its neighbours would then see the least
 latency and, of equals, where most space is left; where a promise of latency
-would be broken, last. One pass; what cannot go
-is refused with its reason.
+would be broken, last. One pass; what cannot go is refused with its reason.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
 
@@ -37,7 +39,7 @@ def broken(before: st.State, volume: int, target: int,
     return int(worse[0]) if len(worse) else None
 
 
-def _felt(state: st.State, volumes: st.Ints) -> st.Floats:
+def _felt(state: st.State, volumes: Ints) -> Floats:
     """µs[volumes], NaN where the pool is unknown or has no model."""
     home = state.home[volumes]
     return np.where(home >= 0, state.latency_us[home], np.nan)

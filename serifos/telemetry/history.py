@@ -33,6 +33,7 @@ def host_of(place: act.Place) -> str:
 
 
 def hosts(places: Sequence[act.Place], pools: Collection[str]) -> set[str]:
+    """Whose readings tell of these places and pools."""
     return {*map(host_of, places), *map(act.host, pools)}
 
 
@@ -46,10 +47,14 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
     :param window_s: counted back from the newest reading of each host
     :param interval_s: how often readings are taken
     :param of: whose readings tell of a place
-    :param empty: pools without a place, by whose hosts ``history`` is
+    :param empty: pools to be told of by their hosts, though no place be
+        there
     """
+    pools = _by_pool(places)
+    view_of = {pool: of(here[0]) for pool, here in pools.items()} | {
+        pool: act.host(pool) for pool in empty if pool not in pools}
     views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
-             for key in {of(place): None for place in places}}
+             for key in {*map(of, places), *view_of.values()}}
     volumes, missing = {}, {}
     for place in places:
         view = views[of(place)]
@@ -61,11 +66,6 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
                 'read once only, so far')
         else:
             volumes[place.volume] = found
-    pools = _by_pool(places)
-    hosts = {pool: _View(host, history.get(host, ()), now, window_s,
-                         interval_s)
-             for pool in {*empty} - {*pools}
-             for host in [act.host(pool)]}
     return act.Observed(
         at=max((view.until for view in views.values() if view.readings),
                default=0.0),
@@ -73,14 +73,11 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
         pools={pool: found for pool, here in pools.items() if (found := _pool(
             [(views[of(place)], place.lv_id) for place in here
              if place.volume in volumes]))},
-        problems={
-            **{pool: text for pool, here in pools.items()
-               if (text := _problem(here, missing))},
-            **{pool: view.trouble for pool, view in hosts.items()
-               if view.trouble}},
-        started={pool: view.started for pool, view in (
-            *((pool, views[of(here[0])]) for pool, here in pools.items()),
-            *hosts.items()) if view.started is not None})
+        problems={pool: text for pool, key in view_of.items() if (
+            text := _problem(pools[pool], missing) if pool in pools
+            else views[key].trouble)},
+        started={pool: at for pool, key in view_of.items()
+                 if (at := views[key].started) is not None})
 
 
 def covered(readings: Sequence[cn.Reading], now: float, window_s: float,

@@ -137,6 +137,14 @@ class ClusterTest(testtools.TestCase):
             observed('v', 'w'))
         self.assertEqual([48, 50], [pool.free_gib for pool in found.pools])
 
+    def test_a_volume_of_which_a_copy_was_left_stays(self):
+        found = cluster(inventory(
+            record('v', migration_status='error'), record('w'),
+            record('t', B, migration_status='target:v')), observed('v', 'w'))
+        self.assertEqual(
+            ['a half-made copy of it was left', True],
+            [volume.movable for volume in found.volumes])
+
     def test_the_copies_of_migrations_take_space(self):
         found = cluster(inventory(
             record('v'), record('w', B, status='deleting',

@@ -119,6 +119,13 @@ class ParseTest(testtools.TestCase):
             fio.FioError, fio.parse, text)))
 
 
+class MeasurerTest(testtools.TestCase):
+
+    def test_a_workload_without_a_place_is_not_left_out(self):
+        measure = fio.measurer([], 'libaio')
+        self.assertRaises(ValueError, measure, [wl.Workload(0, 4)], 1)
+
+
 class SampleTest(testtools.TestCase):
 
     WORKLOADS = (wl.Workload(0, 4), wl.Workload(100, 4))

@@ -211,6 +211,7 @@ class ScrapeTest(testtools.TestCase):
         pools = ['node1@ssd#ssd', 'node9@ssd#ssd']
         seen = source.observe([], 600, pools)
         self.assertEqual(['node9@ssd#ssd'], [*seen.problems])
+        self.assertEqual(self.clock(), seen.at)  # not the epoch
         self.assertIn('endpoints names no', seen.problems['node9@ssd#ssd'])
         self.clock.sleep(900)
         self.answers['/one'] = (500, 'no')
