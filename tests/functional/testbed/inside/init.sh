@@ -27,6 +27,12 @@ mount -t tmpfs memory run
 mount -t tmpfs memory tmp
 mkdir -p run/lock/iscsi run/lvm run/udev
 pivot_root . oldroot
+# Memory hides a checkout that lives in /tmp.
+checkout=$(dirname "$TESTBED_STATE")
+if [[ ! -e $checkout/setup.cfg ]]; then
+    mkdir -p "$checkout"
+    mount -r -t hostfs -o "$checkout" none "$checkout"
+fi
 # A file that the host makes later would stay unseen through the overlay, so
 # the testbed's own directory is mounted again, without it.
 mkdir -p "$TESTBED_STATE"
