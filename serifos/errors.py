@@ -8,10 +8,22 @@ its traceback.
 """
 
 
+import re
+
+_HEAD, _TAIL = 700, 250
+
+
 class SerifosError(Exception):
-    """The root of the family; its text is one sentence for the user."""
+    """The root of the family; its text is one sentence for the user.
+
+    What it repeats of a file, a server or an argument is kept on one line
+    that a terminal can show, and is cut in the middle where it is long.
+    """
 
     exit_code = 1
+
+    def __init__(self, text: str = '') -> None:
+        super().__init__(one_line(text))
 
 
 class InputError(SerifosError):
@@ -46,3 +58,11 @@ class Interrupted(SerifosError):
     """The user stopped the work; the text says how to go on."""
 
     exit_code = 130
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and control characters, and not too long."""
+    text = re.sub(r'[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+', ' ', text)
+    if len(text) > _HEAD + _TAIL:
+        text = f'{text[:_HEAD]} [...] {text[-_TAIL:]}'
+    return text.encode('utf-8', 'backslashreplace').decode()

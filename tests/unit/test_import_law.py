@@ -19,7 +19,8 @@ import testtools
 PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
-    {'workload', 'cluster', 'activity', 'inventory', 'errors'},
+    {'workload', 'cluster', 'activity', 'inventory', 'errors',
+     'strict_json'},
     {'design', 'model', 'plan', 'page', 'replies'},
     {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
@@ -29,8 +30,7 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: {'workload', 'cluster', 'activity', 'inventory', 'errors'},
-            2: {'store'}}
+SIDEWAYS = {0: LAYERS[0], 2: {'store'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}
