@@ -26,6 +26,8 @@ class Record:
         ``completing``, ``success``, ``error``, ``deleting``, ``target:ID``
     :param snapshots: how many it has
     :param group_id: of its group or consistency group
+    :param created_at: seconds of the epoch
+    :param updated_at: when Cinder last wrote it, seconds of the epoch
     """
 
     id: str
@@ -46,8 +48,8 @@ class Record:
     encrypted: bool = False
     multiattach: bool = False
     attachments: int = 0
-    created_at: str | None = None
-    updated_at: str | None = None
+    created_at: float | None = None
+    updated_at: float | None = None
 
     @property
     def lv_id(self) -> str:
@@ -75,7 +77,7 @@ class Service:
     """A cinder-volume service; ``host`` is ``host@backend``.
 
     :param backend_up: what its driver says, None where it says nothing
-    :param updated_at: ISO 8601, its last heartbeat
+    :param updated_at: its last heartbeat, seconds of the epoch
     """
 
     binary: str
@@ -85,7 +87,7 @@ class Service:
     enabled: bool = True
     frozen: bool = False
     backend_up: bool | None = None
-    updated_at: str | None = None
+    updated_at: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

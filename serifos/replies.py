@@ -8,6 +8,7 @@ the rights of an administrator at microversion 3.70.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import datetime
 import math
 from typing import Any
 
@@ -32,7 +33,8 @@ def record(doc: Mapping[str, Any], snapshots: int = 0) -> inv.Record:
         encrypted=bool(doc.get('encrypted')),
         multiattach=bool(doc.get('multiattach')),
         attachments=len(doc.get('attachments') or ()),
-        created_at=doc.get('created_at'), updated_at=doc.get('updated_at'))
+        created_at=_moment(doc.get('created_at')),
+        updated_at=_moment(doc.get('updated_at')))
 
 
 def service(doc: Mapping[str, Any]) -> inv.Service:
@@ -43,7 +45,7 @@ def service(doc: Mapping[str, Any]) -> inv.Service:
         up=doc.get('state') == 'up', enabled=doc.get('status') == 'enabled',
         frozen=bool(doc.get('frozen')),
         backend_up=None if backend is None else backend == 'up',
-        updated_at=doc.get('updated_at'))
+        updated_at=_moment(doc.get('updated_at')))
 
 
 def pool(doc: Mapping[str, Any]) -> inv.PoolStats:
@@ -121,6 +123,15 @@ def _number(value: object, default: float) -> float:
     except ValueError:
         return default
     return default if math.isnan(number) else number
+
+
+def _moment(said: str | None) -> float | None:
+    """Seconds of the epoch; Cinder's times are UTC without saying so."""
+    if said is None:
+        return None
+    at = datetime.datetime.fromisoformat(said)
+    return (at if at.tzinfo else at.replace(
+        tzinfo=datetime.UTC)).timestamp()
 
 
 def _true(value: object) -> bool:

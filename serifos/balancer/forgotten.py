@@ -15,7 +15,6 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import datetime
 
 from oslo_log import log
 
@@ -212,12 +211,7 @@ def _words(half: inv.Record) -> str:
 
 def _changed(record: inv.Record) -> float:
     """When Cinder last wrote a record, seconds of the epoch; 0 for never."""
-    said = record.updated_at or record.created_at
-    if said is None:
-        return 0.0
-    at = datetime.datetime.fromisoformat(said)
-    return (at if at.tzinfo else at.replace(
-        tzinfo=datetime.UTC)).timestamp()
+    return record.updated_at or record.created_at or 0.0
 
 
 def mend(verdict: Verdict, cinder: inv.Cloud, journal: jn.Journal,

@@ -18,7 +18,6 @@ import itertools
 
 from serifos import inventory as inv
 from serifos.plan import extra_specs
-from serifos.plan import movable
 from serifos import workload as wl
 
 STEP_S = 1.0
@@ -67,8 +66,7 @@ class Migrations:
             self._records[half] = dataclasses.replace(
                 was, id=half, pool=pool, status='available', attachments=0,
                 name_id=None, migration_status=f'target:{was.id}',
-                created_at=movable.stamp(self._now),
-                updated_at=movable.stamp(self._now))
+                created_at=self._now, updated_at=self._now)
         for each, write_pct in (was.id, 0.0), (half, 100.0):
             if each:
                 self._copies[each] = self._copying(write_pct)
@@ -143,8 +141,7 @@ class Migrations:
 
     def _change(self, volume_id: str, **changes: object) -> None:
         self._records[volume_id] = dataclasses.replace(
-            self._records[volume_id], updated_at=movable.stamp(self._now),
-            **changes)
+            self._records[volume_id], updated_at=self._now, **changes)
 
     def _stats(self, pool: inv.PoolStats) -> inv.PoolStats:
         taken = sum(record.size_gib for record in self._records.values()

@@ -100,8 +100,8 @@ class RecordTest(testtools.TestCase):
             '2222', 1.0, 'available', pool='b@ssd#ssd', name_id='3333',
             migration_status='success', name='v', volume_type='gold',
             zone='nova', project_id='1111', metadata={'serifos:pin': 'yes'},
-            snapshots=2, created_at='2026-11-21T06:17:37.387617',
-            updated_at='2026-11-21T06:18:17.823654'),
+            snapshots=2, created_at=1795241857.387617,
+            updated_at=1795241897.823654),
             replies.record(VOLUME, 2))
 
     @ddt.data(
@@ -133,7 +133,7 @@ class ServiceTest(testtools.TestCase):
     def test_what_a_service_says(self, said, heard):
         self.assertEqual(inv.Service(**{
             'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
-            'backend_up': True, 'updated_at': '2026-11-21T06:17:36.839825',
+            'backend_up': True, 'updated_at': 1795241856.839825,
             **heard}), replies.service({
                 'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
                 'status': 'enabled', 'state': 'up', 'frozen': False,

@@ -7,7 +7,6 @@ import fixtures
 from serifos.balancer import planning
 from serifos import errors
 from serifos import journal
-from serifos.plan import movable
 from serifos import store
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -382,7 +381,7 @@ class VerdictTest(cloud.Case):
                  'name_id': 'u', 'status': 'deleting',
                  'migration_status': 'deleting',
                  'description': 'migration src for u',
-                 'created_at': movable.stamp(cloud.NOW), **changes})],
+                 'created_at': cloud.NOW, **changes})],
             {'u': cloud.busy(64), 'v': cloud.busy(32)})
 
     def test_an_old_copy_that_is_deleted_no_more(self):
@@ -425,9 +424,8 @@ class VerdictTest(cloud.Case):
     @ddt.unpack
     def test_what_names_the_same_data_is_never_deleted(self, volume, half):
         self.cinder = self.cloud(
-            [record('u', **{**volume, 'created_at': movable.stamp(
-                cloud.NOW)}),
-             record('t', B, created_at=movable.stamp(cloud.NOW), **half)], {})
+            [record('u', **{**volume, 'created_at': cloud.NOW}),
+             record('t', B, created_at=cloud.NOW, **half)], {})
         self.now += 9000
         self.cinder.started[A] = self.now
         found = self.balancer.verdict('u')
@@ -535,7 +533,7 @@ class VerdictTest(cloud.Case):
         self.cinder = self.cloud(
             [record('u', migration_status='error'), record('v'),
              record('t', B, migration_status='target:u',
-                    created_at=movable.stamp(cloud.NOW))],
+                    created_at=cloud.NOW)],
             {'u': cloud.busy(64), 'v': cloud.busy(32)})
         self.assertIsNotNone(self.balancer.round())
         error = self.assertRaises(errors.InputError, self.balancer.mend,

@@ -64,8 +64,7 @@ class LifeTest(Case):
     def test_nothing_depends_on_how_often_it_is_asked(self):
         self.cinder.migrate('v', B)
         self.at(500)
-        self.assertEqual('2027-01-15T08:00:12Z',
-                         self.cinder.volume('v').updated_at)
+        self.assertEqual(NOW + 12, self.cinder.volume('v').updated_at)
         self.assertEqual((B, 'available', 'success', []), self.at(500))
 
     def test_the_old_copy_is_named_for_its_volume(self):
