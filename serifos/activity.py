@@ -67,8 +67,10 @@ class Observed:
     :param missing: volume id → why nothing is known, one sentence
     :param problems: pool name → why its host is not, or not wholly, seen
     :param started: pool name → when its host, or the cinder-volume on it,
-        last started, seconds of the epoch; a pool is absent where the
-        source does not tell
+        last started, seconds of the epoch by our clock; a pool is absent
+        where that is not known for certain
+    :param doubts: pool name → why the start that its source tells is not
+        believed, a clause; such a pool is not in ``started``
     """
 
     at: float
@@ -77,6 +79,7 @@ class Observed:
     missing: Mapping[str, str]
     problems: Mapping[str, str]
     started: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    doubts: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Telemetry(Protocol):

@@ -31,8 +31,8 @@ OPTS = [
         help="With scrape: Cinder's hosts (what stands before the @) and "
              'the URLs of their node_exporters, as in node1:'
              'http://10.0.0.1:9100/metrics,node2:http://10.0.0.2:9100/'
-             'metrics. With ?collect[]=diskstats&collect[]=stat an exporter '
-             'reads nothing else.'),
+             'metrics. With ?collect[]=diskstats&collect[]=stat&collect[]='
+             'time an exporter reads nothing else.'),
     cfg.StrOpt(
         'prometheus_url', default='http://localhost:9090',
         help='With prometheus: the URL before /api/v1/query.'),

@@ -57,8 +57,10 @@ class Reading:
     :param at: seconds of the epoch
     :param volumes: what follows ``volume-`` in an LV's name → its counters
     :param faults: the same → why its counters cannot be used
-    :param started: when the host booted, seconds of the epoch
+    :param started: when the host booted by its own clock, seconds of the
+        epoch
     :param fault: why nothing at all is known
+    :param clock: what the host's own clock showed, seconds of the epoch
     """
 
     at: float
@@ -66,6 +68,18 @@ class Reading:
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict)
     started: float | None = None
     fault: str | None = None
+    clock: float | None = None
+
+    @property
+    def uptime_s(self) -> float | None:
+        """Seconds since the host booted; no clock has to be right for it.
+
+        Its boot time moves with its clock, so the two of one reading tell
+        the truth even where that clock does not.
+        """
+        if self.started is None or self.clock is None:
+            return None
+        return self.clock - self.started
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,14 +108,18 @@ class Delta:
         return self.busy_s / self.seconds
 
 
+def fell(before: Counters, after: Counters) -> bool:
+    """Whether a counter is lower than before: the device began anew."""
+    return any(b < a for a, b in zip(before.values, after.values))
+
+
 def between(start: float, before: Counters,
             end: float, after: Counters) -> Delta | None:
     """What happened between two readings; None where that is unknown."""
+    if end <= start or fell(before, after):
+        return None
     reads, writes, read_bytes, written_bytes, read_s, write_s = (
         b - a for a, b in zip(before.values, after.values))
-    if end <= start or min(reads, writes, read_bytes, written_bytes,
-                           read_s, write_s) < 0:
-        return None
     return Delta(start, end, reads + writes, writes,
                  read_bytes + written_bytes, read_s + write_s)
 

@@ -22,6 +22,7 @@ from serifos.telemetry import counters as cn
 PREFIX = 'volume-'
 INFO = 'node_disk_device_mapper_info'
 BOOTED = 'node_boot_time_seconds'
+CLOCK = 'node_time_seconds'
 COUNTERS = (
     'node_disk_reads_completed_total', 'node_disk_writes_completed_total',
     'node_disk_read_bytes_total', 'node_disk_written_bytes_total',
@@ -33,7 +34,7 @@ NO_DISKS = 'its node_exporter shows no node_disk_*_total (diskstats)'
 NO_INFO = (f'its node_exporter shows no {INFO}; it must be 1.5 or later and '
            'see /run/udev')
 
-_OURS = (*COUNTERS, INFO, BOOTED)
+_OURS = (*COUNTERS, INFO, BOOTED, CLOCK)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,11 +65,13 @@ def reading(at: float, samples: Iterable[Sample]) -> cn.Reading:
     """
     values: dict[tuple[str, str], list[float]] = {}
     lvs: dict[str, list[tuple[str, str]]] = {}
-    started, mapped = None, False
+    started, clock, mapped = None, None, False
     for sample in samples:
         device = sample.labels.get('device', '')
         if sample.name == BOOTED:
             started = sample.value
+        elif sample.name == CLOCK:
+            clock = sample.value
         elif sample.name == INFO:
             mapped = True
             for lv_id, group in _ours(sample):
@@ -80,7 +83,8 @@ def reading(at: float, samples: Iterable[Sample]) -> cn.Reading:
     return cn.Reading(
         at, {lv_id: _counters(where[0][1], values)
              for lv_id, where in lvs.items() if lv_id not in faults},
-        faults, started, _trouble({device for device, _ in values}, mapped))
+        faults, started, _trouble({device for device, _ in values}, mapped),
+        clock)
 
 
 def _trouble(devices: Collection[str], mapped: bool) -> str | None:

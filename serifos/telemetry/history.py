@@ -16,13 +16,11 @@ from collections.abc import Sequence
 import itertools
 
 from serifos import activity as act
+from serifos.telemetry import boots
 from serifos.telemetry import counters as cn
 
 STALE_INTERVALS = 3
 """Readings are stale after this many intervals without a new one."""
-
-_REBOOTED_S = 5.0
-"""A boot time that differs by more is another boot, not another clock."""
 
 History = Mapping[str, Sequence[cn.Reading]]
 """A host, or whatever else places share, → its readings, oldest first."""
@@ -77,7 +75,9 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
             text := _problem(pools[pool], missing) if pool in pools
             else views[key].trouble)},
         started={pool: at for pool, key in view_of.items()
-                 if (at := views[key].started) is not None})
+                 if (at := views[key].start.at) is not None},
+        doubts={pool: why for pool, key in view_of.items()
+                if (why := views[key].start.doubt)})
 
 
 def covered(readings: Sequence[cn.Reading], now: float, window_s: float,
@@ -100,7 +100,7 @@ class _View:
         self.readings = [] if self.trouble else _within(
             good, window_s + interval_s / 2, interval_s / 3)
         self.until = self.readings[-1].at if self.readings else 0.0
-        self.started = self.readings[-1].started if self.readings else None
+        self.start = boots.start(self.readings)
 
     def deltas(self, lv_id: str) -> list[cn.Delta]:
         return [delta for _, delta in self.steps(lv_id) if delta]
@@ -110,9 +110,9 @@ class _View:
         for before, after in itertools.pairwise(self.readings):
             a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
             if a and b:
-                yield before.at, None if _rebooted(
-                    before, after) else cn.between(
-                        before.at, a, after.at, b)
+                yield before.at, cn.between(
+                    before.at, a, after.at, b) if boots.went_on(
+                        before, after) else None
 
     def why_not(self, lv_id: str) -> str | None:
         """Why the newest reading tells nothing of an LV."""
@@ -151,11 +151,6 @@ def _within(good: Sequence[cn.Reading], window_s: float,
                 and kept[-1].at - reading.at >= apart_s):
             kept.append(reading)
     return kept[::-1]
-
-
-def _rebooted(before: cn.Reading, after: cn.Reading) -> bool:
-    return (before.started is not None and after.started is not None
-            and abs(after.started - before.started) > _REBOOTED_S)
 
 
 def _pool(members: Sequence[tuple[_View, str]]) -> act.Activity | None:

@@ -86,7 +86,7 @@ class Prometheus:
                     dict[float, list[exporter.Sample]]] = {}
         for series in itertools.chain(
                 self._ask(exporter.COUNTERS + (exporter.INFO,), seconds),
-                self._ask((exporter.BOOTED,), seconds)):
+                self._ask((exporter.BOOTED, exporter.CLOCK), seconds)):
             labels = series['metric']
             moments = found.setdefault(frozenset(
                 (name, value) for name, value in labels.items()

@@ -181,6 +181,8 @@ def _line(host: str, reading: cn.Reading) -> str:
         doc['faults'] = dict(reading.faults)
     if reading.started is not None:
         doc['started'] = reading.started
+    if reading.clock is not None:
+        doc['clock'] = reading.clock
     if reading.fault is not None:
         doc['fault'] = reading.fault
     return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
@@ -194,7 +196,8 @@ def _reading(doc: Mapping[str, Any]) -> cn.Reading:
             and all(c.are_sane for c in volumes.values())):
         raise ValueError(doc)
     return cn.Reading(doc['at'], volumes, dict(doc.get('faults', {})),
-                      doc.get('started'), doc.get('fault'))
+                      doc.get('started'), doc.get('fault'),
+                      doc.get('clock'))
 
 
 def _is_time(value: object) -> bool:

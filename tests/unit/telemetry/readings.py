@@ -46,9 +46,11 @@ def steady(seconds, write_pct=25, block_kib=8, iops=1000, latency_us=2000):
         writes * latency_us / 1e6)
 
 
-def text(volumes, booted=1_000.0):
+def text(volumes, booted=1_000.0, clock=None):
     """An exposition: LV id → its counters."""
     lines = [f'{exporter.BOOTED} {booted!r}']
+    if clock is not None:
+        lines.append(f'{exporter.CLOCK} {clock!r}')
     for nth, (lv_id, counters) in enumerate(volumes.items()):
         lines.append(f'{exporter.INFO}{{device="dm-{nth}",lv_layer="",'
                      f'lv_name="volume-{lv_id}",vg_name="vga"}} 1')

@@ -49,10 +49,12 @@ class RingTest(testtools.TestCase):
     def test_what_was_appended_is_read(self):
         self.add(10_000, b='twice there')
         self.ring.append({'node2': cn.Reading(10_015, fault='silent')})
+        self.ring.append({'node3': cn.Reading(10_015, clock=10_016.5)})
         self.assertEqual(
             {'node1': [cn.Reading(10_000, {'a': rd.steady(10_000)},
                                   {'b': 'twice there'}, 7.0)],
-             'node2': [cn.Reading(10_015, fault='silent')]},
+             'node2': [cn.Reading(10_015, fault='silent')],
+             'node3': [cn.Reading(10_015, clock=10_016.5)]},
             self.ring.read())
 
     def test_only_what_is_recent_enough(self):
@@ -155,7 +157,8 @@ class ScrapeTest(testtools.TestCase):
         for _ in range(count):
             for nth, path in enumerate(volumes):
                 self.answers[path] = (200, rd.text(
-                    {'a': rd.steady(self.clock(), iops=100 * (nth + 1))}))
+                    {'a': rd.steady(self.clock(), iops=100 * (nth + 1))},
+                    clock=self.clock()))
             source.scrape()
             self.clock.sleep(15)
         self.clock.sleep(-15)
