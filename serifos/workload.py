@@ -9,6 +9,7 @@ are a number of requests.
 from __future__ import annotations
 
 import dataclasses
+import operator
 
 ACTIVE_FLOOR = 0.05
 """Outstanding I/Os below which a workload is idle (FORMATS: active_floor)."""
@@ -130,16 +131,18 @@ class Load:
             outside=float(outside))
 
     def __add__(self, other: Load) -> Load:
-        return Load(*(a + b for a, b in zip(self.vector, other.vector)))
+        return Load(*map(operator.add, self.vector, other.vector))
 
     def __sub__(self, other: Load) -> Load:
-        return Load(*(a - b for a, b in zip(self.vector, other.vector)))
+        return Load(*map(operator.sub, self.vector, other.vector))
 
     @property
     def vector(self) -> tuple[float, ...]:
         """The fields in the order of :data:`FEATURES`."""
-        return tuple(getattr(self, name) for name in FEATURES)
+        return _vector(self)
 
 
 FEATURES = tuple(field.name for field in dataclasses.fields(Load))
 """The names of a Load's fields, in the order of every feature vector."""
+
+_vector = operator.attrgetter(*FEATURES)

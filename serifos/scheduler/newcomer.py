@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import math
+import reprlib
 from typing import Any
 
 from serifos import workload as wl
@@ -26,6 +27,12 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     'write_pct': (0.0, 100.0), 'block_kib': (0.5, 65536.0),
     'iodepth': (wl.ACTIVE_FLOOR, 65536.0)}
 """What hints and extra specs may say, and between which ends."""
+
+WRITE_PCT_STEP = 5.0
+"""Hints of writes are rounded to its multiples, those of blocks and depths
+to a power of two or one and a half of it: 1, 1.5, 2, 3, 4, 6, 8 ..."""
+
+_LONGEST = 64  # characters of a number
 
 Refuse = Callable[[str], None]
 
@@ -124,10 +131,27 @@ def _offers(request: Request, name: str, ends: tuple[float, float],
                          (request.extra_specs, kind)):
         value = _figure(told, PREFIX + name, ends, source, refuse)
         if value is not None:
-            yield value, source
+            yield (rounded(name, value) if told is request.hints
+                   else value), source
     if met is not None:
         yield getattr(met, name), f'what {kind} was seen doing'
     yield getattr(default, name), 'the configured default'
+
+
+def rounded(name: str, value: float) -> float:
+    """The nearest value of the grid of hints, by ratio but for writes.
+
+    :param name: of :data:`BOUNDS`, which the value keeps
+    """
+    least, greatest = BOUNDS[name]
+    if name == 'write_pct':
+        return WRITE_PCT_STEP * round(value / WRITE_PCT_STEP)
+    below = 2.0 ** math.floor(math.log2(value))
+    steps = below, 1.5 * below, 2 * below
+    # Halfway between two steps by ratio is their geometric mean.
+    nearest = next((step for step, above in zip(steps, steps[1:])
+                    if value * value < step * above), steps[-1])
+    return min(max(nearest, least), greatest)
 
 
 def _limit(request: Request, workload: wl.Workload,
@@ -148,7 +172,8 @@ def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
         return None
     value = number(told[key])
     if value is None or not ends[0] <= value <= ends[1]:
-        refuse(f'{key}={told[key]!r} of {source} is ignored; give a figure '
+        refuse(f'{key}={reprlib.repr(told[key])} of {source} is ignored; '
+               'give a figure '
                f'from {ends[0]:g} to {ends[1]:g}.')
         return None
     return value
@@ -156,6 +181,8 @@ def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
 
 def number(value: Any) -> float | None:
     """A finite float, or None where there is none in it."""
+    if isinstance(value, str | bytes) and len(value) > _LONGEST:
+        return None
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -72,6 +72,45 @@ class ExpectedTest(testtools.TestCase):
         self.assertEqual(iops, found.workload.iops)
         self.assertEqual(iops is not None, 'by QoS' in str(found))
 
+    @ddt.data(
+        ('write_pct', 0, 0), ('write_pct', 33, 35), ('write_pct', 97, 95),
+        ('block_kib', 4, 4), ('block_kib', 40, 48), ('block_kib', 60, 64),
+        ('block_kib', 65536, 65536), ('block_kib', 0.5, 0.5),
+        ('iodepth', 0.05, 0.05), ('iodepth', 1.2, 1), ('iodepth', 5, 6),
+        ('iodepth', 65000, 65536))
+    @ddt.unpack
+    def test_hints_are_rounded_and_extra_specs_are_not(
+            self, name, told, heard):
+        key = nc.PREFIX + name
+        self.assertEqual(heard, getattr(
+            self.expect(hints={key: told}).workload, name))
+        self.assertEqual(told, getattr(
+            self.expect(extra_specs={key: told}).workload, name))
+
+    def test_thousands_of_hints_are_few_workloads(self):
+        found = {self.expect(hints={
+            'serifos:write_pct': i % 101, 'serifos:block_kib': 4 + i / 100,
+            'serifos:iodepth': 1 + i / 300}).workload for i in range(3000)}
+        self.assertLess(len(found), 300)
+
+    @given(st.sampled_from(sorted(nc.BOUNDS)), st.floats(0, 1))
+    def test_what_is_heard_is_near_what_was_told(self, name, part):
+        least, most = nc.BOUNDS[name]
+        told = least * (most / least) ** part if least else most * part
+        heard = nc.rounded(name, told)
+        self.assertTrue(least <= heard <= most)
+        self.assertEqual(heard, nc.rounded(name, heard))
+        if name == 'write_pct':
+            self.assertLessEqual(abs(heard - told), 2.5)
+        else:
+            self.assertLess(max(heard / told, told / heard), 1.23)
+
+    @ddt.data('1' * 10**6, [[[['x' * 10**6]]]], {'a': {'b': 'x' * 10**6}})
+    def test_a_huge_hint_is_refused_in_a_short_sentence(self, value):
+        self.assertEqual(SEEN['gold'], self.expect(
+            hints={'serifos:block_kib': value}).workload)
+        self.assertLess(len(self.refused[0]), 300)
+
     @ddt.data(('4000', 4000), (None, None), ('0', None), ('soon', None))
     @ddt.unpack
     def test_promise(self, value, promise):
