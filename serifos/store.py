@@ -15,20 +15,19 @@ from importlib import resources
 import json
 import os
 import pathlib
-import tempfile
 from typing import Any
-from typing import NoReturn
 
 import fastjsonschema
 
 from serifos import cluster as cl
 from serifos import errors
+from serifos import files
 from serifos.model import dataset as ds
 from serifos.model import model as mm
 from serifos.model import relation as rl
 from serifos.plan import plan as pl
+from serifos import strict_json
 
-_MODE = 0o640
 _MEND = 'mend the file, or make it again'
 
 
@@ -95,7 +94,7 @@ def write_plan(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
 def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     headers, samples = [], []
-    lines = _read_text(path, 'dataset').split('\n')
+    lines = files.read_text(path, 'dataset').split('\n')
     for number, line in enumerate(lines, 1):
         where = f'{path}, line {number}'
         if number == len(lines) and line:
@@ -126,7 +125,7 @@ def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
     """A new dataset of a header alone; the journal of a build begins."""
     doc = header.to_json()
     _validate(path, 'dataset', doc)
-    _replace(path, json.dumps(doc, allow_nan=False) + '\n')
+    files.replace(path, json.dumps(doc, allow_nan=False) + '\n')
 
 
 def append_sample(path: str | os.PathLike[str], sample: ds.Sample) -> None:
@@ -160,76 +159,26 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
     """Replaces a file by a document, atomically, mode 0640."""
-    _replace(path, json.dumps(doc, indent=1, allow_nan=False) + '\n')
+    files.replace(path, json.dumps(doc, indent=1, allow_nan=False) + '\n')
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Replaces a file by a text, atomically, mode 0640."""
-    _replace(path, text)
-
-
-def _replace(path: str | os.PathLike[str], text: str) -> None:
-    path = pathlib.Path(path)
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f'.{path.name}.')
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written: {exc.strerror}.') from None
-    try:
-        with open(handle, 'w', encoding='utf-8') as file:
-            file.write(text)
-            os.fchmod(file.fileno(), _MODE)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except OSError as exc:
-        os.unlink(name)
-        raise errors.InputError(
-            f'{path} cannot be written: {exc.strerror}.') from None
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    files.replace(path, text)
 
 
 def _read(path: str | os.PathLike[str], what: str, schema: str) -> Any:
-    doc = _parse(path, _read_text(path, what))
+    doc = _parse(path, files.read_text(path, what))
     _schema(path, doc, schema)
     _validate(path, what, doc)
     return doc
 
 
-def _read_text(path: str | os.PathLike[str], what: str) -> str:
-    try:
-        return pathlib.Path(path).read_text(encoding='utf-8')
-    except FileNotFoundError:
-        raise errors.InputError(f'There is no {what} {path}.') from None
-    except UnicodeDecodeError:
-        raise errors.FormatError(
-            f'{path} is not UTF-8 text, so it is no {what}.') from None
-    except OSError as exc:
-        raise errors.InputError(
-            f'The {what} {path} cannot be read: {exc.strerror}.') from None
-
-
 def _parse(where: object, text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_figure)
-    except json.JSONDecodeError as exc:
-        raise errors.FormatError(
-            f'{where} is not JSON ({exc.msg}, column {exc.colno}); '
-            f'{_MEND}.') from None
+        return strict_json.loads(text)
     except ValueError as exc:
         raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None
-    except RecursionError:
-        raise errors.FormatError(
-            f'{where} is nested too deeply to be ours; {_MEND}.') from None
-
-
-def _no_figure(name: str) -> NoReturn:
-    raise ValueError(f'{name} is no figure')
 
 
 def _schema(where: object, doc: Any, known: str) -> None:

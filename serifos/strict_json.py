@@ -2,12 +2,15 @@
 """JSON from files, programs and servers: every number is finite.
 
 Python's own reader takes NaN, turns 1e400 into infinity, keeps integers that
-no float can hold and runs out of stack on deep nesting. Whoever reads outside
-text reads it here, so that what follows may compute with any number in it.
+no float can hold, drops all but the last of equal keys, makes text that no
+file can hold of half a character, and runs out of stack on deep nesting.
+Whoever reads outside text reads it here, so that what follows may compute
+with any number in it, and write any text.
 """
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 from typing import Any
@@ -21,16 +24,43 @@ def loads(text: str | bytes) -> Any:
         number cannot be computed with
     """
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_number,
-                          parse_int=_integer)
+        if not isinstance(text, str):
+            text = text.decode()
+        return _whole(text, json.loads(
+            text, parse_constant=_refuse, parse_float=_number,
+            parse_int=_integer, object_pairs_hook=_object))
     except json.JSONDecodeError as exc:
         raise ValueError(
             f'it is not JSON ({exc.msg}, line {exc.lineno}, column '
             f'{exc.colno})') from None
+    except UnicodeEncodeError:
+        raise ValueError(
+            'it holds half a character (a lone surrogate)') from None
     except UnicodeDecodeError:
         raise ValueError('it is not UTF-8 text') from None
     except RecursionError:
         raise ValueError('it is nested too deeply') from None
+
+
+def _whole(text: str, value: Any) -> Any:
+    if not text.isascii():
+        text.encode()
+    if '\\ud' in text or '\\uD' in text:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = collections.Counter(key for key, _ in pairs)
+        key = _short(keys.most_common(1)[0][0])
+        raise ValueError(f'it has the key {key!r} twice')
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f'{text[:40]}...'
 
 
 def _refuse(text: str) -> NoReturn:

@@ -22,7 +22,8 @@ LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
      'strict_json'},
     {'design', 'model', 'plan', 'page', 'replies'},
-    {'bench', 'telemetry', 'volumes', 'store', 'journal', 'tuning'},
+    {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
+     'tuning'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},
@@ -30,7 +31,7 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: LAYERS[0], 2: {'store'}}
+SIDEWAYS = {0: LAYERS[0], 2: {'files', 'store'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}

@@ -86,7 +86,7 @@ class ModelFileTest(StoreCase):
         self.assertIn(words, self.refused(store.read_model, path))
 
     @ddt.data(('', 'not JSON'), ('{', 'not JSON'), ('[]', 'schema'),
-              ('{"schema": NaN}', 'NaN is no figure'),
+              ('{"schema": NaN}', 'NaN is no finite number'),
               ('[' * 200000, 'nested too deeply'))
     @ddt.unpack
     def test_what_is_no_json_is_refused(self, text, words):
@@ -127,8 +127,8 @@ class DatasetFileTest(StoreCase):
     @ddt.data(
         ({'latency_us': -5}, 'latency_us'),
         ({'latency_us': 0}, 'latency_us'),
-        ({'latency_us': float('nan')}, 'NaN is no figure'),
-        ({'latency_us': float('inf')}, 'Infinity is no figure'),
+        ({'latency_us': float('nan')}, 'NaN is no finite number'),
+        ({'latency_us': float('inf')}, 'Infinity is no finite number'),
         ({'latency_us': None}, 'latency_us'),
         ({'workloads': []}, 'workloads'),
         ({'workloads': [{'write_pct': 101, 'block_kib': 4}]}, 'write_pct'),

@@ -39,6 +39,10 @@ class StrictJsonTest(testtools.TestCase):
         ('deep_object', '{"a":' * 100_000, 'nested too deeply'),
         ('cut', '{', 'line 1, column 2'),
         ('empty', '', 'it is not JSON'),
+        ('twice', '{"a": 1, "b": 2, "a": 3}', "has the key 'a' twice"),
+        ('half', r'{"a": ["\ud800"]}', 'half a character'),
+        ('half_key', r'{"\uDFFF": 1}', 'half a character'),
+        ('half_in_text', '["\ud800"]', 'half a character'),
         ('binary', b'\xff\xfe\xff', 'it is not UTF-8 text'))
     @ddt.unpack
     def test_what_cannot_be_computed_with_is_refused(self, text, words):

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files: read whole within a bound, replaced atomically.
+
+What is read or replaced is a regular file: no directory, device or FIFO.
+A file is written beside its place under a name of ours, which the writer
+holds locked; what a killed writer left is removed by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import fcntl
+import os
+import pathlib
+import re
+import secrets
+import stat
+import time
+
+from serifos import errors
+
+Path = str | os.PathLike[str]
+
+MOST_BYTES = 2 ** 29
+"""Of a file that is read whole; 200,000 volumes are a sixth of it."""
+
+_MODE = 0o640
+_OLD_S = 60.0
+_KINDS = ((stat.S_ISDIR, 'directory'), (stat.S_ISFIFO, 'FIFO'),
+          (stat.S_ISSOCK, 'socket'), (stat.S_ISCHR, 'character device'),
+          (stat.S_ISBLK, 'block device'))
+
+
+def read_text(path: Path, what: str, most: int = MOST_BYTES) -> str:
+    """The text of a file.
+
+    :param what: it should be, for the sentence: model, cluster, ...
+    :param most: bytes that it may have
+    :raises InputError: where it is missing, no regular file, larger, not
+        UTF-8, or cannot be read
+    """
+    try:
+        kind = _kind(os.stat(path))
+        if kind is None:
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC
+                             | os.O_NONBLOCK | os.O_NOCTTY)
+            with open(handle, 'rb') as file:
+                kind = _kind(os.fstat(handle))
+                data = b'' if kind else file.read(most + 1)
+        if kind is not None:
+            raise errors.InputError(
+                f'{path} is a {kind}; give the regular file of a {what}.')
+        if len(data) > most:
+            raise errors.FormatError(
+                f'{path} is larger than the {most >> 20} MiB that a {what} '
+                'may have.')
+        return data.decode()
+    except FileNotFoundError:
+        raise errors.InputError(f'There is no {what} {path}.') from None
+    except UnicodeDecodeError:
+        raise errors.FormatError(
+            f'{path} is not UTF-8 text, so it is no {what}.') from None
+    except (OSError, ValueError) as exc:
+        raise errors.InputError(
+            f'The {what} {path} cannot be read: {_why(exc)}.') from None
+
+
+def replace(path: Path, text: str) -> None:
+    """Replaces a file by a text, atomically, mode 0640.
+
+    A symbolic link is itself replaced; what it names stays as it is.
+
+    :raises InputError: where that cannot be; the old file is then whole
+    """
+    path = pathlib.Path(path)
+    try:
+        data = text.encode()
+        with _directory(path.parent) as directory:
+            _refuse_special(path, directory)
+            _remove_stale(path.name, directory)
+            _replace(path.name, data, directory)
+    except (OSError, ValueError) as exc:
+        raise errors.InputError(
+            f'{path} cannot be written: {_why(exc)}.') from None
+
+
+def _replace(name: str, data: bytes, directory: int) -> None:
+    ours = f'.{name}.{secrets.token_hex(8)}.new'
+    handle = os.open(ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL
+                     | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
+                     dir_fd=directory)
+    try:
+        with open(handle, 'wb') as file:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(data)
+            file.flush()
+            os.fchmod(handle, _MODE)
+            os.fsync(handle)
+            os.replace(ours, name, src_dir_fd=directory,
+                       dst_dir_fd=directory)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(ours, dir_fd=directory)
+        raise
+    os.fsync(directory)
+
+
+@contextlib.contextmanager
+def _directory(path: pathlib.Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _refuse_special(path: pathlib.Path, directory: int) -> None:
+    """Where it is, or a link names, what must not become a file."""
+    try:
+        kind = _kind(os.stat(path.name, dir_fd=directory))
+    except FileNotFoundError:
+        return
+    if kind is not None:
+        raise errors.InputError(
+            f'{path} cannot be written: it is a {kind}; give a file.')
+
+
+def _remove_stale(name: str, directory: int) -> None:
+    """Removes what killed writers of the same file left.
+
+    That is ours by its name, kind and owner, a minute old, and locked by
+    nobody.
+    """
+    ours = re.compile(rf'\.{re.escape(name)}\.[0-9a-f]{{16}}\.new')
+    with os.scandir(directory) as entries:
+        found = [entry.name for entry in entries
+                 if ours.fullmatch(entry.name)]
+    for stale in found:
+        with contextlib.suppress(OSError):
+            handle = os.open(stale, os.O_RDONLY | os.O_NOFOLLOW
+                             | os.O_NONBLOCK | os.O_CLOEXEC,
+                             dir_fd=directory)
+            try:
+                if _is_stale(os.fstat(handle)):
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(stale, dir_fd=directory)
+            finally:
+                os.close(handle)
+
+
+def _is_stale(info: os.stat_result) -> bool:
+    return (stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid()
+            and info.st_nlink == 1 and time.time() - info.st_mtime > _OLD_S)
+
+
+def _kind(info: os.stat_result) -> str | None:
+    """What something is that is no regular file, else None."""
+    if stat.S_ISREG(info.st_mode):
+        return None
+    return next((name for test, name in _KINDS if test(info.st_mode)),
+                'thing of another kind')
+
+
+def _why(exc: OSError | ValueError) -> str:
+    if isinstance(exc, UnicodeEncodeError):
+        return 'its text holds half a character (a lone surrogate)'
+    return getattr(exc, 'strerror', None) or str(exc)
