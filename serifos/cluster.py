@@ -7,6 +7,7 @@ Nothing here changes in place: ``cluster.without(volume)`` and
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 import dataclasses
 import functools
@@ -80,7 +81,7 @@ class Cluster:
                 ('pool', [p.name for p in self.pools]),
                 ('volume', [v.id for v in self.volumes])):
             if len(set(names)) != len(names):
-                twice = next(n for n in names if names.count(n) > 1)
+                (twice, _), = collections.Counter(names).most_common(1)
                 raise errors.InputError(
                     f'The cluster names {kind} {twice} twice; each {kind} '
                     'may stand there once.')
@@ -158,8 +159,13 @@ def workload(doc: Mapping[str, Any]) -> wl.Workload:
 
 def _known(kind: Any, doc: Mapping[str, Any]) -> Any:
     # A missing optional key and a null one both mean its default.
-    fields = {field.name for field in dataclasses.fields(kind)}
+    names = _names(kind)
     return kind(**{
         key: tuple(value) if isinstance(value, list) else value
         for key, value in doc.items()
-        if key in fields and value is not None})
+        if key in names and value is not None})
+
+
+@functools.cache
+def _names(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind))

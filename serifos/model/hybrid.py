@@ -65,6 +65,12 @@ _ROUNDED = 1e-7  # what the grid of Loads may take from the parts of a request
 _SMALL = 1e-4
 _AT_ONCE = 4096  # rows that stay in a processor's cache
 
+# What is read of a file is bounded, so that a prediction for any finite Load
+# is finite, and its square: it cannot fail later, in the scheduler.
+_MOST, _LEAST, _SHARPEST = 1e9, 1e-6, 1e4
+_LONGEST = 125.0  # the log of a latency in µs
+_UNSURE = 10.0  # at most, in log latency; that is a factor of 22,000
+
 Number = Any
 """A float, or an array of them."""
 
@@ -111,8 +117,8 @@ def coordinates(trend: Mapping[str, float], sums: Sequence[Number],
     reads = x_r + t['sequential'] * (q_r - x_r)
     writes = x_w + t['sequential'] * (q_w - x_w)
     by_read, by_write = t['read_us'] * reads, t['write_us'] * writes
-    own = of.sqrt(t['read_own_us'] ** 2 * s2_r
-                  + t['write_own_us'] ** 2 * s2_w)
+    own = of.sqrt(of.larger(t['read_own_us'] ** 2 * s2_r
+                            + t['write_own_us'] ** 2 * s2_w, 0.0))
     service = (by_read + by_write + own + t['floor_us']
                + t['read_floor_us'] * (reads / (reads + half))
                + t['write_floor_us'] * (writes / (writes + half)))
@@ -204,7 +210,8 @@ class Hybrid:
 
     def _predict(self, sums: Sequence[Number], of: Arithmetic) -> Number:
         where = coordinates(self.trend, met(sums, of), of)
-        return of.exp(where[0] + self.residual.mean(where, of))
+        return of.exp(of.smaller(
+            where[0] + self.residual.mean(where, of), _LONGEST))
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -221,9 +228,10 @@ class Hybrid:
         slopes = [(coordinates(
             {**self.trend, name: self.trend[name] * math.exp(_SMALL)},
             sums, of)[0] - where[0]) / _SMALL for name in TREND]
-        return of.sqrt(_square(self.covariance, slopes)
-                       + self.residual.variance(where, of)
-                       + self.residual.noise ** 2)
+        variance = (_square(self.covariance, slopes)
+                    + self.residual.variance(where, of)
+                    + self.residual.noise ** 2)
+        return of.sqrt(of.smaller(of.larger(variance, 0.0), _UNSURE ** 2))
 
     def deviation(self, loads: npt.NDArray[np.float64]
                   ) -> npt.NDArray[np.float64]:
@@ -290,9 +298,11 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
     :raises FormatError: where something is missing, or is no number
     """
     trend = _floats(parameters, 'trend', TREND)
-    if min(trend) < 0 or trend[-1] < 1:
+    if min(trend) < 0 or not 1 <= trend[-1] <= _SHARPEST:
         raise _refused('trend', 'has a negative coefficient, or a sharpness '
-                       'below 1')
+                       f'that is not from 1 to {_SHARPEST:g}')
+    if trend[TREND.index('half_q')] < _LEAST:
+        raise _refused('half_q', f'must be {_LEAST:g} or more')
     covariance = _rows(parameters, 'covariance', len(TREND))
     its = parameters.get('residual')
     if not isinstance(its, Mapping):
@@ -300,8 +310,8 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Hybrid:
     lengths, least, greatest = (
         _floats(its, name, COORDINATES)
         for name in ('lengths', 'least', 'greatest'))
-    if min(lengths) <= 0:
-        raise _refused('lengths', 'must be above 0')
+    if min(lengths) < _LEAST:
+        raise _refused('lengths', f'must be {_LEAST:g} or more')
     points = _rows(its, 'points', len(COORDINATES))
     return Hybrid(dict(zip(TREND, trend)), covariance, Residual(
         *(_number(its, name) for name in ('height', 'noise')), lengths,
@@ -331,8 +341,8 @@ def _rows(doc: Mapping[str, Any], name: str,
 def _number(doc: Mapping[Any, Any], name: Any) -> float:
     value = doc.get(name)
     if isinstance(value, bool) or not isinstance(
-            value, int | float) or not math.isfinite(value):
-        raise _refused(str(name), 'is no number')
+            value, int | float) or not abs(value) <= _MOST:
+        raise _refused(str(name), f'is no number up to {_MOST:g}')
     return float(value)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-import math
 from typing import TYPE_CHECKING
 
 from serifos import errors
@@ -31,6 +30,9 @@ TERMS = {
 
 REST = '5+'
 """The row of the consolidation table for every count without its own."""
+
+_MOST = 1e12
+_MOST_COUNT = 1000
 
 Coefficients = Mapping[str, float]
 
@@ -114,7 +116,7 @@ def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
 
 def _coefficients(kind: str, row: object,
                   label: str = REST) -> Coefficients:
-    if not (label == REST or label.isdecimal()) or not isinstance(
+    if not _is_label(label) or not isinstance(
             row, Mapping) or any(isinstance(v, Mapping)
                                  for v in row.values()):
         raise errors.FormatError(
@@ -127,9 +129,13 @@ def _coefficients(kind: str, row: object,
             f'{", ".join(TERMS[kind])}.')
     for term, value in row.items():
         if isinstance(value, bool) or not isinstance(
-                value, (int, float)) or not math.isfinite(value):
+                value, (int, float)) or not abs(value) <= _MOST:
             raise errors.FormatError(
                 f'The coefficient {term} of the row {label} is {value!r}; it '
-                'must be a number: fit the model again with serifos-model '
-                'fit.')
+                f'must be a number from {-_MOST:g} to {_MOST:g}: fit the '
+                'model again with serifos-model fit.')
     return {term: float(row[term]) for term in TERMS[kind] if row.get(term)}
+
+
+def _is_label(label: str) -> bool:
+    return label == REST or label in map(str, range(1, _MOST_COUNT + 1))

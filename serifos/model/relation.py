@@ -33,6 +33,8 @@ Tree = float | Mapping[str, Any]
 """A leaf's value, or ``{"input", "at_most", "then", "else"}``."""
 
 _MOST_NODES = 100_000
+_MOST_FACTOR = 1e9
+_MOST_FIGURE = 1e30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Relation:
                          tuple(doc['factors'][name]['interval']))
             for name in FIGURES}
         return cls(doc['from'], doc['to'], doc['runs'], factors,
-                   _checked(doc['response']))
+                   _checked(doc['response'], 1.0))
 
     def to_json(self) -> dict[str, Any]:
         return {'schema': RELATION_SCHEMA, 'from': dict(self.source),
@@ -172,8 +174,8 @@ def leaf(tree: Tree, values: Mapping[str, float]) -> float:
     return float(tree)
 
 
-def _checked(tree: Any) -> Tree:
-    """:raises FormatError: where it is no tree of ours"""
+def _checked(tree: Any, most: float = _MOST_FACTOR) -> Tree:
+    """:raises FormatError: where it is no tree of ours, of leaves 0 to most"""
     nodes = [tree]
     for number, node in enumerate(nodes):
         if isinstance(node, Mapping):
@@ -184,13 +186,14 @@ def _checked(tree: Any) -> Tree:
                     f'{node.get("input")!r}, or at no figure; this serifos '
                     f'knows {", ".join(INPUTS)}.')
             nodes += [node.get('then'), node.get('else')]
-        elif not _is_figure(node) or node < 0:
+        elif not _is_figure(node) or not 0 <= node <= most:
             raise errors.FormatError(
-                f'A leaf of the relation is {node!r}, which is no factor; '
-                'make it again by serifos-model relate --out.')
+                f'A leaf of the relation is {node!r}, which is no figure '
+                f'from 0 to {most:g}; make it again by serifos-model relate '
+                '--out.')
     return tree
 
 
 def _is_figure(value: Any) -> bool:
     return (isinstance(value, int | float) and not isinstance(value, bool)
-            and math.isfinite(value))
+            and abs(value) <= _MOST_FIGURE)  # NaN is not

@@ -38,7 +38,7 @@ ABOVE, BELOW = 'above', 'below'
 HINGES = {'lrm': (None,), 'mars': (ABOVE, BELOW)}
 """Kind → the sides of a knot on which its factors may be."""
 
-_GREATEST = 1e100  # five factors of such numbers still have a product
+_GREATEST = 1e12  # a product of five factors can still be squared
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,7 +27,6 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import heapq
-import math
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -44,6 +43,7 @@ HALF = 0.5
 """What is added to a distance before a weight is its reciprocal [1]_."""
 
 _WIDTH = len(inputs.INPUTS)
+_GREATEST, _LEAST_UNIT = 1e30, 1e-9  # what is made of them is finite
 _ROWS_AT_ONCE = 512  # of distances to every run
 _SPLIT = {'input', 'at_most', 'then', 'else'}
 _LEAF = (INTERCEPT, *inputs.INPUTS)
@@ -257,7 +257,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
 
 def _number(value: object) -> bool:
     return (isinstance(value, int | float) and not isinstance(value, bool)
-            and abs(value) < 1e300 and math.isfinite(value))
+            and abs(value) <= _GREATEST)  # NaN is not
 
 
 def _numbers(values: object, many: int) -> bool:
@@ -280,7 +280,7 @@ def _is_neighbours(about: object) -> bool:
     return (isinstance(about, dict)
             and type(about.get('nearest')) is int
             and _numbers(about.get('units'), _WIDTH)
-            and all(unit > 0 for unit in about['units'])
+            and all(unit >= _LEAST_UNIT for unit in about['units'])
             and isinstance(about.get('runs'), list)
             and 0 < about['nearest'] <= len(about['runs'])
             and all(_numbers(run, _WIDTH + 1) for run in about['runs']))

@@ -25,6 +25,15 @@ class ClusterTest(testtools.TestCase):
         self.cluster = cl.Cluster.from_json(_DOC)
         self.volume = self.cluster.volume('v')
 
+    def test_a_volume_that_is_named_twice_is_told_at_once(self):
+        # 3.6 s for 20,000 volumes where every one was counted by itself.
+        volumes = [{'id': f'{n}', 'pool': 'a', 'size_gib': 1}
+                   for n in range(20000)]
+        exc = self.assertRaises(
+            errors.InputError, cl.Cluster.from_json,
+            {'pools': [], 'volumes': [*volumes, volumes[-1]]})
+        self.assertIn('volume 19999 twice', str(exc))
+
     def test_missing_and_null_keys_mean_their_defaults(self):
         self.assertEqual(wl.Workload(30, 16), self.volume.workload)
         self.assertEqual({}, self.volume.metadata)

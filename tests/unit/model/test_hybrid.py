@@ -150,7 +150,7 @@ class HybridTest(testtools.TestCase):
         (('trend', 'read_us'), -1, 'has a negative coefficient'),
         (('trend', 'read_us'), float('nan'), 'is no number'),
         (('trend', 'else'), 1, 'must name floor_us, '),
-        (('residual', 'lengths', 'log_us'), 0, 'must be above 0'),
+        (('residual', 'lengths', 'log_us'), 0, 'must be 1e-06 or more'),
         (('residual', 'points'), [[1, 2]], 'must be rows of 7 numbers'),
         (('residual', 'weights'), [1], 'must be rows of'),
         (('residual',), None, 'residual of a hybrid model is missing'),
