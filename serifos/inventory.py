@@ -99,6 +99,7 @@ class PoolStats:
     :param unwritten_gib: what can still be written to it, thin or not, the
         reserve deducted
     :param model: its capability ``serifos_model``
+    :param device: its capability ``serifos_device``
     """
 
     name: str
@@ -107,20 +108,53 @@ class PoolStats:
     allocated_gib: float = 0.0
     backend_name: str | None = None
     model: str | None = None
+    device: str | None = None
     thin: bool = False
     unwritten_gib: float = math.inf
     capabilities: Mapping[str, object] = dataclasses.field(
         default_factory=dict)
 
 
+UNKNOWN = 'unknown'
+"""The migration status of a volume that does not say one we can read."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that Cinder lists and that cannot be read.
+
+    :param what: ``volume``, ``pool``, ``service`` or ``volume type``
+    :param why: a clause
+    :param pool: where a volume lives; None where it has no pool, or that
+        is not known
+    :param migration_status: of a volume, :data:`UNKNOWN` where nothing
+        says whether it is on its way, or where it lives
+    """
+
+    what: str
+    name: str
+    why: str
+    pool: str | None = None
+    migration_status: str | None = None
+
+    def sentence(self) -> str:
+        at = f' on {self.pool}' if self.pool else ''
+        return (f'The {self.what} {self.name}{at} is left out, Cinder lists '
+                f'it so that it cannot be read: {self.why}.')
+
+
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """All of it, at one moment."""
+    """All of it, at one moment.
+
+    :param unread: what is left out of the rest
+    """
 
     pools: tuple[PoolStats, ...]
     services: tuple[Service, ...]
     records: tuple[Record, ...]
     types: tuple[Type, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
     @functools.cached_property
     def record_by_id(self) -> Mapping[str, Record]:
@@ -135,6 +169,11 @@ class Inventory:
         """The cinder-volume services, by their ``host@backend``."""
         return {service.host: service for service in self.services
                 if service.binary == 'cinder-volume'}
+
+    @functools.cached_property
+    def lacks_types(self) -> bool:
+        """Whether there is a volume type that cannot be read."""
+        return any(unread.what == 'volume type' for unread in self.unread)
 
     def service_of(self, pool: str) -> Service | None:
         """The service that a pool ``host@backend#pool`` belongs to."""

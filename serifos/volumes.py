@@ -9,7 +9,6 @@ whether one arrived that got no answer is for the caller to find out.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -24,7 +23,9 @@ from keystoneauth1 import exceptions as ks_exceptions
 from keystoneauth1 import session as ks_session
 
 from serifos import errors
+from serifos import fields
 from serifos import inventory as inv
+from serifos import pool_stats
 from serifos import replies
 
 VERSION = '3.70'
@@ -32,6 +33,9 @@ VERSION = '3.70'
 
 PAGE = 500
 """Items asked for at a time; Cinder may give fewer."""
+
+MOST = 200_000
+"""Items of one sort that are read; pages that go on are no end."""
 
 _TIMEOUT_S = 60
 _RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
@@ -69,57 +73,61 @@ def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
 
 
 class Cinder:
-    """The port :class:`.inventory.Cloud` over Cinder's API."""
+    """The port :class:`.inventory.Cloud` over Cinder's API.
 
-    def __init__(self, api: Any) -> None:
-        self._api = api
+    :param most: items of one sort that are read
+    """
+
+    def __init__(self, api: Any, most: int = MOST) -> None:
+        self._api, self._most = api, most
 
     def inventory(self) -> inv.Inventory:
         """Everything, of all projects."""
-        with _sentences():
-            snapshots = collections.Counter(
-                doc['volume_id'] for doc in self._list(
-                    '/snapshots', 'snapshots', all_tenants=1))
-            qos = {doc['id']: doc['specs']
-                   for doc in self._list('/qos-specs', 'qos_specs')}
-            return inv.Inventory(
-                tuple(map(replies.pool, self._get(
-                    '/scheduler-stats/get_pools', detail=True)['pools'])),
-                tuple(map(replies.service, self._get(
-                    '/os-services', binary='cinder-volume')['services'])),
-                tuple(replies.record(doc, snapshots[doc['id']])
-                      for doc in self._volumes()),
-                tuple(inv.Type(doc['name'], doc.get('extra_specs') or {},
-                               qos.get(doc.get('qos_specs_id'), {}))
-                      for doc in self._list('/types', 'volume_types',
-                                            is_public=None)))
+        with self._sentences():
+            snapshots = replies.snapshots(
+                self._list('/snapshots', 'snapshots', all_tenants=1))
+            qos = replies.qos(self._list('/qos-specs', 'qos_specs'))
+            pools, bad_pools = replies.each('pool', _items(self._get(
+                '/scheduler-stats/get_pools', detail=True), 'pools'),
+                pool_stats.pool)
+            services, bad_services = replies.each('service', _items(self._get(
+                '/os-services', binary='cinder-volume'), 'services'),
+                replies.service)
+            records, bad_records = replies.each(
+                'volume', self._volumes(), lambda doc: replies.record(
+                    doc, snapshots.get(replies.id_of(doc), 0)))
+            kinds, bad_kinds = replies.each(
+                'volume type', self._list('/types', 'volume_types',
+                                          is_public=None),
+                lambda doc: replies.kind(doc, qos))
+        return inv.Inventory(
+            pools, services, records, kinds,
+            (*bad_pools, *bad_services, *bad_records, *bad_kinds))
 
     def volume(self, volume_id: str) -> inv.Record | None:
         """One volume as it is now, its snapshots not counted."""
-        with _sentences():
+        with self._sentences():
             try:
-                return replies.record(
-                    self._get(f'/volumes/{volume_id}')['volume'])
+                doc = self._get(f'/volumes/{volume_id}')
             except exceptions.NotFound as exc:
                 if volume_id not in str(exc):
                     raise
                 return None
+            return _record(volume_id, doc['volume'])
 
     def attachments(self) -> dict[str, tuple[str, str]]:
         """Volume → (instance, device) of each that one instance has."""
-        with _sentences():
-            return {doc['id']: (one['server_id'], one['device'])
-                    for doc in self._volumes()
-                    for one in doc.get('attachments') or ()
-                    if len(doc['attachments']) == 1
-                    and one.get('server_id') and one.get('device')}
+        with self._sentences():
+            return dict(filter(None, map(replies.attachment,
+                                         self._volumes())))
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
-        with _sentences():
-            found = [replies.record(doc) for status in (
+        with self._sentences():
+            found = [_record(replies.id_of(doc), doc) for status in (
                 f'target:{volume_id}', 'deleting')
-                for doc in self._volumes(migration_status=status)]
+                for doc in self._volumes(migration_status=status)
+                if replies.mentions(doc, volume_id)]
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
 
@@ -129,31 +137,30 @@ class Cinder:
         :raises Refused: where Cinder says no
         :raises CloudError: where it does not answer, and may have begun
         """
-        with _sentences():
+        with self._sentences():
             self._api.volumes.migrate_volume(
                 volume_id, pool, force_host_copy=False, lock_volume=True)
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
-        with _sentences():
+        with self._sentences():
             self._api.volumes.reset_state(
                 volume_id, status, migration_status='none')
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""
-        with _sentences():
+        with self._sentences():
             try:
                 self._api.volumes.delete(volume_id)
             except exceptions.NotFound as exc:
                 if volume_id not in str(exc):
                     raise
 
-    def _volumes(self, **query: object) -> list[dict[str, Any]]:
+    def _volumes(self, **query: object) -> list[Any]:
         return self._list('/volumes/detail', 'volumes', all_tenants=1,
                           **query)
 
-    def _list(self, path: str, key: str,
-              **query: object) -> list[dict[str, Any]]:
+    def _list(self, path: str, key: str, **query: object) -> list[Any]:
         """All items, page by page, our own marker in each request.
 
         Cinder's links to the next page name its public endpoint, which we
@@ -167,23 +174,63 @@ class Cinder:
         raise AssertionError
 
     def _pages(self, path: str, key: str,
-               query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+               query: Mapping[str, object]) -> Iterator[Any]:
         marker: dict[str, str] = {}
+        markers: set[str] = set()
+        count = 0
         while True:
             page = self._get(path, **query, limit=PAGE, **marker)
-            yield from page[key]
-            if not any(name.endswith('_links') for name in page):
+            items = _items(page, key)
+            yield from items
+            count += len(items)
+            if not items or not any(n.endswith('_links') for n in page):
                 return
-            marker = {'marker': page[key][-1]['id']}
+            last = replies.id_of(items[-1])
+            if last in markers or count >= self._most:
+                raise ValueError(
+                    f'the pages of {key} do not end: {count} items, and '
+                    'another page after them')
+            markers.add(last)
+            marker = {'marker': last}
 
-    def _get(self, path: str, **query: object) -> dict[str, Any]:
+    def _get(self, path: str, **query: object) -> Mapping[str, Any]:
         """An answer to a question, which may be asked twice."""
         url = f'{path}?{parse.urlencode(query)}' if query else path
-        return self._api.client.get(url, **_RETRIES)[1]
+        return fields.document(self._api.client.get(url, **_RETRIES)[1])
+
+    def _sentences(self) -> contextlib.AbstractContextManager[None]:
+        return _sentences(self._api)
+
+
+def _items(page: Mapping[str, Any], key: str) -> list[Any]:
+    """What a page lists.
+
+    :raises LookupError: where it lists no such thing
+    """
+    return fields.items({key: page[key]}, key)
+
+
+def _record(name: str, doc: object) -> inv.Record:
+    """:raises CloudError: where the volume cannot be read"""
+    try:
+        return replies.record(doc)
+    except ValueError as exc:
+        raise errors.CloudError(
+            f'Cinder shows the volume {name} so that it cannot be read: '
+            f'{exc}.') from None
+
+
+def _where(api: Any) -> str:
+    """The host that is asked, without a password that its URL may hold."""
+    try:
+        return parse.urlsplit(
+            api.client.get_endpoint()).netloc.rpartition('@')[2]
+    except Exception:  # whatever keeps us from knowing has been said
+        return 'the URL'
 
 
 @contextlib.contextmanager
-def _sentences() -> Iterator[None]:
+def _sentences(api: Any) -> Iterator[None]:
     """Errors as one sentence; 4xx, as far as it is ours, as Refused."""
     try:
         yield
@@ -204,10 +251,12 @@ def _sentences() -> Iterator[None]:
     except ks_exceptions.ClientException as exc:
         raise errors.CloudError(
             f'Cinder does not answer: {_said(exc)}.') from None
-    except (AttributeError, LookupError, TypeError, ValueError) as exc:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError,
+            TypeError, ValueError) as exc:
         raise errors.CloudError(
-            f'What answers is no Cinder that we know ({exc!r}); look at the '
-            'URL in [cinder] of serifos.conf.') from exc
+            f'What answers at {_where(api)} is no Cinder that we know '
+            f'({_said(exc)}); look at the URL in [cinder] of serifos.conf.'
+            ) from exc
 
 
 def _said(exc: Exception) -> str:

@@ -160,7 +160,7 @@ class Balancer:
                  'without telemetry.', len(cluster.pools),
                  len(cluster.volumes), active, sum(
                      volume.workload is None for volume in cluster.volumes))
-        for gap in observe.gaps(observed, cluster, stems):
+        for gap in observe.gaps(inventory, observed, cluster, stems):
             LOG.warning('%s', gap)
         sight = Sight(inventory, observed, cluster, stems,
                       self._watch(inventory, observed))

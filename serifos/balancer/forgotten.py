@@ -130,6 +130,11 @@ def _judge(record: inv.Record, halves: tuple[inv.Record, ...],
     of the source tells nothing of an attached volume, which Nova copies,
     nor of an old copy, which a source that starts goes on to delete.
     """
+    for unread in inventory.unread:
+        if unread.what == 'volume':
+            return Verdict(record, False, (
+                f'the volume {unread.name} may be its copy, and cannot be '
+                f'read: {unread.why}'), halves)
     for half in halves:
         if half.attachments or half.status in _AT_WORK:
             return Verdict(record, False, (

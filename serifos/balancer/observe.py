@@ -8,6 +8,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import math
 
 from serifos import activity as act
 from serifos import cluster as cl
@@ -29,6 +30,8 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
             stems: Collection[str], rules: movable.Rules) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
+    A pool with a volume that cannot be read has no space that we know of.
+
     :param stems: of the files in the models directory
     """
     records = [record for record in inventory.records
@@ -40,6 +43,8 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     taken: collections.Counter[str] = collections.Counter()
     copies: collections.Counter[str] = collections.Counter()
     copied = {record.target_of for record in inventory.records}
+    for unread in inventory.unread:
+        taken[unread.pool or ''] = math.inf
     for record in inventory.records:
         taken[record.pool or ''] += record.size_gib
         if movable.hidden(record):
@@ -49,7 +54,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   stems, observed, taken[name]),
             copies_gib=float(copies[name])) for name in names),
-        tuple(_volume(record, inventory.type_by_name, stats, observed, rules,
+        tuple(_volume(record, inventory, stats, observed, rules,
                       record.id in copied) for record in records),
         movable.stamp(observed.at))
 
@@ -67,7 +72,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
         name, model=stats.model or (name if name in stems else None),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
-        device=_text(stats.capabilities.get('serifos_device')),
+        device=stats.device,
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))
@@ -79,6 +84,8 @@ def _free(stats: inv.PoolStats, taken_gib: float) -> float:
     What Cinder would promise of a thin pool is not what a migration finds
     there: its copy comes with all its data, and a full pool fails for all.
     """
+    if math.isinf(taken_gib):
+        return 0.0
     if stats.thin:
         return max(0.0, min(stats.free_gib, stats.unwritten_gib))
     return min(stats.free_gib, stats.total_gib - taken_gib)
@@ -100,14 +107,17 @@ def _state(name: str, stats: inv.PoolStats | None,
     return UNSEEN if unseen else 'up'
 
 
-def _volume(record: inv.Record, types: Mapping[str, inv.Type],
+def _volume(record: inv.Record, inventory: inv.Inventory,
             stats: Mapping[str, inv.PoolStats], observed: act.Observed,
             rules: movable.Rules, copied: bool) -> cl.Volume:
-    kind = types.get(record.volume_type or '')
+    kind = inventory.type_by_name.get(record.volume_type or '')
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = movable.why_not(record, rules, observed.at) or (
-        'a half-made copy of it was left' if copied else None)
+        'a half-made copy of it was left' if copied else None) or (
+        'its volume type cannot be read'
+        if record.volume_type and kind is None and inventory.lacks_types
+        else None)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         name_id=record.name_id, volume_type=record.volume_type,
@@ -133,10 +143,6 @@ def _promise(kind: inv.Type | None) -> float | None:
     return promise if 0 < promise < float('inf') else None
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
 def hindrances(inventory: inv.Inventory, found: cl.Cluster,
                stems: Collection[str], least: int) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each.
@@ -158,7 +164,13 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
 
 
 def in_flight(inventory: inv.Inventory) -> Iterator[str]:
-    """Anybody's migrations that are not over, a sentence each."""
+    """Anybody's migrations that are not over, a sentence each.
+
+    A volume that cannot be read may be one.
+    """
+    for unread in inventory.unread:
+        if unread.migration_status not in movable.AT_REST:
+            yield unread.sentence()
     for record in inventory.records:
         if movable.migrating(record) and not movable.hidden(record):
             yield (f'Volume {record.id} on {record.pool} is being migrated '
@@ -168,9 +180,11 @@ def in_flight(inventory: inv.Inventory) -> Iterator[str]:
                    f'{record.status}.')
 
 
-def gaps(observed: act.Observed, found: cl.Cluster,
-         stems: Collection[str]) -> Iterator[str]:
+def gaps(inventory: inv.Inventory, observed: act.Observed,
+         found: cl.Cluster, stems: Collection[str]) -> Iterator[str]:
     """What is not known and therefore left out of a plan, a sentence each."""
+    for unread in inventory.unread:
+        yield unread.sentence()
     for pool in found.pools:
         if pool.state == UNSEEN:
             yield (f'Pool {pool.name} is left out: '

@@ -60,7 +60,7 @@ def meets(found: object, required: str) -> bool:
         return found == required
     try:
         return bool(asked) and _OPERATORS[op](found, asked[0])
-    except (TypeError, ValueError):
+    except (ArithmeticError, RecursionError, TypeError, ValueError):
         return False
 
 

@@ -20,8 +20,8 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json'},
-    {'design', 'model', 'plan', 'page', 'replies'},
+     'strict_json', 'fields'},
+    {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
      'tuning'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',

@@ -111,7 +111,7 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(
             ['Pool a@ssd#ssd: node_exporter does not answer.'],
-            list(observe.gaps(told, cluster(found, told), ('m',))))
+            list(observe.gaps(found, told, cluster(found, told), ('m',))))
 
     def test_a_model_by_the_name_of_the_pool(self):
         plain = dataclasses.replace(stats(A), model=None)
@@ -221,4 +221,4 @@ class HindrancesTest(testtools.TestCase):
             'serifos_model in its extra_capabilities.',
             'Pool b@ssd#ssd is left out: its model gone is not in the '
             'models directory.'],
-            list(observe.gaps(told, cluster(found, told), ('m',))))
+            list(observe.gaps(found, told, cluster(found, told), ('m',))))
