@@ -10,6 +10,8 @@ its traceback.
 
 import re
 
+from serifos import urls
+
 _HEAD, _TAIL = 700, 250
 
 
@@ -17,7 +19,8 @@ class SerifosError(Exception):
     """The root of the family; its text is one sentence for the user.
 
     What it repeats of a file, a server or an argument is kept on one line
-    that a terminal can show, and is cut in the middle where it is long.
+    that a terminal can show, is cut in the middle where it is long, and of
+    a URL no password is shown.
     """
 
     exit_code = 1
@@ -61,8 +64,12 @@ class Interrupted(SerifosError):
 
 
 def one_line(text: str) -> str:
-    """A text without line ends and control characters, and not too long."""
-    text = re.sub(r'[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+', ' ', text)
+    """A text without line ends, control characters and passwords in URLs.
+
+    It is cut in the middle where it is long.
+    """
+    text = re.sub(r'[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+', ' ',
+                  urls.masked(text))
     if len(text) > _HEAD + _TAIL:
         text = f'{text[:_HEAD]} [...] {text[-_TAIL:]}'
     return text.encode('utf-8', 'backslashreplace').decode()

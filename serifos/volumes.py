@@ -9,6 +9,7 @@ whether one arrived that got no answer is for the caller to find out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -27,6 +28,8 @@ from serifos import fields
 from serifos import inventory as inv
 from serifos import pool_stats
 from serifos import replies
+from serifos import strict_json
+from serifos.web import session as web
 
 VERSION = '3.70'
 """The API's microversion: Cinder has known it since Xena."""
@@ -37,7 +40,6 @@ PAGE = 500
 MOST = 200_000
 """Items of one sort that are read; pages that go on are no end."""
 
-_TIMEOUT_S = 60
 _RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
             'retriable_status_codes': [502, 503, 504]}
 _REQUEST_TIMEOUT = 408
@@ -48,28 +50,39 @@ class Refused(errors.CloudError):
     """Cinder answered, and said no; nothing has changed."""
 
 
-def noauth(endpoint: str, project_id: str,
-           user_id: str = 'admin') -> Cinder:
+def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
+           stopped: Callable[[], bool] | None = None) -> Cinder:
     """A Cinder with ``auth_strategy = noauth``.
 
     :param endpoint: such as ``http://10.0.0.1:8776/v3``
+    :param stopped: whether we are to end, and answers to questions need not
+        be waited for any more
     """
     plugin = no.CinderNoAuthPlugin(user_id, project_id,
                                    endpoint=endpoint.rstrip('/'))
-    return keystone(ks_session.Session(auth=plugin))
+    return keystone(web.Session(auth=plugin, stopped=stopped,
+                                check=usable))
 
 
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
     """The Cinder of a keystoneauth session's catalogue.
 
-    A session without a timeout gets one: an API that hangs must not hang
-    its caller.
-
+    :param session: of :mod:`serifos.web`, with :func:`usable` to check what
+        comes: an API that hangs or drips must not hang its caller
     :param adapter: ``region_name``, ``interface``, ``endpoint_override``
     """
     if session.timeout is None:
-        session.timeout = _TIMEOUT_S
+        session.timeout = web.TIMEOUT_S
     return Cinder(client.Client(VERSION, session=session, **adapter))
+
+
+def usable(status: int, body: bytes) -> None:
+    """:raises ValueError: where a reply is JSON that cannot be read"""
+    if body.lstrip()[:1] in (b'{', b'['):
+        try:
+            strict_json.loads(body)
+        except ValueError as exc:
+            raise ValueError(f'{exc} (HTTP {status})') from None
 
 
 class Cinder:

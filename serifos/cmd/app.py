@@ -92,7 +92,7 @@ class Fails(command.Command):
             if self.app.options.debug:
                 raise
             print(f'{self.app.NAME}: The configuration cannot be used: '
-                  f'{exc}', file=sys.stderr)
+                  f'{errors.one_line(str(exc))}', file=sys.stderr)
             return errors.InputError.exit_code
         except ModuleNotFoundError as exc:
             name = (exc.name or '').partition('.')[0]

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 import pathlib
 import signal
 import threading
@@ -16,7 +17,6 @@ from cliff import command
 from keystoneauth1 import exceptions
 from keystoneauth1 import loading
 from keystoneauth1 import plugin
-from keystoneauth1 import session
 from oslo_config import cfg
 from oslo_log import log
 
@@ -34,9 +34,12 @@ from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile
 from serifos.telemetry import scrape
 from serifos import volumes
+from serifos.web import session
 
 
 LOG = log.getLogger(__name__)
+
+_Stopped = Callable[[], bool] | None
 
 
 class _Stop:
@@ -92,9 +95,11 @@ class Verb(app.Fails, command.Command):
         """
         conf = self.app.conf
         wanted = settings(conf, window_s)
+        pause = pause or _sleep
+        stopped = functools.partial(pause, 0)
         return cycle.Balancer(
-            cinder(conf), telemetry(conf), self.journal(), wanted,
-            time.time, pause or _sleep)
+            cinder(conf, stopped), telemetry(conf, stopped), self.journal(),
+            wanted, time.time, pause)
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""
@@ -224,23 +229,27 @@ def lock_url(conf: cfg.ConfigOpts) -> str:
         f'file://{pathlib.Path(conf.serifos.state_dir).absolute()}/lock')
 
 
-def cinder(conf: cfg.ConfigOpts) -> volumes.Cinder:
+def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> volumes.Cinder:
     """Cinder as [cinder] says.
 
+    :param stopped: whether we are to end
     :raises InputError: where that is not enough
     """
     if conf.cinder.noauth_endpoint:
         return volumes.noauth(conf.cinder.noauth_endpoint,
-                              conf.cinder.noauth_project_id)
+                              conf.cinder.noauth_project_id,
+                              stopped=stopped)
     return volumes.keystone(
-        keystone(conf), region_name=conf.cinder.region_name,
+        keystone(conf, stopped), region_name=conf.cinder.region_name,
         interface=(conf.cinder.valid_interfaces or [None])[0],
         endpoint_override=conf.cinder.endpoint_override)
 
 
-def telemetry(conf: cfg.ConfigOpts) -> activity.Telemetry:
+def telemetry(conf: cfg.ConfigOpts,
+              stopped: _Stopped = None) -> activity.Telemetry:
     """The source that [telemetry] names.
 
+    :param stopped: whether we are to end
     :raises InputError: where it lacks something
     """
     said = conf.telemetry
@@ -249,7 +258,9 @@ def telemetry(conf: cfg.ConfigOpts) -> activity.Telemetry:
         password=said.password,
         auth=_login(conf) if said.auth == 'keystone' else None,
         cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
-        insecure=said.insecure, timeout_s=said.timeout)
+        insecure=said.insecure, timeout_s=said.timeout, stopped=stopped,
+        max_bytes=(http.EXPORTER_BYTES if said.source == 'scrape'
+                   else http.MAX_BYTES))
     if said.source == 'prometheus':
         return prometheus.Prometheus(
             asking, said.prometheus_url, label=said.prometheus_label,
@@ -258,7 +269,8 @@ def telemetry(conf: cfg.ConfigOpts) -> activity.Telemetry:
     if said.source == 'gnocchi':
         from serifos.telemetry import gnocchi  # noqa: PLC0415
         return gnocchi.Gnocchi(
-            asking, said.gnocchi_url, lambda: cinder(conf).attachments(),
+            asking, said.gnocchi_url,
+            lambda: cinder(conf, stopped).attachments(),
             granularity_s=said.gnocchi_granularity)
     ring = ringfile.Ring(
         conf.serifos.state_dir, keep_s=2 * max(said.window, _KEPT_S))
@@ -266,14 +278,16 @@ def telemetry(conf: cfg.ConfigOpts) -> activity.Telemetry:
         asking, said.endpoints, ring, interval_s=said.interval)
 
 
-def keystone(conf: cfg.ConfigOpts) -> session.Session:
+def keystone(conf: cfg.ConfigOpts,
+             stopped: _Stopped = None) -> session.Session:
     """A session with Keystone's token, by [cinder].
 
     :raises InputError: where that is not enough
     """
     try:
-        return loading.load_session_from_conf_options(
-            conf, 'cinder', auth=_login(conf))
+        return session.Loader().load_from_conf_options(
+            conf, 'cinder', auth=_login(conf), stopped=stopped,
+            check=volumes.usable)
     except exceptions.ClientException as exc:
         raise errors.InputError(
             f'[cinder] of serifos.conf cannot be used: {exc}') from None

@@ -6,15 +6,29 @@ from oslo_config import cfg
 
 GROUP = cfg.OptGroup('cinder', title='How serifos-balancer reaches Cinder')
 
+_SAID = {
+    'timeout': 'Seconds until an answer has to be there as a whole, with '
+               'whatever it takes to get it: a token, another try. Unset: '
+               '60.',
+}
+
+
+def _ours(opt: cfg.Opt) -> cfg.Opt:
+    """An option of keystoneauth, as it is meant here."""
+    opt.help = _SAID.get(opt.name, opt.help)
+    opt.secret = opt.secret or opt.name == 'endpoint-override'
+    return opt
+
+
 OPTS = [
     *loading.get_auth_common_conf_options(),
-    *loading.get_session_conf_options(),
-    *(opt for opt in loading.get_adapter_conf_options(
+    *map(_ours, loading.get_session_conf_options()),
+    *(_ours(opt) for opt in loading.get_adapter_conf_options(
         include_deprecated=False)
       if opt.name in ('region-name', 'valid-interfaces',
                       'endpoint-override')),
     cfg.StrOpt(
-        'noauth_endpoint',
+        'noauth_endpoint', secret=True,
         help='URL of a Cinder without Keystone (auth_strategy = noauth), '
              'such as http://10.0.0.1:8776/v3; auth_type stays unset.'),
     cfg.StrOpt(

@@ -24,17 +24,20 @@ OPTS = [
              "or with prometheus its scrape_interval. Without a new one "
              'for three of them a host counts as unseen.'),
     cfg.FloatOpt(
-        'timeout', default=5.0, min=0.1,
-        help='Seconds to wait for an answer.'),
+        'timeout', default=10.0, min=0.1,
+        help='Seconds until an answer has to be there as a whole, from the '
+             'connection to its last byte, with whatever it takes to get '
+             'it. What an exporter or server has not said by then is left '
+             'out, whether it is silent or slow.'),
     cfg.DictOpt(
-        'endpoints', default={},
+        'endpoints', default={}, secret=True,
         help="With scrape: Cinder's hosts (what stands before the @) and "
              'the URLs of their node_exporters, as in node1:'
              'http://10.0.0.1:9100/metrics,node2:http://10.0.0.2:9100/'
              'metrics. With ?collect[]=diskstats&collect[]=stat&collect[]='
              'time an exporter reads nothing else.'),
     cfg.StrOpt(
-        'prometheus_url', default='http://localhost:9090',
+        'prometheus_url', default='http://localhost:9090', secret=True,
         help='With prometheus: the URL before /api/v1/query.'),
     cfg.StrOpt(
         'prometheus_label', default='instance',
@@ -50,7 +53,7 @@ OPTS = [
         help='With prometheus: more label matchers, as in job="node", '
              'where it scrapes a host more than once.'),
     cfg.StrOpt(
-        'gnocchi_url', default='http://localhost:8041',
+        'gnocchi_url', default='http://localhost:8041', secret=True,
         help='With gnocchi: the URL before /v1.'),
     cfg.FloatOpt(
         'gnocchi_granularity', default=300.0, min=1.0,

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-from urllib import parse
 
 from keystoneauth1 import exceptions
 from keystoneauth1 import http_basic
@@ -13,13 +13,24 @@ from keystoneauth1 import session as ks
 import requests
 
 from serifos import errors
+from serifos import strict_json
+from serifos import urls
+from serifos.web import session as web
+
+
+EXPORTER_BYTES = 32 * 2 ** 20
+"""What an exporter may say: ten times what one of 5,000 LVs does."""
+
+MAX_BYTES = web.MAX_BYTES
+"""What a server that tells of all hosts may say."""
 
 
 def session(*, username: str | None = None, password: str | None = None,
             auth: plugin.BaseAuthPlugin | None = None,
             cafile: str | None = None, certfile: str | None = None,
             keyfile: str | None = None, insecure: bool = False,
-            timeout_s: float = 10.0) -> ks.Session:
+            timeout_s: float = 10.0, max_bytes: int = EXPORTER_BYTES,
+            stopped: Callable[[], bool] | None = None) -> web.Session:
     """A session that says who we are in every request.
 
     :param username: for HTTP's basic authentication
@@ -27,6 +38,9 @@ def session(*, username: str | None = None, password: str | None = None,
     :param cafile: certificates to trust instead of the machine's
     :param certfile: our own certificate, with ``keyfile``
     :param insecure: trust any certificate
+    :param timeout_s: for a whole answer
+    :param max_bytes: of a whole answer
+    :param stopped: whether nobody waits for answers any more
     :raises InputError: where these do not go together
     """
     if username is not None and auth is not None:
@@ -38,10 +52,11 @@ def session(*, username: str | None = None, password: str | None = None,
     if username is not None:
         auth = http_basic.HTTPBasicAuth(
             endpoint=None, username=username, password=password or '')
-    return ks.Session(
+    return web.Session(
         auth=auth, verify=False if insecure else cafile or True,
         cert=(certfile, keyfile) if keyfile else certfile,
-        timeout=timeout_s)
+        timeout=timeout_s, max_bytes=max_bytes, stopped=stopped,
+        questions=('GET', 'POST'))
 
 
 def ask(session: ks.Session, url: str, method: str = 'GET',
@@ -56,7 +71,7 @@ def ask(session: ks.Session, url: str, method: str = 'GET',
         answer = session.request(
             url, method, raise_exc=False, redirect=False,
             authenticated=session.auth is not None, **others)
-    except (exceptions.ClientException, OSError) as exc:
+    except (exceptions.ClientException, OSError, ValueError) as exc:
         raise errors.CloudError(
             f'{shown(url)} does not answer: {_cause(exc)}.') from None
     if answer.status_code in (401, 403):
@@ -72,19 +87,21 @@ def ask(session: ks.Session, url: str, method: str = 'GET',
 
 
 def json(answer: requests.Response) -> Any:
-    """:raises CloudError: where the answer is no JSON"""
+    """What an answer says.
+
+    :raises CloudError: where it is no JSON, or a number in it no figure
+    """
     try:
-        return answer.json()
-    except ValueError:
+        return strict_json.loads(answer.content)
+    except ValueError as exc:
         raise errors.CloudError(
-            f'{shown(answer.url)} does not answer with JSON; is the URL '
-            'right?') from None
+            f'{shown(answer.url)} does not answer with JSON ({exc}); is the '
+            'URL right?') from None
 
 
 def shown(url: str) -> str:
-    """A URL without the password that may be in it."""
-    parts = parse.urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition('@')[2]).geturl()
+    """A URL without the login that may be in it."""
+    return urls.masked(web.without_login(url)[0])
 
 
 def _cause(exc: BaseException) -> str:

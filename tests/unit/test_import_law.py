@@ -20,10 +20,10 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json', 'fields'},
+     'strict_json', 'fields', 'urls'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
-     'tuning'},
+     'tuning', 'web'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},
@@ -31,7 +31,7 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: LAYERS[0], 2: {'files', 'store'}}
+SIDEWAYS = {0: LAYERS[0], 2: {'files', 'store', 'web'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}

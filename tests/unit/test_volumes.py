@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Against replies in the shapes that cinder-api 29.0.0 gives them."""
 
+import threading
 from urllib import parse
 
 import ddt
@@ -13,6 +14,7 @@ import testtools
 from serifos import errors
 from serifos import volumes
 from tests.unit import test_replies
+from tests.unit.web import hostile
 
 PROJECT = 'ad' * 16
 URL = f'http://cinder:8776/v3/{PROJECT}'
@@ -244,6 +246,40 @@ class ErrorTest(Case):
         error = self.assertRaises(errors.CloudError, cinder.volume, 'v')
         self.assertIn('http://127.0.0.1:1/', str(error))
         self.assertEqual(5, error.exit_code)
+
+    def test_it_nests_its_reply_too_deeply(self):
+        self.http.stop()
+        place = self.enterContext(hostile.serving(hostile.say(
+            hostile.body(b'[' * 100_000))))
+        error = self.assertRaises(
+            errors.CloudError, volumes.noauth(
+                f'http://{place}/v3', PROJECT).volume, 'v')
+        self.assertIn('nested too deeply (HTTP 200)', str(error))
+
+    def test_an_api_that_drips_does_not_keep_us_once_we_are_stopped(self):
+        self.http.stop()
+        place = self.enterContext(hostile.serving(hostile.BODY))
+        stop = threading.Event()
+        timer = threading.Timer(0.1, stop.set)
+        timer.start()
+        self.addCleanup(timer.join)
+        with hostile.taking_at_most(self, 1.2):
+            error = self.assertRaises(
+                errors.CloudError, volumes.noauth(
+                    f'http://{place}/v3', PROJECT,
+                    stopped=stop.is_set).volume, 'v')
+        self.assertIn('we were stopped before it answered', str(error))
+
+    def test_a_password_in_the_url_is_used_and_not_shown(self):
+        self.http.stop()
+        for answer, why in ((b'', 'does not answer'),
+                            (hostile.body(b'<html>'), 'is no Cinder')):
+            place = self.enterContext(hostile.serving(hostile.say(answer)))
+            error = self.assertRaises(
+                errors.CloudError, volumes.noauth(
+                    f'http://u:s3cr@{place}/v3', PROJECT).volume, 'v')
+            self.assertIn(why, str(error))
+            self.assertNotIn('s3cr', str(error))
 
     def test_an_api_that_hangs_does_not_hang_us(self):
         for said, timeout in (None, 60.0), (7, 7.0):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does each source that serifos.conf names work with the rest as it is?"""
 
+import logging
 import pathlib
 import tempfile
 
+import fixtures
 from requests_mock.contrib import fixture
 import testtools
 
@@ -47,3 +49,26 @@ gnocchi_url = http://gnocchi:8041
 
     def test_what_is_attached_nowhere_is_unknown(self):
         self.assertIn('not attached to one instance', self.observed([]))
+
+
+class PasswordTest(testtools.TestCase):
+
+    def test_no_url_of_the_configuration_is_logged(self):
+        file = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        file.write_text('''
+[balancer]
+lock_url = mysql://u:s3cr@db/serifos
+[cinder]
+noauth_endpoint = http://u:s3cr@cinder:8776/v3
+endpoint_override = http://u:s3cr@cinder:8776/v3
+[telemetry]
+password = s3cr
+endpoints = node1:http://u:s3cr@node1:9100/metrics
+prometheus_url = http://u:s3cr@prometheus:9090
+gnocchi_url = http://u:s3cr@gnocchi:8041
+''')
+        log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+        conf.load([str(file)]).log_opt_values(
+            logging.getLogger(), logging.DEBUG)
+        self.assertIn('telemetry.endpoints', log.output)
+        self.assertNotIn('s3cr', log.output)
