@@ -16,6 +16,7 @@ plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -36,8 +37,11 @@ LOG = log.getLogger(__name__)
 
 JOURNAL_SCHEMA = 'serifos-journal/1'
 
-FAILED = ('error', 'refused', 'timeout')
-"""Results of an outcome that count as failures."""
+FAILED = ('error', 'denied', 'timeout', 'recovered')
+"""Results of an outcome that count as failures of the cloud."""
+
+NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
+"""Results of an outcome before which Cinder did nothing."""
 
 LONG_BYTES = 4_000_000
 """Of a file that is shortened; about 20,000 lines."""
@@ -214,7 +218,7 @@ def still_matter(entries: Sequence[Entry],
             result, key = entry.facts['result'], ('outcome', volume)
             if result == 'success':
                 since[key] = [entry]
-            elif result != 'not started':
+            elif result not in ('not started', 'busy'):
                 since.setdefault(key, []).append(entry)
     wanted = asked.union(*(map(id, kept) for kept in since.values()))
     return (*(entry for entry in older if id(entry) in wanted),
@@ -246,7 +250,7 @@ def last_outcome(entries: Iterable[Entry]) -> float:
     """When a migration last ended that did anything; 0 for never."""
     return max((seconds(entry.at) for entry in entries
                 if entry.kind == 'outcome'
-                and entry.facts['result'] != 'not started'), default=0.0)
+                and entry.facts['result'] not in NOTHING_DONE), default=0.0)
 
 
 def back_offs(entries: Iterable[Entry], now: float) -> dict[str, float]:
@@ -257,9 +261,10 @@ def back_offs(entries: Iterable[Entry], now: float) -> dict[str, float]:
 
 
 def failures_of(entries: Iterable[Entry], volume: str) -> int:
-    """Outcomes of one volume that failed, since its last success."""
-    return _in_a_row(entry for entry in entries
-                     if entry.facts.get('volume') == volume)
+    """Outcomes of one volume, failed or refused, since its last success."""
+    return _in_a_row((entry for entry in entries
+                      if entry.facts.get('volume') == volume),
+                     (*FAILED, 'refused'))
 
 
 def failures_in_a_row(entries: Iterable[Entry]) -> int:
@@ -267,14 +272,15 @@ def failures_in_a_row(entries: Iterable[Entry]) -> int:
     return _in_a_row(entries)
 
 
-def _in_a_row(entries: Iterable[Entry]) -> int:
+def _in_a_row(entries: Iterable[Entry],
+              results: Collection[str] = FAILED) -> int:
     count = 0
     for entry in entries:
         result = entry.facts.get('result')
         if entry.kind == 'resume' or (
                 entry.kind == 'outcome' and result == 'success'):
             count = 0
-        elif entry.kind == 'outcome' and result in FAILED:
+        elif entry.kind == 'outcome' and result in results:
             count += 1
     return count
 

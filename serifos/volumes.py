@@ -27,6 +27,7 @@ from serifos import errors
 from serifos import fields
 from serifos import inventory as inv
 from serifos import pool_stats
+from serifos import refused
 from serifos import replies
 from serifos import strict_json
 from serifos.web import session as web
@@ -46,8 +47,7 @@ _REQUEST_TIMEOUT = 408
 _OLD_COPY = 'migration src for '
 
 
-class Refused(errors.CloudError):
-    """Cinder answered, and said no; nothing has changed."""
+Refused = refused.Refused
 
 
 def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
@@ -151,8 +151,18 @@ class Cinder:
         :raises CloudError: where it does not answer, and may have begun
         """
         with self._sentences():
-            self._api.volumes.migrate_volume(
-                volume_id, pool, force_host_copy=False, lock_volume=True)
+            answer, body = self._api.client.post(
+                f'/volumes/{volume_id}/action', raise_exc=False,
+                body={'os-migrate_volume': {
+                    'host': pool, 'force_host_copy': False,
+                    'lock_volume': True}})
+            if answer.status_code in refused.FOR_NOW:
+                raise Refused(
+                    'Cinder takes no more requests for now (HTTP '
+                    f'{answer.status_code}).', answer.status_code,
+                    answer.headers.get('Retry-After'))
+            if answer.status_code >= 400:
+                raise exceptions.from_response(answer, body)
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
@@ -251,14 +261,17 @@ def _sentences(api: Any) -> Iterator[None]:
             ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
         raise Refused(
             f'Cinder does not let us ({_said(exc)}); look at [cinder] of '
-            'serifos.conf, an administrator is needed.') from None
+            'serifos.conf, an administrator is needed.',
+            exc.http_status) from None
     except exceptions.ClientException as exc:
         if exc.code == 404 and 'The resource' in str(exc):
             raise Refused(
                 f'Cinder says no: {_said(exc)}; look at the URL and the '
-                'project in [cinder] of serifos.conf.') from None
+                'project in [cinder] of serifos.conf.',
+                refused.MISDIRECTED) from None
         if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
-            raise Refused(f'Cinder says no: {_said(exc)}.') from None
+            raise Refused(f'Cinder says no: {_said(exc)}.',
+                          exc.code) from None
         raise errors.CloudError(
             f'Cinder is in trouble: {_said(exc)}.') from None
     except ks_exceptions.ClientException as exc:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is one move carried out, and what became of it?
+"""How is one move carried out, and followed to its end?
 
-Cinder's 202 proves little. A move is over when the volume is at rest, and
-it succeeded if it then lives where it was to go and its old copy is gone.
-Every step is in the journal before and after the call that makes it.
+A move is over when the volume is at rest, and it succeeded if it then lives
+where it was to go and its old copy is gone. Every step is in the journal
+before and after the call that makes it.
 """
 
 from __future__ import annotations
@@ -13,58 +13,22 @@ import dataclasses
 
 from oslo_log import log
 
+from serifos.balancer import outcome as oc
+from serifos.balancer import requests
 from serifos import errors
 from serifos import inventory as inv
 from serifos import journal as jn
 from serifos.plan import movable
 from serifos.plan import plan as pl
-from serifos import volumes
+from serifos import refused
 
 LOG = log.getLogger(__name__)
 
+Outcome = oc.Outcome
+Patience = oc.Patience
+
 _DAY_S = 86400.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Patience:
-    """How long a migration may take, and what follows where it fails.
-
-    :param timeout_s: beside the copying
-    :param timeout_per_gib_s: for each GiB
-    :param grace_s: for which Cinder may leave a request untouched whose
-        answer was lost
-    :param back_off_s: after a first failure; doubled with each in a row
-    """
-
-    poll_s: float = 5.0
-    timeout_s: float = 600.0
-    timeout_per_gib_s: float = 120.0
-    grace_s: float = 60.0
-    back_off_s: float = 3600.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What became of a move.
-
-    :param result: ``success``, ``error``, ``refused``, ``timeout``,
-        ``gone``, ``not started``, ``hindered`` where another migration is
-        under way, or, where we were told to stop, ``stopped`` before it was
-        asked for and ``waiting`` before it was over
-    """
-
-    result: str
-    reason: str
-
-    @property
-    def failed(self) -> bool:
-        return self.result in jn.FAILED
-
-    @property
-    def ends_a_batch(self) -> bool:
-        """Whether the next move must not be asked for."""
-        return self.failed or self.result in (
-            'hindered', 'waiting', 'stopped')
+_TRIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,21 +39,38 @@ class Hands:
     :param pause: waits for so many seconds; True where we shall stop
     """
 
-    cinder: inv.Cloud
+    asks: requests.Requests
     journal: jn.Journal
     patience: Patience
     rules: movable.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
 
+    @property
+    def cinder(self) -> inv.Cloud:
+        """For questions; what changes something is asked by asks."""
+        return self.asks.cinder
+
     def carry_out(self, move: pl.Move, plan_id: str) -> Outcome:
         """Requests one migration and waits for what becomes of it.
+
+        Where Cinder takes no more requests for now it is asked again.
 
         :raises CloudError: where Cinder cannot be asked at all; nothing was
             requested then
         """
-        if self.pause(0):
-            return Outcome('stopped', 'told to stop before it was asked for')
+        outcome, wait_s = Outcome('busy', ''), 0.0
+        for _ in range(_TRIES):
+            if self.pause(wait_s):
+                return Outcome('stopped',
+                               'told to stop before it was asked for')
+            outcome = self._ask(move, plan_id)
+            if outcome.result != 'busy':
+                break
+            wait_s = outcome.retry_s
+        return outcome
+
+    def _ask(self, move: pl.Move, plan_id: str) -> Outcome:
         record = self.cinder.volume(move.volume)
         why = _no_longer(record, move) or movable.why_not(
             record, self.rules, self.clock())
@@ -99,15 +80,16 @@ class Hands:
             return Outcome('not started', why)
         asked = self.journal.write(
             'request', volume=move.volume, source=move.source,
-            target=move.target, plan=plan_id, size_gib=move.size_gib)
+            target=move.target, plan=plan_id, size_gib=move.size_gib,
+            seen=oc.seen(record))
         LOG.info('Migrating volume %s, %g GiB, from %s to %s: %s.',
                  move.volume, move.size_gib, move.source, move.target,
                  move.reason)
         try:
-            self.cinder.migrate(move.volume, move.target)
-        except volumes.Refused as exc:
+            self.asks.migrate(move.volume, move.target)
+        except refused.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
-            return self._over(asked, Outcome('refused', str(exc)))
+            return self._over(asked, _refusal(exc))
         except errors.CloudError as exc:
             LOG.warning('Whether Cinder took up the migration of volume %s '
                         'is not known: %s', move.volume, exc)
@@ -127,12 +109,17 @@ class Hands:
             asked.facts['size_gib'] * self.patience.timeout_per_gib_s)
         while True:
             try:
-                outcome = self._look(asked, began, sure)
+                record = self.cinder.volume(volume)
+                if record and movable.migrating(record) and not sure:
+                    sure = True
+                    self.journal.write('accepted', volume=volume)
+                outcome = self._look(asked, record, sure)
             except errors.CloudError as exc:
                 LOG.warning('Cinder cannot be asked about the migration of '
                             'volume %s: %s', volume, exc)
                 outcome = None
-            if outcome is None and self.clock() > limit:
+            if outcome is None and self.clock() > max(
+                    limit, began + self.patience.unanswered_s * (not sure)):
                 outcome = Outcome('timeout', (
                     f'after {self.clock() - began:.0f} s it is not over; '
                     'Cinder may still end it, nothing else is moved before '
@@ -142,35 +129,45 @@ class Hands:
             if self.pause(self.patience.poll_s):
                 return Outcome('waiting', 'told to stop before it was over')
 
-    def _look(self, asked: jn.Entry, began: float,
-              sure: bool) -> Outcome | None:
-        volume, source, target = (
-            asked.facts[name] for name in ('volume', 'source', 'target'))
+    def look_again(self, asked: jn.Entry) -> None:
+        """Follows a request that was given up, where it has begun since."""
+        volume = asked.facts['volume']
         record = self.cinder.volume(volume)
+        if record is None or not oc.began_late(
+                asked, record, self.cinder.halves(volume)):
+            return
+        LOG.warning('The migration of volume %s, requested at %s without an '
+                    'answer, has begun since.', volume, asked.at)
+        again = self.journal.write('request', **{**asked.facts, 'late': True})
+        self.journal.write('accepted', volume=volume)
+        self.wait_for(again, sure=True)
+
+    def mended(self, asked: jn.Entry) -> None:
+        """Closes a request whose migration had to be mended."""
+        record = self.cinder.volume(asked.facts['volume'])
+        moved = record is not None and record.pool == asked.facts['target']
+        self._over(asked, Outcome(
+            'success', f'it lives on {asked.facts["target"]}; its old copy '
+            'had been forgotten') if moved else Outcome(
+            'recovered', 'Cinder had forgotten it'))
+
+    def _look(self, asked: jn.Entry, record: inv.Record | None,
+              sure: bool) -> Outcome | None:
         if record is None:
             return Outcome('gone', 'the volume was deleted')
-        if movable.migrating(record):
-            return None
-        if record.pool == target:
-            return self._succeeded(volume, target)
-        error = record.migration_status == 'error'
-        if not (error and sure) and (
-                self.clock() < began + self.patience.grace_s):
-            return None
-        if record.pool != source:
-            return Outcome('error', f'it lives on {record.pool}')
-        if error:
-            return Outcome('error', f'Cinder reports an error; the volume '
-                           f'is on {source}, {record.status}, as before')
-        return Outcome('not started', f'it is still on {source}')
+        found = oc.over(asked, record, sure,
+                        self.clock() - jn.seconds(asked.at), self.patience)
+        if found is None or found.result != 'success':
+            return found
+        return self._succeeded(found, record.id)
 
-    def _succeeded(self, volume: str, target: str) -> Outcome | None:
+    def _succeeded(self, found: Outcome, volume: str) -> Outcome | None:
         """None while Cinder is still deleting the old copy."""
         left = [half for half in self.cinder.halves(volume)
                 if movable.leftover_of(half)]
         if any(half.status != 'error_deleting' for half in left):
             return None
-        return Outcome('success', f'it lives on {target}' + ''.join(
+        return Outcome('success', found.reason + ''.join(
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left))
 
@@ -188,7 +185,7 @@ class Hands:
                            source=asked.facts['source'],
                            target=asked.facts['target'],
                            seconds=round(took, 1))
-        if outcome.failed:
+        if outcome.backs_off:
             self._back_off(volume)
         return outcome
 
@@ -198,6 +195,13 @@ class Hands:
                       * 2 ** max(0, failures - 1))
         until = movable.stamp(self.clock() + seconds)
         self.journal.write('back-off', volume=volume, until=until)
+
+
+def _refusal(exc: refused.Refused) -> Outcome:
+    why = str(exc).rstrip('.')
+    if exc.for_now:
+        return Outcome('busy', why, exc.retry_s)
+    return Outcome('refused' if exc.of_the_volume else 'denied', why)
 
 
 def _no_longer(record: inv.Record | None, move: pl.Move) -> str | None:

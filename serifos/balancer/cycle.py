@@ -21,7 +21,9 @@ from serifos import activity
 from serifos.balancer import act
 from serifos.balancer import forgotten
 from serifos.balancer import observe
+from serifos.balancer import outcome as oc
 from serifos.balancer import planning
+from serifos.balancer import requests
 from serifos import cluster as cl
 from serifos import errors
 from serifos import inventory as inv
@@ -131,8 +133,12 @@ class Balancer:
                 except errors.SerifosError as exc:
                     LOG.warning('No observation: %s', exc)
             return False
-        return act.Hands(self.cinder, self.journal, self.settings.patience,
+        return act.Hands(self.requests, self.journal, self.settings.patience,
                          self.settings.rules, self.clock, pause)
+
+    @property
+    def requests(self) -> requests.Requests:
+        return requests.Requests(self.cinder)
 
     def observe(self, cool_down: bool = True) -> Sight:
         """Looks at everything and writes ``cluster.json``.
@@ -206,9 +212,13 @@ class Balancer:
         :raises InputError: where it may still run
         :raises CloudError: where Cinder says no
         """
-        forgotten.mend(verdict, self.cinder, self.journal, self.pause,
+        forgotten.mend(verdict, self.requests, self.journal, self.pause,
                        self.settings.patience.poll_s,
                        self.settings.patience.timeout_s)
+        for asked in jn.open_moves(self.journal.entries()):
+            if asked.facts['volume'] == verdict.record.id:
+                self.hands.mended(asked)
+        self._pause_after_failures()
 
     def round(self) -> Mapping[str, Any] | None:
         """One round; what it planned, None where it did not plan."""
@@ -269,11 +279,18 @@ class Balancer:
         return outcomes
 
     def settle_open_moves(self) -> None:
-        """Waits for what was requested before we were started."""
-        for asked in jn.open_moves(self.journal.entries()):
+        """Waits for what was requested before, and has not ended.
+
+        Also for what got no answer, was given up and began after all.
+        """
+        entries = self.journal.entries()
+        for asked in jn.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '
                      'outcome yet.', asked.facts['volume'], asked.at)
-            self.hands.wait_for(asked)
+            self.hands.wait_for(asked, oc.was_taken_up(entries, asked))
+            self._pause_after_failures()
+        for asked in oc.doubtful(entries):
+            self.hands.look_again(asked)
             self._pause_after_failures()
 
     def _pause_after_failures(self) -> None:

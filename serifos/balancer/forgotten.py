@@ -19,6 +19,7 @@ import dataclasses
 from oslo_log import log
 
 from serifos import activity as act
+from serifos.balancer import requests
 from serifos import errors
 from serifos import inventory as inv
 from serifos import journal as jn
@@ -219,7 +220,7 @@ def _changed(record: inv.Record) -> float:
     return record.updated_at or record.created_at or 0.0
 
 
-def mend(verdict: Verdict, cinder: inv.Cloud, journal: jn.Journal,
+def mend(verdict: Verdict, asks: requests.Requests, journal: jn.Journal,
          pause: Callable[[float], bool], poll_s: float,
          timeout_s: float) -> None:
     """Resets the volume where it hangs, and its copy to delete that.
@@ -227,7 +228,7 @@ def mend(verdict: Verdict, cinder: inv.Cloud, journal: jn.Journal,
     :raises InputError: where the migration may still run
     :raises CloudError: where Cinder says no, or does not delete the copy
     """
-    record = verdict.record
+    record, cinder = verdict.record, asks.cinder
     if not verdict.forgotten:
         raise errors.InputError(verdict.sentence())
     journal.write('recover', volume=record.id, result='begun',
@@ -241,10 +242,10 @@ def mend(verdict: Verdict, cinder: inv.Cloud, journal: jn.Journal,
             raise errors.InputError(
                 f'{half.id} is no longer an idle copy of {record.id}; it was '
                 'not deleted. Look at both, and begin anew.')
-        cinder.reset(half.id, 'error')
-        cinder.delete(half.id)
+        asks.reset(half.id, 'error')
+        asks.delete(half.id)
     if movable.migrating(record):
-        cinder.reset(record.id, _status_at_rest(record))
+        asks.reset(record.id, _status_at_rest(record))
     waited = 0.0
     while left := [half.id for half in verdict.halves
                    if cinder.volume(half.id) is not None]:

@@ -103,7 +103,8 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
         return f'{record.attachments} servers share it'
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
-        return f'a migration of it failed; left alone until {stamp(until)}'
+        return ('a migration of it failed or was refused; left alone until '
+                f'{stamp(until)}')
     moved = rules.moved_at.get(record.id)
     if moved is not None and now < moved + rules.cool_down_s:
         return (f'moved at {stamp(moved)}; cools down until '

@@ -20,19 +20,25 @@ from serifos import activity as act
 from serifos import errors
 from serifos import inventory as inv
 from serifos.plan import movable
+from serifos import refused
 from serifos.sim import migrations
-from serifos import volumes
 from serifos import workload as wl
 
-FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'refused')
+FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'late',
+          'refused', 'denied', 'throttled')
 """What a migration can come to.
 
 ``full``: the scheduler finds no room. ``error``: the copy fails.
 ``killed``: the source dies in the copy. ``busy``: it succeeds, but the old
 copy cannot be deleted. ``no answer``: it runs, but the request got no
-answer. ``lost``: neither did the request arrive.
-``refused``: Cinder says no.
+answer. ``lost``: neither did the request arrive. ``late``: it arrives
+after :data:`LATE_S`. ``refused``: Cinder says no, for a snapshot that was
+taken meanwhile, say. ``denied``: the account may not. ``throttled``: there
+are too many requests for now.
 """
+
+LATE_S = 75.0
+RETRY_AFTER_S = 7
 
 _IDLE = wl.Workload(0.0, 0.0, 0.0, iops=0.0, latency_us=0.0)
 _LONG_S = 1e6
@@ -92,12 +98,20 @@ class Cinder(migrations.Migrations):
         fault = self.faults.get(volume_id)
         if fault == 'lost':
             raise errors.CloudError('Cinder does not answer: timed out.')
+        if fault == 'late':
+            self._later(LATE_S, self._late, volume_id, pool)
+            raise errors.CloudError('Cinder does not answer: timed out.')
+        if fault == 'denied':
+            raise refused.Refused('Cinder does not let us (Policy).', 403)
+        if fault == 'throttled':
+            raise refused.Refused('Cinder takes no more requests for now.',
+                                  429, str(RETRY_AFTER_S))
         record = self._known(volume_id)
         if not self._serves(pool):
-            raise volumes.Refused('Cinder says no: Invalid host: No '
+            raise refused.Refused('Cinder says no: Invalid host: No '
                                   f"available service named '{pool}'.")
         if fault == 'refused' or pool == record.pool or not _free(record):
-            raise volumes.Refused(
+            raise refused.Refused(
                 f'Cinder says no: Invalid volume: Volume {volume_id} status '
                 'must be available or in-use, must not be migrating, have '
                 'snapshots, be replicated, be part of a group and '
@@ -120,7 +134,7 @@ class Cinder(migrations.Migrations):
             return
         if (record.status not in _DELETABLE or record.group_id
                 or record.snapshots or movable.migrating(record)):
-            raise volumes.Refused(
+            raise refused.Refused(
                 'Cinder says no: Invalid volume: Volume status must be '
                 'available or error and must not be migrating, attached, '
                 'belong to a group, have snapshots.')
@@ -151,6 +165,11 @@ class Cinder(migrations.Migrations):
         self.services[host] = dataclasses.replace(
             self.services[host], **changes)
 
+    def _late(self, volume_id: str, pool: str) -> None:
+        record = self._records.get(volume_id)
+        if record is not None and _free(record):
+            self._begin(record, pool, None)
+
     def _answer(self) -> None:
         self._live()
         if not self.answers:
@@ -160,7 +179,7 @@ class Cinder(migrations.Migrations):
         try:
             return self._records[volume_id]
         except KeyError:
-            raise volumes.Refused(f'Cinder says no: Volume {volume_id} '
+            raise refused.Refused(f'Cinder says no: Volume {volume_id} '
                                   'could not be found.') from None
 
     def _serves(self, pool: str) -> bool:

@@ -82,8 +82,8 @@ class FaultTest(case.TestbedTest):
         self.assertEqual([], self.testbed.copies())
         self.assert_intact()
         self.assertEqual('node3', self.testbed.host_of(volume).name)
-        self.assertEqual(['request', 'accepted', 'begun', 'success'],
-                         self.kinds(volume))
+        self.assertEqual(['request', 'accepted', 'begun', 'success',
+                          'recovered', 'back-off'], self.kinds(volume))
 
     def test_queue_and_balancer_die_in_the_copy(self):
         self.balancer.configure(mode='auto', interval=5, settle=3600,

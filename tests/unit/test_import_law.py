@@ -20,7 +20,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json', 'fields', 'urls'},
+     'strict_json', 'fields', 'urls', 'refused'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
      'tuning', 'web'},

@@ -101,7 +101,8 @@ class MeaningTest(Case):
         self.assertEqual(0, jn.last_outcome(self.journal.entries()))
         self.outcome('error')
         ended = self.now
-        self.outcome('not started')
+        for result in 'not started', 'refused', 'denied', 'busy':
+            self.outcome(result)
         self.assertEqual(ended, jn.last_outcome(self.journal.entries()))
 
     def test_a_back_off_ends(self):
@@ -112,7 +113,8 @@ class MeaningTest(Case):
         self.assertEqual({}, jn.back_offs(entries, self.now + 600))
 
     @ddt.data(
-        (['error', 'refused', 'timeout'], 3),
+        (['error', 'recovered', 'timeout'], 3),
+        (['denied', 'refused', 'denied', 'busy'], 2),
         (['error', 'success', 'error'], 1),
         (['error', 'not started', 'gone', 'error'], 2), ([], 0))
     @ddt.unpack

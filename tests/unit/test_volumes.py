@@ -201,13 +201,38 @@ class VerbTest(Case):
 @ddt.ddt
 class ErrorTest(Case):
 
-    @ddt.data(400, 401, 403, 404, 409, 413, 429)
-    def test_a_no_is_told_from_no_answer(self, code):
+    @ddt.data((400, True), (401, False), (403, False), (404, True),
+              (405, False), (409, True))
+    @ddt.unpack
+    def test_a_no_is_told_from_no_answer(self, code, of_the_volume):
         self.http.post(f'{URL}/volumes/v/action', status_code=code,
                        json=REFUSAL)
         error = self.assertRaises(volumes.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertIn('must not be migrating', str(error))
+        self.assertEqual(of_the_volume, error.of_the_volume)
+        self.assertFalse(error.for_now)
+
+    @ddt.data((413, {}, 30), (429, {'Retry-After': '7'}, 7),
+              (429, {'Retry-After': '86400'}, 300),
+              (429, {'Retry-After': '-1'}, 1),
+              (413, {'Retry-After': 'Sun, 22 Nov 2026 06:00:00 GMT'}, 30))
+    @ddt.unpack
+    def test_too_many_requests(self, code, headers, seconds):
+        self.http.post(f'{URL}/volumes/v/action', status_code=code,
+                       headers=headers, text='slow down')
+        error = self.assertRaises(volumes.Refused, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertTrue(error.for_now)
+        self.assertEqual(seconds, error.retry_s)
+        self.assertEqual(1, self.http.call_count)
+
+    def test_a_wrong_url_is_no_matter_of_the_volume(self):
+        self.http.post(f'{URL}/volumes/v/action', status_code=404,
+                       json=NOWHERE)
+        error = self.assertRaises(volumes.Refused, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertFalse(error.of_the_volume)
 
     @ddt.data(
         {'status_code': 408}, {'status_code': 500, 'json': {

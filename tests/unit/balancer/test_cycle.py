@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import dataclasses
 import logging
 
 import ddt
@@ -245,6 +246,67 @@ class RoundTest(cloud.Case):
         self.assertIn('a migration of it failed', refused['u'])
         self.assertEqual(('v', B), self.cinder.asked[-1])
 
+    def test_tenants_do_not_pause_it(self):
+        # Each takes a snapshot between the plan and the request.
+        self.set(batch=6)
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuvxy'],
+            {name: cloud.busy(64) for name in 'stuvxy'})
+        self.cinder.faults = dict.fromkeys('stuv', 'refused')
+        self.rounds(4)
+        self.assertNotIn('pause', self.kinds())
+        self.assertLessEqual(4, len(self.cinder.asked))
+        self.assertIn('success', [entry.facts.get('result')
+                                  for entry in self.entries()])
+
+    def test_a_refused_volume_does_not_end_the_batch(self):
+        self.set(batch=2)
+        self.cinder = self.cloud(
+            [record(name) for name in 'stuv'],
+            {name: cloud.busy(64) for name in 'stuv'})
+        first = [move['volume'] for move in self.plan()['moves']][0]
+        self.cinder.faults[first] = 'refused'
+        self.balancer.round()
+        self.assertEqual(['refused', 'success'], [
+            entry.facts['result'] for entry in self.entries()
+            if entry.kind == 'outcome'])
+
+    def plan(self):
+        self.set(auto=False)
+        doc = self.balancer.round()
+        self.set(auto=True)
+        return doc
+
+    def test_too_many_requests_are_asked_for_later(self):
+        self.cinder.faults['u'] = 'throttled'
+        pause = self.pause
+
+        def until_then(seconds):
+            told = pause(seconds)
+            if self.slept >= 7:
+                self.cinder.faults.clear()
+            return told
+        self.pause = until_then
+        self.balancer.round()
+        self.assertEqual(['busy', 'success'], [
+            entry.facts['result'] for entry in self.entries()
+            if entry.kind == 'outcome'])
+        self.assertNotIn('back-off', self.kinds())
+
+    def test_too_many_requests_for_long_pause_nothing(self):
+        self.cinder.faults = dict.fromkeys('uv', 'throttled')
+        self.rounds(4)
+        self.assertEqual({'request', 'refused', 'outcome'},
+                         set(self.kinds()))
+        self.assertEqual(12, len(self.cinder.asked))
+        self.assertEqual(A, self.homes()['u'])
+
+    def test_an_account_that_may_not_pauses_it(self):
+        self.cinder.faults = dict.fromkeys('uv', 'denied')
+        self.rounds(5)
+        self.assertEqual(3, len(self.cinder.asked))
+        self.assertEqual('pause', self.kinds()[-1])
+
     def test_a_back_off_doubles(self):
         self.cinder.faults['u'] = 'error'
         self.set(max_failures=9)
@@ -278,7 +340,64 @@ class RoundTest(cloud.Case):
         self.balancer.round()
         self.assertEqual([('u', B)], self.cinder.asked)
         self.assertEqual(B, self.homes()['u'])
-        self.assertEqual(['request', 'unknown', 'outcome'], self.kinds())
+        self.assertEqual(['request', 'unknown', 'accepted', 'outcome'],
+                         self.kinds())
+
+    @ddt.data(None, 'error', 'success')
+    def test_a_request_that_arrives_late_is_waited_for(self, before):
+        self.cinder = self.cloud(
+            [record('u', migration_status=before, updated_at=cloud.NOW - 9),
+             record('v'), record('w', B)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.cinder.faults['u'] = 'late'
+        self.balancer.round()
+        self.assertEqual(['request', 'unknown', 'accepted', 'outcome'],
+                         self.kinds())
+        self.assertEqual('success', self.entries()[-1].facts['result'])
+        self.assertEqual([('u', B)], self.cinder.asked)
+
+    @ddt.data(30, 3)
+    def test_what_begins_after_it_was_given_up_is_taken_up(self, later_s):
+        # It is under way, or over, when we look again.
+        self.set(settle_s=600.0, patience=dataclasses.replace(
+            self.settings.patience, unanswered_s=60.0))
+        self.cinder.faults['u'] = 'late'
+        self.balancer.round()
+        self.assertEqual('not started', self.entries()[-1].facts['result'])
+        self.now += later_s + 14
+        self.balancer.round()
+        self.assertEqual(['request', 'accepted', 'outcome'],
+                         self.kinds()[3:])
+        self.assertEqual('success', self.entries()[-1].facts['result'])
+        self.assertEqual([('u', B)], self.cinder.asked)
+        # It settles, and the volume cools down.
+        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder._records['x'] = record('x', B)
+        refused = {refusal['volume']: refusal['reason'] for refusal
+                   in self.balancer.round()['refused']}
+        self.assertIn('Nothing is moved for another', self.log.output)
+        self.assertIn('cools down until', refused['u'])
+
+    def test_an_older_error_is_not_that_of_a_request(self):
+        self.cinder = self.cloud(
+            [record('u', migration_status='error',
+                    updated_at=cloud.NOW - 9), record('v')],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.cinder.faults['u'] = 'lost'
+        self.balancer.round()
+        self.assertEqual('not started', self.entries()[-1].facts['result'])
+        self.assertLessEqual(900, self.slept)
+
+    def test_what_was_begun_and_reset_by_hand_has_failed(self):
+        self.stop_after = 5
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.stop_after = None
+        self.now += 60
+        self.cinder.reset('u', 'available')
+        self.balancer.settle_open_moves()
+        self.assertEqual('error', self.entries()[-2].facts['result'])
+        self.assertEqual('back-off', self.kinds()[-1])
 
     def test_a_request_that_is_lost_comes_to_nothing(self):
         self.cinder.faults['u'] = 'lost'
@@ -527,6 +646,21 @@ class VerdictTest(cloud.Case):
         self.assertEqual(['begun', 'success'], [
             entry.facts['result'] for entry in self.entries()
             if entry.kind == 'recover'])
+
+    def test_what_had_to_be_recovered_has_failed(self):
+        self.set(max_failures=1)
+        self.cinder.faults['u'] = 'killed'
+        self.stop_after = 5
+        self.balancer.round()
+        self.stop_after = None
+        self.now += 960
+        self.cinder._workloads.pop('u')
+        self.balancer.mend(self.balancer.verdict('u'))
+        self.assertEqual(['outcome', 'back-off', 'pause'], self.kinds()[-3:])
+        self.assertEqual('recovered', self.entries()[-3].facts['result'])
+        self.cinder._workloads['u'] = cloud.busy(64)
+        self.assertIn('a migration of it failed', str(
+            self.balancer.observe().cluster.volume('u').movable))
 
     def test_a_copy_that_was_left_behind_is_deleted(self):
         # Cinder gave up, and its word to delete the copy got lost.

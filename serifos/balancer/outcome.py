@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of a migration that was asked for?
+
+Decided from the volume's record as it was before the request and as it is
+now. Cinder's 202 proves little, and an answer that got lost proves nothing:
+a request may begin long after it was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+
+from serifos import inventory as inv
+from serifos import journal as jn
+from serifos.plan import movable
+
+
+@dataclasses.dataclass(frozen=True)
+class Patience:
+    """How long a migration may take, and what follows where it fails.
+
+    :param timeout_s: beside the copying
+    :param timeout_per_gib_s: for each GiB
+    :param grace_s: for which a record may stay as it was though Cinder said
+        202, or a migration may look over that is not
+    :param unanswered_s: for which Cinder may leave a request untouched
+        whose answer was lost
+    :param back_off_s: after a first failure; doubled with each in a row
+    """
+
+    poll_s: float = 5.0
+    timeout_s: float = 600.0
+    timeout_per_gib_s: float = 120.0
+    grace_s: float = 60.0
+    unanswered_s: float = 900.0
+    back_off_s: float = 3600.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of a move.
+
+    :param result: ``success``; ``error``, ``timeout``, ``denied`` where we
+        are not let or ask at the wrong place, and ``recovered`` where it
+        had to be mended: these failed; ``refused`` for the volume's sake,
+        ``busy`` where too much is asked for now, ``gone``, ``not started``,
+        ``hindered`` where another migration is under way, or, where we
+        were told to stop, ``stopped`` before it was asked for and
+        ``waiting`` before it was over
+    :param retry_s: when to ask again where it is ``busy``
+    """
+
+    result: str
+    reason: str
+    retry_s: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        return self.result in jn.FAILED
+
+    @property
+    def backs_off(self) -> bool:
+        """Whether the volume is left alone for a while."""
+        return self.result in ('error', 'timeout', 'recovered', 'refused')
+
+    @property
+    def ends_a_batch(self) -> bool:
+        """Whether the next move must not be asked for."""
+        return self.failed or self.result in (
+            'hindered', 'busy', 'waiting', 'stopped')
+
+
+def seen(record: inv.Record) -> dict[str, Any]:
+    """What the journal keeps of a record as it is before the request."""
+    return {'updated_at': record.updated_at, 'status': record.status,
+            'migration_status': record.migration_status}
+
+
+def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
+         patience: Patience) -> Outcome | None:
+    """What became of a request; None while that is open.
+
+    An error is that of this request where the record has changed since and
+    Cinder is known to have taken the request up, or the record said no
+    error before it.
+
+    :param sure: whether Cinder is known to have taken it up
+    :param waited_s: since the request
+    """
+    if movable.migrating(record):
+        return None
+    source, target = asked.facts['source'], asked.facts['target']
+    if record.pool == target:
+        return Outcome('success', f'it lives on {target}')
+    before = asked.facts.get('seen')
+    changed = before is None or seen(record) != before
+    error = record.migration_status == 'error' and changed
+    known = error and before is not None and (
+        sure or before['migration_status'] != 'error')
+    grace_s = patience.grace_s if sure else patience.unanswered_s
+    if not known and waited_s < grace_s:
+        return None
+    if record.pool != source:
+        return Outcome('error', f'it lives on {record.pool}')
+    if error:
+        return Outcome('error', f'Cinder reports an error; the volume is on '
+                       f'{source}, {record.status}, as before')
+    if sure:
+        return Outcome('error', f'Cinder had begun it and it was reset; the '
+                       f'volume is on {source}, {record.status}')
+    return Outcome('not started', f'it is still on {source}')
+
+
+def was_taken_up(entries: Iterable[jn.Entry], asked: jn.Entry) -> bool:
+    """Whether Cinder is known to have taken up a volume's last request."""
+    known = False
+    for entry in entries:
+        if entry.facts.get('volume') == asked.facts['volume']:
+            known = entry.kind == 'accepted' or (
+                known and entry.kind != 'request')
+    return known
+
+
+def doubtful(entries: Iterable[jn.Entry]) -> tuple[jn.Entry, ...]:
+    """The requests that came to nothing, as far as was seen.
+
+    Cinder neither took them up nor refused them: they got no answer, and
+    may begin yet.
+    """
+    asked: dict[str, jn.Entry] = {}
+    given_up: dict[str, jn.Entry] = {}
+    for entry in entries:
+        volume = entry.facts.get('volume')
+        if entry.kind == 'request':
+            given_up.pop(volume, None)
+            asked[volume] = entry
+        elif entry.kind in ('accepted', 'refused'):
+            asked.pop(volume, None)
+        elif entry.kind == 'outcome' and volume in asked:
+            found = asked.pop(volume)
+            if entry.facts['result'] == 'not started':
+                given_up[volume] = found
+    return tuple(given_up.values())
+
+
+def began_late(asked: jn.Entry, record: inv.Record,
+               halves: Iterable[inv.Record]) -> bool:
+    """Whether a doubtful request has begun after all, or is even over.
+
+    :param halves: the hidden records of the volume's migration
+    """
+    target = asked.facts['target']
+    if not movable.migrating(record):
+        return record.pool == target
+    return any(half.target_of == record.id and half.pool == target
+               for half in halves)
