@@ -17,6 +17,8 @@ import urllib3
 
 from serifos.web import budget as bg
 
+_BY_SERVER = 500
+
 Login = tuple[str, str]
 """A name and a password, for HTTP's basic authentication."""
 
@@ -29,8 +31,8 @@ class Adapter(ks.TCPKeepAliveAdapter):
     """Answers come whole, as they are, and within a budget.
 
     They are asked for uncompressed, since a few bytes can unpack to any
-    number, and are text in UTF-8 whatever they say. How long a server would
-    have us wait before we ask again is not heard.
+    number, and are text in UTF-8 whatever they say. How long a server in
+    trouble would have us wait is not heard: keystoneauth would sleep so long.
 
     :param make: a budget for what is asked outside of any
     :param logins: scheme and place of a server → what to log in with there
@@ -93,7 +95,8 @@ class Adapter(ks.TCPKeepAliveAdapter):
             answer.close()
         answer.raw = io.BytesIO(body)
         answer.encoding = 'utf-8'
-        answer.headers.pop('Retry-After', None)
+        if answer.status_code >= _BY_SERVER:
+            answer.headers.pop('Retry-After', None)
 
 
 def origin(url: str) -> tuple[str, str]:

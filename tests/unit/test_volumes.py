@@ -306,6 +306,15 @@ class ErrorTest(Case):
             self.assertIn(why, str(error))
             self.assertNotIn('s3cr', str(error))
 
+    def test_over_a_real_socket_it_is_heard_when_to_ask_again(self):
+        place = self.enterContext(hostile.serving(hostile.say(
+            b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n'
+            b'Content-Length: 0\r\n\r\n')))
+        error = self.assertRaises(
+            volumes.Refused, volumes.noauth(
+                f'http://{place}/v3', PROJECT).migrate, 'v', 'b@ssd#ssd')
+        self.assertEqual(7, error.retry_s)
+
     def test_an_api_that_hangs_does_not_hang_us(self):
         for said, timeout in (None, 60.0), (7, 7.0):
             session = ks.Session(timeout=said)
