@@ -26,6 +26,7 @@ from serifos.balancer import cycle
 from serifos.balancer import lead
 from serifos.cmd import app
 from serifos.cmd import progress
+from serifos.conf import telemetry as options
 from serifos import errors
 from serifos import journal
 from serifos.plan import limits
@@ -197,15 +198,15 @@ def settings(conf: cfg.ConfigOpts,
     """What [serifos], [balancer] and [telemetry] say.
 
     :param window_s: in place of [telemetry] window
-    :raises InputError: where the window is under 30 s
+    :raises InputError: where the window is under 30 s or over a week
     """
     said = conf.balancer
     if window_s is None:
         window_s = float(conf.telemetry.window)
-    if not 30 <= window_s < float('inf'):
+    if not 30 <= window_s <= options.MOST_WINDOW_S:
         raise errors.InputError(
-            f'A window of {window_s:g} s is too short to tell anything; '
-            'give 30 s or more.')
+            f'A window of {window_s:g} s cannot be looked at; give from 30 s '
+            f'to {options.MOST_WINDOW_S} s, a week.')
     return cycle.Settings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),

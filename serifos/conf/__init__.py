@@ -6,6 +6,8 @@ on; nothing below imports this room.
 """
 
 from collections.abc import Sequence
+import contextlib
+import io
 
 from oslo_config import cfg
 from oslo_log import log
@@ -14,9 +16,34 @@ from serifos.conf import balancer
 from serifos.conf import cinder
 from serifos.conf import serifos
 from serifos.conf import telemetry
+from serifos.conf import values
 from serifos import errors
 
+LOG = log.getLogger(__name__)
+
 _GROUPS = (serifos, balancer, cinder, telemetry)
+
+
+class Options(cfg.ConfigOpts):
+    """The options of some files, all of which can be worked with.
+
+    :param files: None for those where oslo.config looks
+    """
+
+    def __init__(self, files: Sequence[str] | None = None) -> None:
+        super().__init__()
+        self._from = files
+        log.register_options(self)
+        register_opts(self)
+
+    def reload_config_files(self) -> bool:
+        """As oslo.service asks for it on SIGHUP; bad files change nothing."""
+        try:
+            load(self._from)
+        except errors.InputError as exc:
+            LOG.error('%s The configuration stays as it was.', exc)
+            return False
+        return super().reload_config_files()
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
@@ -33,17 +60,31 @@ def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
 def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
     """The configuration from these files, else from where oslo looks.
 
-    :raises InputError: where a file is missing or an option absurd
+    :raises InputError: where a file cannot be read, or an option's value is
+        none to work with
     """
-    conf = cfg.ConfigOpts()
-    log.register_options(conf)
-    register_opts(conf)
-    try:
-        conf([], project='serifos', default_config_files=files or None)
-        for group in _GROUPS:
-            for opt in group.OPTS:
-                conf[group.GROUP.name][opt.dest]
-    except (cfg.Error, ValueError) as exc:
+    conf, default = Options(files), Options()
+    default([], default_config_files=[], default_config_dirs=[],
+            use_env=False)
+    why = _read(conf, files) or next(values.faults(conf, default), None)
+    if why is not None:
         raise errors.InputError(
-            f'The configuration cannot be used: {exc}') from None
+            f'The configuration cannot be used: {why.rstrip(".")}.')
     return conf
+
+
+def _read(conf: cfg.ConfigOpts, files: Sequence[str] | None) -> str | None:
+    """What is wrong with the files as such.
+
+    For options that may stand on a command line oslo.config has argparse
+    print what is wrong, and end the program.
+    """
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            conf([], project='serifos', default_config_files=files or None)
+        except (cfg.Error, OSError, ValueError) as exc:
+            return str(exc)
+        except SystemExit:
+            argument = said.getvalue().rpartition('argument --')[2]
+            return f'[DEFAULT] {argument}'.strip(' .:\n')
+    return None

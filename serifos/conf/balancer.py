@@ -5,6 +5,10 @@ from oslo_config import cfg
 
 GROUP = cfg.OptGroup('balancer', title='How plans are made and carried out')
 
+_WEEK_S = 7 * 86400
+_MONTH_S = 30 * 86400
+_TEN_YEARS_S = 3650 * 86400
+
 OPTS = [
     cfg.StrOpt(
         'planner', default='relieve', choices=[
@@ -20,11 +24,11 @@ OPTS = [
              'fraction, or leave it and lower the variance over the pools '
              'by this fraction.'),
     cfg.IntOpt(
-        'max_moves', min=1,
+        'max_moves', min=1, max=1000000,
         help='Moves that a plan may hold. Unset: 4 for relieve, no limit '
              'for bfd.'),
     cfg.FloatOpt(
-        'active_floor', default=0.05, min=0.0,
+        'active_floor', default=0.05, min=0.0, max=65536.0,
         help='Outstanding I/Os below which a volume is idle and counts as '
              'no load at all.'),
     cfg.StrOpt(
@@ -34,7 +38,7 @@ OPTS = [
              'tenants to keep as many requests outstanding elsewhere as '
              'relative fitness says, not as many as they do now.'),
     cfg.IntOpt(
-        'plan_ttl', default=86400, min=1,
+        'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,
         help='Seconds after which a plan expires.'),
     cfg.StrOpt(
         'mode', default='advise', choices=[
@@ -42,37 +46,37 @@ OPTS = [
             ('auto', 'the first moves of each plan are carried out')],
         help='What serifos-balancer run does with its plans.'),
     cfg.IntOpt(
-        'interval', default=300, min=1,
+        'interval', default=300, min=1, max=_WEEK_S,
         help='Seconds from one observation to the next.'),
     cfg.IntOpt(
-        'batch', default=2, min=1,
+        'batch', default=2, min=1, max=1000,
         help='Moves of a plan that are carried out, one after the other, '
              'before everything is observed again.'),
     cfg.IntOpt(
-        'settle', min=0,
+        'settle', min=0, max=_MONTH_S,
         help='Seconds after a migration before the next plan is carried '
              'out: until then the figures still show the time before it, '
              'and the copying. Unset: [telemetry] window.'),
     cfg.IntOpt(
-        'cool_down', default=86400, min=0,
+        'cool_down', default=86400, min=0, max=_TEN_YEARS_S,
         help='Seconds for which a volume that was moved stays where it is.'),
     cfg.IntOpt(
-        'back_off', default=3600, min=0,
+        'back_off', default=3600, min=0, max=86400,
         help='Seconds for which a volume is left alone after a migration of '
              'it failed; doubled with each failure in a row, up to a day.'),
     cfg.IntOpt(
-        'max_failures', default=3, min=1,
+        'max_failures', default=3, min=1, max=1000,
         help='Failed migrations in a row after which the balancer pauses, '
              'until serifos-balancer resume.'),
     cfg.IntOpt(
-        'migration_timeout', default=600, min=1,
+        'migration_timeout', default=600, min=1, max=_MONTH_S,
         help='Seconds that a migration may take beside its copying.'),
     cfg.IntOpt(
-        'migration_timeout_per_gib', default=120, min=0,
+        'migration_timeout_per_gib', default=120, min=0, max=86400,
         help='Seconds that each GiB of a volume may take to be copied, and '
              'to be wiped on the source.'),
     cfg.IntOpt(
-        'poll_interval', default=5, min=1,
+        'poll_interval', default=5, min=1, max=3600,
         help='Seconds between questions to Cinder while it migrates.'),
     cfg.BoolOpt(
         'allow_attached', default=False,
@@ -91,5 +95,6 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    # One of its own: a group shares what is registered with its copies.
+    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
+    conf.register_opts(OPTS, group=GROUP.name)

@@ -6,23 +6,22 @@ from oslo_config import cfg
 
 GROUP = cfg.OptGroup('cinder', title='How serifos-balancer reaches Cinder')
 
-_SAID = {
-    'timeout': 'Seconds until an answer has to be there as a whole, with '
-               'whatever it takes to get it: a token, another try. Unset: '
-               '60.',
-}
-
 
 def _ours(opt: cfg.Opt) -> cfg.Opt:
-    """An option of keystoneauth, as it is meant here."""
-    opt.help = _SAID.get(opt.name, opt.help)
+    """An option of keystoneauth; a URL may hold a password."""
     opt.secret = opt.secret or opt.name == 'endpoint-override'
     return opt
 
 
 OPTS = [
     *loading.get_auth_common_conf_options(),
-    *map(_ours, loading.get_session_conf_options()),
+    *(_ours(opt) for opt in loading.get_session_conf_options()
+      if opt.name != 'timeout'),
+    cfg.FloatOpt(
+        'timeout', min=0.1, max=3600.0,
+        help='Seconds until an answer has to be there as a whole, with '
+             'whatever it takes to get it: a token, another try. Unset: '
+             '60.'),
     *(_ours(opt) for opt in loading.get_adapter_conf_options(
         include_deprecated=False)
       if opt.name in ('region-name', 'valid-interfaces',
@@ -41,5 +40,6 @@ LATE_OPTS = loading.get_auth_plugin_conf_options('password')
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    # One of its own: a group shares what is registered with its copies.
+    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
+    conf.register_opts(OPTS, group=GROUP.name)

@@ -6,20 +6,28 @@ These options are cinder-scheduler's; serifos.conf has none of them.
 """
 
 import math
+from typing import Any
 
 from oslo_config import cfg
 from oslo_config import types
 
 from serifos.conf import serifos
+from serifos.conf import values
+from serifos import errors
 
 GROUP = serifos.GROUP
 
 
 class Figure(types.Float):
-    """A finite number: NaN passes every comparison with a bound."""
+    """A finite number: NaN passes every comparison with a bound.
+
+    Left empty, oslo.config's own type makes None of it.
+    """
 
     def __call__(self, value: object) -> float:
         number = super().__call__(value)
+        if number is None:
+            raise ValueError(f'it {values.EMPTY}')
         if not math.isfinite(number):
             raise ValueError(f'{value} is no figure')
         return number
@@ -27,7 +35,7 @@ class Figure(types.Float):
 
 OPTS = [
     cfg.Opt(
-        'cluster_max_age', type=Figure(min=1), default=1800,
+        'cluster_max_age', type=Figure(min=1, max=1e9), default=1800,
         help='Seconds after which cluster.json is stale: Serifos then has '
              'no opinion until it is written again. Take at least twice '
              'the interval at which serifos-balancer observes.'),
@@ -49,16 +57,16 @@ OPTS = [
              'against other volumes until it is seen: turn it off where '
              'tenants are not trusted.'),
     cfg.Opt(
-        'active_floor', type=Figure(min=0), default=0.05,
+        'active_floor', type=Figure(min=0, max=65536), default=0.05,
         help='Outstanding I/Os below which a volume is idle and counts as '
              'no load at all; the same as [balancer] active_floor in '
              'serifos.conf.'),
     cfg.Opt(
-        'reservation_ttl', type=Figure(min=0), default=3600,
+        'reservation_ttl', type=Figure(min=0, max=1e9), default=3600,
         help='Seconds for which a new volume counts by what it is expected '
              'to do, unless it is seen active before.'),
     cfg.Opt(
-        'weight_multiplier', type=Figure(min=0), default=1,
+        'weight_multiplier', type=Figure(min=0, max=1e9), default=1,
         help='Multiplier of SerifosWeigher beside other weighers.'),
 ]
 
@@ -67,6 +75,24 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     """All of [serifos], on Cinder's own configuration."""
     serifos.register_opts(conf)
     conf.register_opts(OPTS, group=GROUP)
+
+
+_DEFAULTS = {opt.dest: opt.default for opt in (*serifos.OPTS, *OPTS)}
+
+
+def read(conf: cfg.ConfigOpts, name: str) -> Any:
+    """The value of an option of [serifos].
+
+    :raises InputError: where it is none to work with
+    """
+    try:
+        value = conf.serifos[name]
+        why = values.fault(value, _DEFAULTS[name])
+    except (cfg.Error, ValueError) as exc:
+        why = values.clause(exc)
+    if why is not None:
+        raise errors.InputError(f'cinder.conf: [serifos] {name} {why}.')
+    return value
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:

@@ -19,5 +19,6 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    # One of its own: a group shares what is registered with its copies.
+    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
+    conf.register_opts(OPTS, group=GROUP.name)

@@ -5,6 +5,8 @@ from oslo_config import cfg
 
 GROUP = cfg.OptGroup('telemetry', title='Where what volumes do is seen')
 
+MOST_WINDOW_S = 7 * 86400
+
 OPTS = [
     cfg.StrOpt(
         'source', default='scrape', choices=[
@@ -16,15 +18,15 @@ OPTS = [
                         'disk.device.{read,write}.latency are polled too')],
         help='The source of telemetry.'),
     cfg.IntOpt(
-        'window', default=600, min=30,
+        'window', default=600, min=30, max=MOST_WINDOW_S,
         help='Seconds back from the newest reading that are looked at.'),
     cfg.FloatOpt(
-        'interval', default=15.0, min=1.0,
+        'interval', default=15.0, min=1.0, max=86400.0,
         help='Seconds between readings: how often exporters are scraped, '
              "or with prometheus its scrape_interval. Without a new one "
              'for three of them a host counts as unseen.'),
     cfg.FloatOpt(
-        'timeout', default=10.0, min=0.1,
+        'timeout', default=10.0, min=0.1, max=3600.0,
         help='Seconds until an answer has to be there as a whole, from the '
              'connection to its last byte, with whatever it takes to get '
              'it. What an exporter or server has not said by then is left '
@@ -56,7 +58,7 @@ OPTS = [
         'gnocchi_url', default='http://localhost:8041', secret=True,
         help='With gnocchi: the URL before /v1.'),
     cfg.FloatOpt(
-        'gnocchi_granularity', default=300.0, min=1.0,
+        'gnocchi_granularity', default=300.0, min=1.0, max=604800.0,
         help='With gnocchi: the granularity, in seconds, of the archive '
              "policy to read; Ceilometer's polling interval."),
     cfg.StrOpt(
@@ -79,5 +81,6 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    # One of its own: a group shares what is registered with its copies.
+    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
+    conf.register_opts(OPTS, group=GROUP.name)

@@ -48,9 +48,8 @@ class Settings:
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts) -> Settings:
-        """:raises ValueError, cfg.Error: where an option is absurd"""
-        group = conf.serifos
-        return cls(*(getattr(group, field.name)
+        """:raises InputError: where an option is absurd"""
+        return cls(*(options.read(conf, field.name)
                      for field in dataclasses.fields(cls)))
 
     @property
@@ -212,7 +211,7 @@ _SHARED: list[Placing] = []
 def shared(conf: cfg.ConfigOpts) -> Placing:
     """The one Placing of this process; a new one where options changed.
 
-    :raises ValueError, cfg.Error: where an option is absurd
+    :raises InputError: where an option is absurd
     """
     settings = Settings.of(conf)
     with _LOCK:

@@ -8,6 +8,8 @@ import time
 
 from oslo_log import log
 
+from serifos import errors
+
 LOG = log.getLogger(__name__)
 
 EVERY_S = 60.0
@@ -15,6 +17,8 @@ EVERY_S = 60.0
 
 class Seldom:
     """Says a warning, unless one of its kind was said within the minute.
+
+    An error of ours is one sentence, whose traceback tells nothing more.
 
     :param clock: seconds, of whatever beginning
     """
@@ -28,7 +32,9 @@ class Seldom:
         now = self._clock()
         if now - self._said.get(kind, now - EVERY_S) >= EVERY_S:
             self._said[kind] = now
-            LOG.warning(message, *args, exc_info=exc_info)
+            told = any(isinstance(each, errors.SerifosError)
+                       for each in args)
+            LOG.warning(message, *args, exc_info=exc_info and not told)
 
 
 WARNINGS = Seldom()

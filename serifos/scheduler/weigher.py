@@ -12,6 +12,8 @@ from cinder.scheduler import weights
 from oslo_config import cfg
 from oslo_log import log
 
+from serifos.conf import scheduler as options
+from serifos import errors
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import placing
 from serifos.scheduler import predict
@@ -35,8 +37,9 @@ class SerifosWeigher(weights.BaseHostWeigher):
     def _multiplier(self) -> float:
         # Cinder asks for it pool by pool, and makes a weigher a request.
         try:
-            return CONF.serifos.weight_multiplier
-        except (cfg.Error, ValueError):
+            return options.read(CONF, 'weight_multiplier')
+        except errors.InputError as exc:
+            seldom.WARNINGS.warn('multiplier', '%s It is taken as 1.', exc)
             return 1.0
 
     def weigh_objects(self, weighed_obj_list: Sequence[weights.WeighedHost],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SerifosWeigher among Cinder's own, under the stock FilterScheduler."""
 
+import itertools
 import logging
 import math
 
@@ -11,6 +12,8 @@ import testtools
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
 from serifos import cluster as cl
+from serifos.conf import scheduler
+from serifos.conf import serifos
 from serifos.scheduler import seldom
 from serifos.scheduler import weigher
 from tests.unit.scheduler import files
@@ -156,6 +159,20 @@ class WeigherTest(Case):
             self.assertEqual({A: 1, B: 1}, self.weights(**request()))
         self.assertEqual(1, self.log.output.count('Serifos has no opinion'))
         self.assertIsNotNone(self.cloud.create().host)
+
+    @ddt.data(*itertools.product(
+        [opt.dest for opt in (*serifos.OPTS, *scheduler.OPTS)],
+        ['', 'nan', '-1']))
+    @ddt.unpack
+    def test_no_option_keeps_volumes_from_being_placed(self, name, value):
+        self.busy(a=64, b=8)
+        cloud.CONF.clear_override(name, group='serifos')
+        self.conf.write_text(f'[serifos]\n{name} = {value}\n')
+        cloud.CONF.reload_config_files()
+        self.assertIsNotNone(self.cloud.create().host)
+        self.assertNotIn('Traceback', self.log.output)
+        if name not in ('state_dir', 'models_dir') or not value:
+            self.assertIn(f'[serifos] {name} ', self.log.output)
 
     def test_a_burst_spreads(self):
         self.busy(a=16, b=16, c=16)

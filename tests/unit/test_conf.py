@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A value that nothing can be done with is refused at start, by name."""
+
+import itertools
+
+import ddt
+import fixtures
+from oslo_config import cfg
+import testtools
+
+from serifos import conf
+from serifos import errors
+from tests.unit.cmd import command
+
+EMPTY_IS_UNSET = {
+    ('balancer', 'max_moves'), ('balancer', 'settle'),
+    ('balancer', 'relations_dir'), ('balancer', 'lock_url'),
+    ('balancer', 'excluded_projects'),
+    *(('telemetry', name) for name in (
+        'endpoints', 'prometheus_hosts', 'prometheus_selector', 'username',
+        'password', 'cafile', 'certfile', 'keyfile'))}
+"""What an empty value of these means, their help says."""
+
+OURS = [(group.name, opt) for group, opts in conf.list_opts()
+        for opt in opts if group.name in ('balancer', 'telemetry', 'serifos')]
+NUMBERS = [(group, opt.dest) for group, opt in OURS
+           if isinstance(opt, (cfg.IntOpt, cfg.FloatOpt))]
+
+
+class Case(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.dir = self.useFixture(fixtures.TempDir())
+        self.file = self.dir.join('serifos.conf')
+
+    def write(self, text):
+        with open(self.file, 'w') as file:
+            file.write(text)
+
+    def load(self, text):
+        self.write(text)
+        return conf.load([self.file])
+
+    def refusal(self, text):
+        return str(self.assertRaises(errors.InputError, self.load, text))
+
+
+@ddt.ddt
+class LoadTest(Case):
+
+    @ddt.data(*((group, opt.dest) for group, opt in OURS
+                if (group, opt.dest) not in EMPTY_IS_UNSET))
+    @ddt.unpack
+    def test_an_option_left_empty(self, group, name):
+        self.assertIn(f'[{group}] {name} ', self.refusal(
+            f'[{group}]\n{name} =\n'))
+
+    @ddt.data('   ', '""', "''", '" "')
+    def test_blank_is_empty(self, value):
+        self.assertIn('state_dir is left empty', self.refusal(
+            f'[serifos]\nstate_dir = {value}\n'))
+
+    @ddt.data(*sorted(EMPTY_IS_UNSET))
+    @ddt.unpack
+    def test_empty_is_unset(self, group, name):
+        default, = (opt.default for its, opt in OURS
+                    if (its, opt.dest) == (group, name))
+        found = self.load(f'[{group}]\n{name} =\n')[group][name]
+        self.assertIn(found, (default, ''))
+
+    @ddt.data(*itertools.product(NUMBERS, ['nan', '-1', '9' * 30]))
+    @ddt.unpack
+    def test_no_number_to_work_with(self, option, value):
+        group, name = option
+        self.assertIn(f'[{group}] {name} ', self.refusal(
+            f'[{group}]\n{name} = {value}\n'))
+
+    @ddt.data(
+        ('[balancer]\nmin_gain = inf', '[balancer] min_gain'),
+        ('[telemetry]\ntimeout = 1e400', '[telemetry] timeout'),
+        ('[balancer]\nbatch = ' + '9' * 5000, '[balancer] batch'),
+        ('[DEFAULT]\ndebug = maybe', '[DEFAULT] debug'),
+        ('[DEFAULT]\ndebug =', '[DEFAULT] debug'),
+        ('[DEFAULT]\nrate_limit_interval =', '[DEFAULT] rate_limit_interval'),
+        ('[cinder]\ntimeout = -1', '[cinder] timeout'),
+        ('[cinder]\ntimeout = ' + '9' * 30, '[cinder] timeout'),
+        ('[cinder]\nnoauth_project_id =', '[cinder] noauth_project_id'),
+        ('[cinder]\ninsecure = maybe', '[cinder] insecure'),
+        ('[telemetry]\nendpoints = a', '[telemetry] endpoints'),
+        ('[telemetry]\nendpoints = a:', '[telemetry] endpoints'),
+        ('[telemetry]\nendpoints = a:b,a:c', '[telemetry] endpoints'),
+        ('[balancer]\nexcluded_projects = a,,b', 'excluded_projects'),
+        ('[serifos]\nstate_dir = $nosuch', '[serifos] state_dir'),
+        ('[balancer]\nmode = automatic', '[balancer] mode'),
+        ('[balancer', 'serifos.conf'), ('batch', 'serifos.conf'),
+        ('\0', 'serifos.conf'))
+    @ddt.unpack
+    def test_what_else_cannot_be_used(self, text, named):
+        said = self.refusal(text + '\n')
+        self.assertIn(named, said)
+        self.assertNotIn('LocationInfo', said)
+
+    def test_a_file_that_is_no_text(self):
+        with open(self.file, 'wb') as file:
+            file.write(b'[balancer]\nbatch = \xff\n')
+        self.assertRaises(errors.InputError, conf.load, [self.file])
+        for path in self.dir.path, self.dir.join('nowhere'):
+            error = self.assertRaises(errors.InputError, conf.load, [path])
+            self.assertIn(path, str(error))
+
+    def test_the_environment_is_refused_too(self):
+        self.useFixture(fixtures.EnvironmentVariable(
+            'OS_BALANCER__BATCH', ''))
+        self.assertIn('[balancer] batch ', self.refusal(''))
+
+    def test_nothing_is_asked_before(self):
+        self.write('[cinder]\nnoauth_endpoint = http://127.0.0.1:1/v3\n'
+                   '[balancer]\nbatch =\n')
+        for verb in ('observe',), ('run', '--once'), ('history',), ('plan',):
+            code, out, err = command.balance(
+                '--config-file', self.file, *verb)
+            self.assertEqual((2, ''), (code, out))
+            self.assertIn('[balancer] batch is left empty', err)
+
+
+class ReloadTest(Case):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.conf = self.load('[balancer]\nbatch = 5\ninterval = 60\n')
+
+    def test_bad_values_change_nothing(self):
+        for bad in 'batch =', 'batch = x', 'min_gain = nan', '[nonsense':
+            self.write(f'[balancer]\ninterval = 99\n{bad}\n')
+            self.assertFalse(self.conf.reload_config_files())
+            self.assertEqual((5, 60), (self.conf.balancer.batch,
+                                       self.conf.balancer.interval))
+        self.assertEqual(4, self.log.output.count('stays as it was'))
+        self.assertIn('[balancer] batch is left empty', self.log.output)
+
+    def test_good_values_are_taken(self):
+        self.write('[balancer]\nbatch = 7\n')
+        self.assertTrue(self.conf.reload_config_files())
+        self.assertEqual(7, self.conf.balancer.batch)
+        self.assertEqual(300, self.conf.balancer.interval)
