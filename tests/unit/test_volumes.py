@@ -307,6 +307,7 @@ class ErrorTest(Case):
             self.assertNotIn('s3cr', str(error))
 
     def test_over_a_real_socket_it_is_heard_when_to_ask_again(self):
+        self.http.stop()
         place = self.enterContext(hostile.serving(hostile.say(
             b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n'
             b'Content-Length: 0\r\n\r\n')))

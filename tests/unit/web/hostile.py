@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import re
 import socket
 import threading
 import time
@@ -59,6 +60,13 @@ PACKED = say(body(BOMB, b'Content-Encoding: gzip'))
 """What may not cost more than its time or its bytes."""
 
 
+def _is_whole(asked):
+    """What is closed with a part unread is reset, its answer lost."""
+    head, found, content = asked.partition(b'\r\n\r\n')
+    length = re.search(rb'content-length: *(\d+)', head, re.IGNORECASE)
+    return found and len(content) >= int(length[1] if length else 0)
+
+
 @contextlib.contextmanager
 def serving(talk):
     """The place, HOST:PORT, where talk(connection, over) is the answer.
@@ -72,7 +80,7 @@ def serving(talk):
     def answer(connection):
         with connection, contextlib.suppress(OSError):
             asked = b''
-            while b'\r\n\r\n' not in asked and (
+            while not _is_whole(asked) and (
                     more := connection.recv(65536)):
                 asked += more
             talk(connection, over)
