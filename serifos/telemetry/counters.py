@@ -17,8 +17,26 @@ import math
 from serifos import activity as act
 from serifos import workload as wl
 
+MOST = 2.0 ** 64
+"""What a counter of the kernel can hold."""
+
+ABSURD = {'iops': 1e9, 'latency_us': 1e12, 'iodepth': 1e6,
+          'block_kib': 2.0 ** 22}
+"""What no device does: a request takes no 11 days, and has no 4 GiB."""
+
 MIN_FOR_BUSIEST = 20
 """Intervals below which there is no busiest 5 %."""
+
+
+def is_figure(value: object) -> bool:
+    """Whether a counter of the kernel can say this."""
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and 0 <= value <= MOST)
+
+
+def is_time(value: object) -> bool:
+    """Whether this can be seconds of the epoch, up to the year 9999."""
+    return is_figure(value) and value <= 253_402_300_799  # type: ignore
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +65,7 @@ class Counters:
 
     @property
     def are_sane(self) -> bool:
-        return all(math.isfinite(v) and v >= 0 for v in self.values)
+        return all(map(is_figure, self.values))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,6 +159,16 @@ def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
         mean=_workload(deltas), busiest=_busiest(deltas),
         seconds=sum(d.seconds for d in deltas), intervals=len(deltas),
         quiet_s=_quiet_s(deltas, until))
+
+
+def absurd(found: act.Activity) -> str | None:
+    """What no device can have done, a clause; None where all can be."""
+    for workload in filter(None, (found.mean, found.busiest)):
+        for name, most in ABSURD.items():
+            value = getattr(workload, name)
+            if not 0 <= value <= most:
+                return f'its counters come to {name} {value:g}'
+    return None
 
 
 def _workload(deltas: Sequence[Delta]) -> wl.Workload:

@@ -13,11 +13,11 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
-
-from prometheus_client import parser
+from collections.abc import Sequence
+import re
 
 from serifos.telemetry import counters as cn
+from serifos.telemetry import exposition
 
 PREFIX = 'volume-'
 INFO = 'node_disk_device_mapper_info'
@@ -34,57 +34,63 @@ NO_DISKS = 'its node_exporter shows no node_disk_*_total (diskstats)'
 NO_INFO = (f'its node_exporter shows no {INFO}; it must be 1.5 or later and '
            'see /run/udev')
 
-_OURS = (*COUNTERS, INFO, BOOTED, CLOCK)
+NAMES = (*COUNTERS, INFO, BOOTED, CLOCK)
+"""What is of use here."""
+
+_DEVICE = re.compile(r'[\w!.+-]{1,64}', re.ASCII)
+_LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
+"""How LVM names groups and volumes."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sample:
-    """One line of an exposition, whoever handed it over."""
-
-    name: str
-    labels: Mapping[str, str]
-    value: float
-
-
-def parse(text: str) -> list[Sample]:
+def parse(text: str) -> list[exposition.Sample]:
     """The samples of an exposition that are of use here.
 
     :raises ValueError: where the text is no exposition
     """
-    lines = '\n'.join(line for line in text.splitlines()
-                      if line.startswith(_OURS)) + '\n'
-    return [Sample(s.name, s.labels, s.value)
-            for family in parser.text_string_to_metric_families(lines)
-            for s in family.samples]
+    return exposition.samples(text, NAMES)
 
 
-def reading(at: float, samples: Iterable[Sample]) -> cn.Reading:
+def reading(at: float, samples: Iterable[exposition.Sample]) -> cn.Reading:
     """The join of devices with logical volumes.
+
+    A figure that cannot be is a fault of its volume, or of the host.
 
     :param at: when the samples were taken, seconds of the epoch
     """
     values: dict[tuple[str, str], list[float]] = {}
+    times: dict[str, list[float]] = {BOOTED: [], CLOCK: []}
     lvs: dict[str, list[tuple[str, str]]] = {}
-    started, clock, mapped = None, None, False
+    mapped = False
     for sample in samples:
         device = sample.labels.get('device', '')
-        if sample.name == BOOTED:
-            started = sample.value
-        elif sample.name == CLOCK:
-            clock = sample.value
+        if sample.name in times:
+            times[sample.name].append(sample.value)
         elif sample.name == INFO:
             mapped = True
-            for lv_id, group in _ours(sample):
+            for lv_id, group in _ours(sample.labels):
                 lvs.setdefault(lv_id, []).append((group, device))
-        else:
+        elif _DEVICE.fullmatch(device):
             values.setdefault((device, sample.name), []).append(sample.value)
     faults = {lv_id: text for lv_id, where in lvs.items()
               if (text := _fault(where, values))}
+    fault = (_strange_time(times)
+             or _trouble({device for device, _ in values}, mapped))
+    if fault is not None:
+        return cn.Reading(at, fault=fault)
     return cn.Reading(
         at, {lv_id: _counters(where[0][1], values)
              for lv_id, where in lvs.items() if lv_id not in faults},
-        faults, started, _trouble({device for device, _ in values}, mapped),
-        clock)
+        faults, next(iter(times[BOOTED]), None),
+        clock=next(iter(times[CLOCK]), None))
+
+
+def _strange_time(times: Mapping[str, Sequence[float]]) -> str | None:
+    for name, found in times.items():
+        if len(found) > 1:
+            return f'its node_exporter shows {name} {len(found)} times'
+        if not all(map(cn.is_time, found)):
+            return f'its {name} {found[0]:g} is no time'
+    return None
 
 
 def _trouble(devices: Collection[str], mapped: bool) -> str | None:
@@ -95,10 +101,13 @@ def _trouble(devices: Collection[str], mapped: bool) -> str | None:
     return NO_INFO if unmapped else None
 
 
-def _ours(sample: Sample) -> Iterator[tuple[str, str]]:
-    name = sample.labels.get('lv_name', '')
-    if name.startswith(PREFIX) and not sample.labels.get('lv_layer'):
-        yield name.removeprefix(PREFIX), sample.labels.get('vg_name', '?')
+def _ours(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    name, group = labels.get('lv_name', ''), labels.get('vg_name', '')
+    if (name.startswith(PREFIX) and not labels.get('lv_layer')
+            and _LVM.fullmatch(name)
+            and _DEVICE.fullmatch(labels.get('device', ''))):
+        yield name.removeprefix(PREFIX), (
+            group if _LVM.fullmatch(group) else '?')
 
 
 def _counters(device: str,
@@ -120,5 +129,5 @@ def _fault(where: list[tuple[str, str]],
                     f'{len(found)} times' if found else
                     f'node_exporter shows no {name} of its device {device}')
     if not _counters(device, values).are_sane:
-        return f'a counter of its device {device} is no figure'
+        return f'a counter of its device {device} holds what none can'
     return None

@@ -17,11 +17,13 @@ from collections.abc import Sequence
 import datetime
 import time
 from typing import Any
+from urllib import parse
 
 from keystoneauth1 import session as ks
 
 from serifos import activity as act
 from serifos import errors
+from serifos import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import history
 from serifos.telemetry import http
@@ -63,13 +65,7 @@ class Gnocchi:
     def observe(self, places: Sequence[act.Place], window_s: float,
                 pools: Collection[str] = ()) -> act.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
-        attachments = self._attachments()
-        try:
-            return self._observe(places, window_s, attachments)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise errors.CloudError(
-                f'{http.shown(self._url)} does not answer as Gnocchi does; '
-                'is the URL right?') from None
+        return self._observe(places, window_s, self._attachments())
 
     def _observe(self, places: Sequence[act.Place], window_s: float,
                  attachments: Mapping[str, tuple[str, str]]) -> act.Observed:
@@ -77,15 +73,22 @@ class Gnocchi:
         names = {place.volume: _name(*attachments[place.volume])
                  for place in places if place.volume in attachments}
         resources = self._resources(sorted(set(names.values())))
-        return history.observed(
-            places, {place.volume: self._readings(
+        readings = {}
+        for place in places:
+            readings[place.volume] = self._readings(
                 place, names.get(place.volume), resources, now, window_s)
-                for place in places},
+            if self._clock() - now > self._granularity_s:
+                raise errors.CloudError(
+                    f'{http.shown(self._url)} is too slow: in '
+                    f'{self._granularity_s:g} s it told of {len(readings)} '
+                    f'of {len(places)} volumes.')
+        return history.observed(
+            places, readings,
             now=now, window_s=window_s, interval_s=self._granularity_s,
             of=lambda place: place.volume)
 
     def _readings(self, place: act.Place, name: str | None,
-                  resources: Mapping[str, list[dict[str, Any]]],
+                  resources: Mapping[str, list[Mapping[str, Any]]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one that says why there are none."""
         since = now - window_s - (
@@ -108,31 +111,53 @@ class Gnocchi:
                 for at, counters in _joined(counted, timed)]
 
     def _resources(self, names: Sequence[str]) -> dict[
-            str, list[dict[str, Any]]]:
+            str, list[Mapping[str, Any]]]:
         """``<instance>-<vdX>`` → the resources of that name."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        found: dict[str, list[Mapping[str, Any]]] = {}
         for start in range(0, len(names), _AT_ONCE):
-            for resource in self._ask(
-                    'search/resource/instance_disk', 'POST',
-                    json={'in': {'original_resource_id':
-                                 names[start:start + _AT_ONCE]}}):
-                found.setdefault(
-                    resource['original_resource_id'], []).append(resource)
+            rows = self._ask(
+                'search/resource/instance_disk', 'POST',
+                json={'in': {'original_resource_id':
+                             names[start:start + _AT_ONCE]}})
+            try:
+                for resource in map(fields.document, rows):
+                    found.setdefault(fields.text(
+                        resource, 'original_resource_id'), []).append(
+                            resource)
+            except ValueError as exc:
+                raise errors.CloudError(
+                    f'{http.shown(self._url)} does not answer as Gnocchi '
+                    f'does ({exc}); is the URL right?') from None
         return found
 
     def _measures(self, metric: str, since: float) -> Series:
+        """:raises _Unknown: where they are none"""
         start = datetime.datetime.fromtimestamp(since, datetime.UTC)
-        rows = self._ask(f'metric/{metric}/measures', params={
-            'start': start.strftime('%Y-%m-%dT%H:%M:%S'),
-            'aggregation': 'mean', 'refresh': 'false',
-            'granularity': f'{self._granularity_s:g}'})
-        return {datetime.datetime.fromisoformat(at).timestamp(): value
-                for at, _, value in rows}
+        try:
+            rows = self._ask(
+                f'metric/{parse.quote(metric, safe="")}/measures', params={
+                    'start': start.strftime('%Y-%m-%dT%H:%M:%S'),
+                    'aggregation': 'mean', 'refresh': 'false',
+                    'granularity': f'{self._granularity_s:g}'})
+            return dict(map(_measure, rows))
+        except http.Missing:
+            raise _Unknown(f'Gnocchi has no metric {metric} any more'
+                           ) from None
+        except ValueError as exc:
+            raise _Unknown(
+                f'what Gnocchi says of its metric {metric} cannot be read: '
+                f'{exc}') from None
 
-    def _ask(self, path: str, method: str = 'GET', **others: Any) -> Any:
-        """:raises CloudError: where there is no answer, or no JSON"""
-        return http.json(http.ask(
+    def _ask(self, path: str, method: str = 'GET', **others: Any) -> list[
+            Any]:
+        """:raises CloudError: where there is no answer, or no list"""
+        rows = http.json(http.ask(
             self._session, f'{self._url}/{path}', method, **others))
+        if not isinstance(rows, list):
+            raise errors.CloudError(
+                f'{http.shown(self._url)} does not answer as Gnocchi does; '
+                'is the URL right?')
+        return rows
 
 
 class _Unknown(Exception):
@@ -150,7 +175,7 @@ def _name(instance: str, device: str) -> str:
 
 
 def _metrics(name: str | None,
-             resources: Mapping[str, list[dict[str, Any]]]) -> Mapping[
+             resources: Mapping[str, list[Mapping[str, Any]]]) -> Mapping[
                  str, str]:
     """Name → id of the metrics of a disk; None is attached to nothing."""
     if name is None:
@@ -161,11 +186,29 @@ def _metrics(name: str | None,
         raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'
                        f'{"s" if found else ""} {name} of type '
                        'instance_disk')
-    metrics = found[0]['metrics']
+    try:
+        metrics = fields.texts(found[0], 'metrics')
+    except ValueError as exc:
+        raise _Unknown(f'of {name} Gnocchi says: {exc}') from None
     for wanted in COUNTED:
         if wanted not in metrics:
             raise _Unknown(f'Gnocchi has no {wanted} of {name}')
     return metrics
+
+
+def _measure(row: Any) -> tuple[float, float]:
+    """When, what.
+
+    :raises ValueError: where a row is no time, granularity and figure
+    """
+    try:
+        at, _, value = row
+        seconds = datetime.datetime.fromisoformat(at).timestamp()
+    except (OverflowError, OSError, TypeError, ValueError):
+        raise ValueError('a measure has no time') from None
+    if not (cn.is_time(seconds) and cn.is_figure(value)):
+        raise ValueError('a measure holds what no counter can')
+    return seconds, value
 
 
 def _is_still(counted: Sequence[Series], window_s: float) -> bool:

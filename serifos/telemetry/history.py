@@ -57,7 +57,8 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
     for place in places:
         view = views[of(place)]
         found = cn.activity(view.deltas(place.lv_id), view.until)
-        why = view.why_not(place.lv_id)
+        why = view.why_not(place.lv_id) or (
+            found and _cannot_be(found, place, view.key))
         if found is None or why:
             missing[place.volume] = why or (
                 f'the counters of volume-{place.lv_id} began anew, or were '
@@ -124,6 +125,12 @@ class _View:
         if lv_id not in newest.volumes:
             return f'there is no LV volume-{lv_id} on {self.key}'
         return None
+
+
+def _cannot_be(found: act.Activity, place: act.Place,
+               key: str) -> str | None:
+    why = cn.absurd(found)
+    return why and f'of volume-{place.lv_id} on {key}: {why}'
 
 
 def _trouble(key: str, past: Sequence[cn.Reading],

@@ -18,6 +18,10 @@ from serifos import urls
 from serifos.web import session as web
 
 
+class Missing(errors.CloudError):
+    """What was asked for is not there."""
+
+
 EXPORTER_BYTES = 32 * 2 ** 20
 """What an exporter may say: ten times what one of 5,000 LVs does."""
 
@@ -80,7 +84,8 @@ def ask(session: ks.Session, url: str, method: str = 'GET',
             f'(HTTP {answer.status_code}).')
     if answer.status_code != 200:
         said = ' '.join(answer.text.split())[:200]
-        raise errors.CloudError(
+        kind = Missing if answer.status_code == 404 else errors.CloudError
+        raise kind(
             f'{shown(url)} answers HTTP {answer.status_code} '
             f'{answer.reason}{f": {said}" if said else "."}')
     return answer

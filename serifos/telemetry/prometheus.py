@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import ipaddress
@@ -23,8 +24,10 @@ from oslo_log import log as logging
 
 from serifos import activity as act
 from serifos import errors
+from serifos import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
+from serifos.telemetry import exposition
 from serifos.telemetry import history
 from serifos.telemetry import http
 
@@ -67,12 +70,7 @@ class Prometheus:
         """:raises CloudError: where the server cannot be asked"""
         seconds = window_s + (
             history.STALE_INTERVALS + 1) * self._interval_s
-        try:
-            known = self._readings(seconds)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise errors.CloudError(
-                f'{http.shown(self._url)} does not answer as a Prometheus '
-                'does; is the URL right?') from None
+        known = self._readings(seconds)
         return history.observed(
             places, {host: self._of(host, known)
                      for host in history.hosts(places, pools)},
@@ -83,35 +81,47 @@ class Prometheus:
             tuple[Labels, list[cn.Reading]]]:
         """What tells exporters apart, and the readings of each."""
         found: dict[frozenset[tuple[str, str]],
-                    dict[float, list[exporter.Sample]]] = {}
-        for series in itertools.chain(
+                    dict[float, list[exposition.Sample]]] = {}
+        strange: dict[frozenset[tuple[str, str]], str] = {}
+        for labels, pairs in itertools.chain(
                 self._ask(exporter.COUNTERS + (exporter.INFO,), seconds),
                 self._ask((exporter.BOOTED, exporter.CLOCK), seconds)):
-            labels = series['metric']
-            moments = found.setdefault(frozenset(
-                (name, value) for name, value in labels.items()
-                if name not in _OF_SERIES), {})
-            for at, value in series['values']:
-                moments.setdefault(float(at), []).append(exporter.Sample(
-                    labels['__name__'], labels, float(value)))
-        return [(dict(group), [exporter.reading(at, moments[at])
-                               for at in sorted(moments)])
+            group = frozenset((name, value) for name, value in labels.items()
+                              if name not in _OF_SERIES)
+            moments = found.setdefault(group, {})
+            try:
+                for at, value in _values(pairs):
+                    moments.setdefault(at, []).append(exposition.Sample(
+                        labels.get('__name__', ''), labels, value))
+            except ValueError as exc:
+                strange[group] = f'what Prometheus says of it: {exc}'
+        now = self._clock()
+        return [(dict(group), [cn.Reading(now, fault=strange[group])]
+                 if group in strange else
+                 [exporter.reading(at, moments[at]) for at in sorted(moments)])
                 for group, moments in found.items()]
 
-    def _ask(self, names: Sequence[str],
-             seconds: float) -> list[dict[str, Any]]:
+    def _ask(self, names: Sequence[str], seconds: float) -> list[
+            tuple[Labels, list[Any]]]:
         """The series of these names with their samples of so many seconds.
 
-        :raises CloudError: where there is no answer, or no JSON
+        :raises CloudError: where there is no answer, or it is none
         """
         matchers = ','.join(filter(None, (
             f'__name__=~"{"|".join(names)}"', self._selector)))
         query = f'{{{matchers}}}[{math.ceil(seconds)}s]'
         doc = http.json(http.ask(self._session, self._url, 'POST',
                                  data={'query': query}))
-        for warning in doc.get('warnings', ()):
-            LOG.warning('Prometheus says: %s', warning)
-        return doc['data']['result']
+        try:
+            doc = fields.document(doc)
+            for warning in fields.items(doc, 'warnings')[:9]:
+                LOG.warning('Prometheus says: %s',
+                            errors.one_line(str(warning)))
+            return _series(fields.document(doc.get('data')))
+        except ValueError as exc:
+            raise errors.CloudError(
+                f'{http.shown(self._url)} does not answer as a Prometheus '
+                f'does ({exc}); is the URL right?') from None
 
     def _of(self, host: str,
             known: Sequence[tuple[Labels, list[cn.Reading]]]) -> list[
@@ -135,6 +145,36 @@ class Prometheus:
         return (f'Prometheus has {len(several)} node_exporters of it, '
                 f'{" and ".join(apart)}; choose by [telemetry] '
                 'prometheus_selector')
+
+
+def _series(data: Mapping[str, Any]) -> list[tuple[Labels, list[Any]]]:
+    """The labels and the values of each series.
+
+    :raises ValueError: where an answer is none of a range vector
+    """
+    if not isinstance(data.get('result'), list):
+        raise ValueError('it has no result')
+    found = []
+    for series in map(fields.document, data['result']):
+        if not isinstance(series.get('values'), list):
+            raise ValueError('a series has no values')
+        labels = fields.document(series.get('metric'))
+        found.append(({name: str(labels[name]) for name in labels},
+                      series['values']))
+    return found
+
+
+def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
+    """When, what.
+
+    :raises ValueError: where they are not pairs of a time and a figure
+    """
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2
+                and cn.is_time(pair[0]) and isinstance(pair[1], str)):
+            raise ValueError('it has a sample that is no pair of a time and '
+                             'a figure')
+        yield float(pair[0]), float(pair[1])
 
 
 def _matching(wanted: str | None, host: str,

@@ -13,24 +13,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import errno
 import fcntl
 import json
 import math
 import os
 import pathlib
+import stat
 from typing import Any
+from typing import BinaryIO
 
 from oslo_log import log as logging
 
 from serifos import errors
 from serifos.telemetry import counters as cn
+from serifos.telemetry import ring_line
 
 LOG = logging.getLogger(__name__)
 
 SCHEMA = 'serifos-telemetry/1'
 
 _MODE = 0o640
-_AT = '{"at":'
+_AT = b'{"at":'
+_MOST_BYTES = 2 ** 23
+"""Of a line: 10,000 volumes are a fifth of it."""
 
 
 class Ring:
@@ -53,7 +59,8 @@ class Ring:
             version that this serifos does not know
         """
         newest = max((r.at for r in readings.values()), default=0.0)
-        lines = ''.join(_line(host, r) for host, r in readings.items())
+        lines = ''.join(ring_line.text(host, reading)
+                        for host, reading in readings.items())
         try:
             with self._locked():
                 begun = self._begun()
@@ -63,7 +70,8 @@ class Ring:
                 _append(self._file, lines)
         except OSError as exc:
             raise errors.InputError(
-                f'{self._file} cannot be written: {exc.strerror}.') from None
+                f'{self._file} cannot be written: '
+                f'{_why(self._file, exc)}.') from None
 
     def read(self, since: float = 0.0) -> dict[str, list[cn.Reading]]:
         """Host → its readings since then, oldest first.
@@ -92,8 +100,8 @@ class Ring:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """One writer at a time; a daemon and a command may meet here."""
-        handle = os.open(self._file.with_suffix('.lock'),
-                         os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        handle = _open(self._file.with_suffix('.lock'),
+                       os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -101,13 +109,30 @@ class Ring:
             os.close(handle)
 
 
+def _open(path: pathlib.Path, flags: int) -> int:
+    """A regular file, by no link; the owner of its directory is its own.
+
+    So what root makes does not lock out the user of the daemon.
+    """
+    handle = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW
+                     | os.O_NONBLOCK | os.O_NOCTTY, _MODE)
+    info = os.fstat(handle)
+    if not stat.S_ISREG(info.st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, 'it is no regular file')
+    if flags & os.O_CREAT and not os.geteuid() and not info.st_size:
+        home = os.stat(path.parent)
+        os.fchown(handle, home.st_uid, home.st_gid)
+    return handle
+
+
 def _append(path: pathlib.Path, text: str) -> None:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND
-                     | os.O_CLOEXEC, _MODE)
+    handle = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     with open(handle, 'r+b', buffering=0) as file:
         end = os.fstat(handle).st_size
         cut = end and os.pread(handle, 1, end - 1) != b'\n'
-        file.write((b'\n' if cut else b'') + text.encode())
+        file.write((b'\n' if cut else b'')
+                   + text.encode(errors='backslashreplace'))
 
 
 def _readings(path: pathlib.Path,
@@ -115,9 +140,9 @@ def _readings(path: pathlib.Path,
     documents = _documents(path, since)
     next(documents, None)
     for doc in documents:
-        with contextlib.suppress(KeyError, TypeError, ValueError,
-                                 AttributeError):
-            yield doc['host'], _reading(doc)
+        found = ring_line.reading(doc)
+        if found is not None:
+            yield found
 
 
 def _documents(path: pathlib.Path,
@@ -127,15 +152,16 @@ def _documents(path: pathlib.Path,
     :raises FormatError: where the header is of another version
     """
     try:
-        with open(path, encoding='utf-8', errors='replace') as file:
-            header = _parse(file.readline())
+        with open(_open(path, os.O_RDONLY), 'rb') as file:
+            lines = _lines(file)
+            header = ring_line.document(next(lines, b''))
             if not _is_header(path, header):
                 return
             yield header
-            for line in file:
+            for line in lines:
                 if _time_of(line) < since:
                     continue
-                doc = _parse(line)
+                doc = ring_line.document(line)
                 if doc is None:
                     LOG.debug('A line of %s is cut short', path)
                 else:
@@ -144,7 +170,15 @@ def _documents(path: pathlib.Path,
         return
     except OSError as exc:
         raise errors.InputError(
-            f'{path} cannot be read: {exc.strerror}.') from None
+            f'{path} cannot be read: {_why(path, exc)}.') from None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines, of one that is none of ours the beginning alone."""
+    while line := file.readline(_MOST_BYTES):
+        yield line
+        while line and not line.endswith(b'\n'):
+            line = file.readline(_MOST_BYTES)
 
 
 def _is_header(path: pathlib.Path, doc: dict[str, Any] | None) -> bool:
@@ -154,51 +188,24 @@ def _is_header(path: pathlib.Path, doc: dict[str, Any] | None) -> bool:
         raise errors.FormatError(
             f'{path} is of schema {doc["schema"]}; this serifos reads '
             f'{SCHEMA}. Remove the file: its readings are short-lived.')
-    return _is_time(doc.get('begun'))
+    return cn.is_time(doc.get('begun'))
 
 
-def _time_of(line: str) -> float:
+def _time_of(line: bytes) -> float:
     """What a line of ours begins with; to parse all of it takes longer."""
     try:
-        return float(line.removeprefix(_AT).partition(',')[0])
+        return float(line[:40].removeprefix(_AT).partition(b',')[0])
     except ValueError:
         return math.inf
 
 
-def _parse(line: str) -> dict[str, Any] | None:
-    try:
-        doc = json.loads(line)
-    except ValueError:
-        return None
-    return doc if isinstance(doc, dict) else None
-
-
-def _line(host: str, reading: cn.Reading) -> str:
-    doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
-    if reading.volumes:
-        doc['volumes'] = {lv: c.values for lv, c in reading.volumes.items()}
-    if reading.faults:
-        doc['faults'] = dict(reading.faults)
-    if reading.started is not None:
-        doc['started'] = reading.started
-    if reading.clock is not None:
-        doc['clock'] = reading.clock
-    if reading.fault is not None:
-        doc['fault'] = reading.fault
-    return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
-
-
-def _reading(doc: Mapping[str, Any]) -> cn.Reading:
-    """:raises ValueError: or its like, where a line is not what we wrote"""
-    volumes = {lv_id: cn.Counters(*values)
-               for lv_id, values in doc.get('volumes', {}).items()}
-    if not (_is_time(doc['at'])
-            and all(c.are_sane for c in volumes.values())):
-        raise ValueError(doc)
-    return cn.Reading(doc['at'], volumes, dict(doc.get('faults', {})),
-                      doc.get('started'), doc.get('fault'),
-                      doc.get('clock'))
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+def _why(path: pathlib.Path, exc: OSError) -> str:
+    """What is wrong, and how it is mended where that is known."""
+    if exc.errno == errno.ELOOP:
+        return 'it is a symbolic link; remove it'
+    if exc.errno in (errno.EACCES, errno.EPERM):
+        with contextlib.suppress(OSError):
+            return (f'{exc.strerror}; it belongs to user '
+                    f'{os.stat(path).st_uid} and we are {os.geteuid()}, let '
+                    'its owner be the user of serifos-balancer (chown)')
+    return exc.strerror or str(exc)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
-from concurrent import futures
+import functools
 import time
 
 from keystoneauth1 import session as ks
@@ -23,6 +23,7 @@ from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import history
 from serifos.telemetry import http
+from serifos.telemetry import parallel
 from serifos.telemetry import ring as rg
 
 LOG = logging.getLogger(__name__)
@@ -30,7 +31,9 @@ LOG = logging.getLogger(__name__)
 MIN_WINDOW_S = 30.0
 """The least that readings taken for a single command cover."""
 
-_TOGETHER = 16
+_PARSING_S = 2.0
+"""What it may take to make a reading of an answer."""
+
 _UNNAMED = '[telemetry] endpoints names no node_exporter of it'
 
 
@@ -55,6 +58,7 @@ class Scrape:
         self._endpoints = dict(endpoints)
         self._ring = ring
         self._interval_s = interval_s
+        self._parallel: parallel.Parallel[cn.Reading] = parallel.Parallel()
         self._clock = clock
         self._sleep = sleep
 
@@ -63,9 +67,17 @@ class Scrape:
 
         :raises InputError: where the ring cannot be written
         """
-        with futures.ThreadPoolExecutor(_TOGETHER) as pool:
-            readings = dict(zip(self._endpoints, pool.map(
-                self._reading, self._endpoints.values())))
+        began = self._clock()
+        seconds = max(float(self._session.timeout or 0) + _PARSING_S,
+                      self._interval_s)
+        found = self._parallel.ask(
+            {host: functools.partial(self._reading, url)
+             for host, url in self._endpoints.items()}, seconds)
+        silent = cn.Reading(began, fault=(
+            'its node_exporter had not answered, or could not be asked, '
+            f'within {seconds:g} s'))
+        readings = {host: found.get(host, silent)
+                    for host in self._endpoints}
         self._ring.append(readings)
         troubles = {host: r.fault for host, r in readings.items() if r.fault}
         for host, why in troubles.items():
@@ -127,11 +139,12 @@ class Scrape:
         """At the middle of the question: about when it was answered."""
         asked = self._clock()
         try:
-            text = http.ask(self._session, url).text
-            return exporter.reading((asked + self._clock()) / 2,
-                                    exporter.parse(text))
+            answer = http.ask(self._session, url).content
+            at = (asked + self._clock()) / 2
+            return exporter.reading(at, exporter.parse(
+                answer.decode(errors='replace')))
         except errors.CloudError as exc:
             fault = str(exc)
         except ValueError as exc:
             fault = f'what its node_exporter says cannot be read: {exc}'
-        return cn.Reading(asked, fault=fault)
+        return cn.Reading(asked, fault=errors.one_line(fault))

@@ -66,13 +66,14 @@ class ExporterTest(testtools.TestCase):
         self.assertEqual({}, found.volumes)
         self.assertIn('in vga and vgb', found.faults['a'])
 
-    @ddt.data('NaN', '+Inf', '-1')
+    @ddt.data('NaN', '+Inf', '-1', '9' * 400, '1e307', '2e19')
     def test_what_is_no_figure(self, value):
         found = reading(rd.REAL.replace(
             'node_disk_writes_completed_total{device="dm-0"} 17\n',
             f'node_disk_writes_completed_total{{device="dm-0"}} {value}\n'
         ))
-        self.assertIn('no figure', found.faults[rd.FIRST])
+        self.assertIn('holds what none can', found.faults[rd.FIRST])
+        self.assertEqual({rd.SECOND}, set(found.volumes))
 
     @ddt.data('', '<html><body>node_disk</body></html>', '{"a": 1}')
     def test_what_is_no_exposition_is_a_fault(self, text):
@@ -81,3 +82,23 @@ class ExporterTest(testtools.TestCase):
     def test_a_line_cut_short(self):
         self.assertRaises(ValueError, exporter.parse,
                           'node_disk_read_bytes_total{device="dm-0"\n')
+
+    @ddt.data('NaN', '-Inf', '-1', '9' * 400, '1e307')
+    def test_a_time_that_is_none_is_a_fault_of_the_host(self, value):
+        for name in exporter.BOOTED, exporter.CLOCK:
+            found = reading(rd.text({}).replace(
+                f'{exporter.BOOTED} 1000.0', f'{name} {value}') + rd.REAL.
+                replace(exporter.BOOTED, '#'))
+            self.assertRegex(found.fault, f'its {name} .* is no time')
+            self.assertEqual({}, found.volumes)
+
+    def test_two_boot_times_are_a_fault_of_the_host(self):
+        self.assertIn('shows node_boot_time_seconds 2 times', reading(
+            rd.REAL + f'{exporter.BOOTED} 5\n').fault)
+
+    @ddt.data('volume-a\x1b[31m', 'volume-' + 'a' * 200, 'volume-../x',
+              'volume-', 'volume-\\n')
+    def test_what_lvm_cannot_name_is_no_lv(self, name):
+        found = reading(rd.REAL + (
+            f'{exporter.INFO}{{device="dm-9",lv_name="{name}"}} 1\n'))
+        self.assertEqual(reading(rd.REAL).volumes, found.volumes)

@@ -5,7 +5,9 @@ The functional test asks a real one.
 """
 
 import datetime
+import itertools
 import json
+from urllib import parse
 
 import ddt
 import testtools
@@ -34,6 +36,7 @@ class GnocchiTest(testtools.TestCase):
             lambda at, nth=nth: rd.steady(at).values[nth]
             * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
         self.resources, self.searches, self.status = None, [], 200
+        self.answers, self.now = {}, itertools.repeat(NOW)
         self.url = self.enterContext(rd.serving(self.answer))
 
     def answer(self, method, path, headers, body):
@@ -44,10 +47,12 @@ class GnocchiTest(testtools.TestCase):
             self.searches.append(len(wanted))
             return 200, json.dumps(
                 [{'original_resource_id': name, 'metrics': {
-                    metric: metric for metric in self.metrics}}
+                    metric: f'{metric}@{name}' for metric in self.metrics}}
                  for name in wanted]
                 if self.resources is None else self.resources)
-        return 200, json.dumps(self.metrics[path.split('/')[3]])
+        metric, _, name = parse.unquote(path.split('/')[3]).partition('@')
+        rows = self.answers.get(name, self.metrics[metric])
+        return (404, '') if rows is None else (200, json.dumps(rows))
 
     def observed(self, *volumes, window_s=600):
         volumes = volumes or ('a',)
@@ -55,7 +60,7 @@ class GnocchiTest(testtools.TestCase):
             http.session(), self.url,
             lambda: {volume: (f'i-{nth}', '/dev/vdb')
                      for nth, volume in enumerate(volumes, 1)},
-            clock=lambda: NOW).observe(
+            clock=lambda: next(self.now)).observe(
                 [rd.place(volume) for volume in volumes], window_s)
 
     def test_a_volume(self):
@@ -121,8 +126,30 @@ class GnocchiTest(testtools.TestCase):
         error = self.assertRaises(errors.CloudError, self.observed)
         self.assertIn('does not answer as Gnocchi', str(error))
 
-    @ddt.data([['x']], [['x', 300, 1]], [[1, 2, 3]])
-    def test_measures_that_are_none(self, answer):
-        self.metrics = dict.fromkeys(self.metrics, answer)
-        error = self.assertRaises(errors.CloudError, self.observed)
-        self.assertIn('does not answer as Gnocchi', str(error))
+    @ddt.data([['x']], [['x', 300, 1]], [[1, 2, 3]], 'x',
+              [['9999-12-31T23:59:59-12:00', 300, 1]],
+              [['0001-01-01T00:00:00', 300, 1]],
+              [['2026-11-20T12:00:00', 300, 1e307]],
+              [['2026-11-20T12:00:00', 300, -1]],
+              [['2026-11-20T12:00:00', 300, [1]]])
+    def test_measures_that_are_none_cost_that_volume_alone(self, answer):
+        broken = [*answer, *self.metrics[gnocchi.COUNTED[0]]]
+        self.answers = {'i-2-vdb': broken}
+        seen = self.observed('a', 'b')
+        self.assertEqual({'a'}, set(seen.volumes))
+        self.assertIn('cannot be read', seen.missing['b'])
+
+    def test_a_metric_that_went_costs_that_volume_alone(self):
+        self.answers = {'i-2-vdb': None}
+        self.assertIn('any more', self.observed('a', 'b').missing['b'])
+
+    def test_metrics_that_are_none(self):
+        self.resources = [{'original_resource_id': 'i-1-vdb',
+                           'metrics': 7}]
+        self.assertIn('Gnocchi says', self.observed().missing['a'])
+
+    def test_a_slow_server_is_not_asked_for_ever(self):
+        self.now = iter(range(90_100, 99_999, 200))
+        error = self.assertRaises(
+            errors.CloudError, self.observed, 'a', 'b', 'c')
+        self.assertIn('in 300 s it told of 2 of 3 volumes', str(error))

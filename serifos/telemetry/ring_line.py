@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reading as one line of JSON, and back, whatever the line may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+from typing import Any
+
+from serifos import strict_json
+from serifos.telemetry import counters as cn
+
+
+def text(host: str, reading: cn.Reading) -> str:
+    """A reading as a line; what JSON cannot hold is a fault of its host."""
+    doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
+    if reading.volumes:
+        doc['volumes'] = {lv: c.values for lv, c in reading.volumes.items()}
+    if reading.faults:
+        doc['faults'] = dict(reading.faults)
+    if reading.started is not None:
+        doc['started'] = reading.started
+    if reading.clock is not None:
+        doc['clock'] = reading.clock
+    if reading.fault is not None:
+        doc['fault'] = reading.fault
+    try:
+        return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
+    except ValueError:
+        return text(host, cn.Reading(
+            reading.at, fault='its reading holds what is no figure'))
+
+
+def reading(doc: Mapping[str, Any]) -> tuple[str, cn.Reading] | None:
+    """The host and its reading, None where a line is not what we wrote."""
+    host, volumes, faults = (doc.get(name, default) for name, default in (
+        ('host', None), ('volumes', {}), ('faults', {})))
+    started, clock, fault = (
+        doc.get(name) for name in ('started', 'clock', 'fault'))
+    if not (isinstance(host, str) and cn.is_time(doc.get('at'))
+            and isinstance(volumes, dict) and isinstance(faults, dict)
+            and all(isinstance(text, str) for text in faults.values())
+            and (fault is None or isinstance(fault, str))
+            and all(time is None or cn.is_time(time)
+                    for time in (started, clock))
+            and all(isinstance(values, list) and len(values) == 6
+                    and all(map(cn.is_figure, values))
+                    for values in volumes.values())):
+        return None
+    return host, cn.Reading(
+        doc['at'], {lv_id: cn.Counters(*values)
+                    for lv_id, values in volumes.items()},
+        faults, started, fault, clock)
+
+
+def document(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line, None where there is none."""
+    try:
+        doc = strict_json.loads(line)
+    except ValueError:
+        return None
+    return doc if isinstance(doc, dict) else None
