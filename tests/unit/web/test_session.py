@@ -65,7 +65,7 @@ class BoundsTest(testtools.TestCase):
             over.wait(0.05)
             connection.sendall(
                 b'HTTP/1.1 302 Found\r\nLocation: http://%s:%d/\r\n'
-                b'Content-Length: 0\r\n\r\n' % (
+                b'Connection: close\r\nContent-Length: 0\r\n\r\n' % (
                     b'127.0.0.1', connection.getsockname()[1]))
         self.assertIn('within 0.3 s', self.refused(talk))
 
