@@ -50,11 +50,11 @@ def text_or_none(doc: Mapping[str, Any], name: str) -> str | None:
 
 
 def words(doc: Mapping[str, Any], name: str) -> str | None:
-    """Any text at all, what a tenant wrote."""
+    """Any text at all, what a tenant wrote; halves of characters are ?."""
     value = doc.get(name)
     if value is not None and not isinstance(value, str):
         raise ValueError(f'its {name} {shown(value)} is no text')
-    return value
+    return None if value is None else _whole(value)
 
 
 def texts(doc: Mapping[str, Any], name: str) -> dict[str, str]:
@@ -68,8 +68,14 @@ def texts(doc: Mapping[str, Any], name: str) -> dict[str, str]:
         if not isinstance(value, (str, int, float)):
             raise ValueError(
                 f'its {name} {shown(key)} is {shown(value)}, no text')
-    return {key: value if isinstance(value, str) else shown(value)
+    return {_whole(key): _whole(value if isinstance(value, str)
+                                else shown(value))
             for key, value in found.items()}
+
+
+def _whole(value: str) -> str:
+    """A text that UTF-8 can hold: JSON may say half a character."""
+    return value.encode('utf-8', 'replace').decode()
 
 
 def flag(doc: Mapping[str, Any], name: str) -> bool:

@@ -55,12 +55,9 @@ def _model(said: object) -> str | None:
 
 
 def _device(said: object) -> str | None:
-    if said is None or isinstance(said, str):
-        return said
-    if isinstance(said, (list, dict)):
-        raise ValueError(f'its serifos_device is {fields.shown(said)}, no '
-                         'name')
-    return fields.shown(said)
+    if isinstance(said, (int, float)):
+        return fields.shown(said)
+    return fields.text_or_none({'serifos_device': said}, 'serifos_device')
 
 
 def _free_gib(said: Mapping[str, Any], thin: bool) -> float:

@@ -23,17 +23,24 @@ from serifos.balancer import forgotten
 from serifos.balancer import observe
 from serifos.balancer import outcome as oc
 from serifos.balancer import planning
+from serifos.balancer import plans
 from serifos.balancer import requests
 from serifos import cluster as cl
 from serifos import errors
 from serifos import inventory as inv
 from serifos import journal as jn
+from serifos.model import model as mm
+from serifos import model_files
 from serifos.plan import limits as lm
 from serifos.plan import movable
 from serifos.plan import plan as pl
 from serifos import store
 
 LOG = log.getLogger(__name__)
+
+
+def _warn(text: str) -> None:
+    LOG.warning('%s', text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,13 +86,14 @@ class Settings:
 class Sight:
     """One observation, whole.
 
+    :param models: those that the pools name and that can be used
     :param watched: of the migrations under way, for longer than a window
     """
 
     inventory: inv.Inventory
     observed: activity.Observed
     cluster: cl.Cluster
-    stems: frozenset[str]
+    models: Mapping[str, mm.Model]
     watched: activity.Observed
 
     def hindrances(self, least: int = 2) -> list[str]:
@@ -95,7 +103,7 @@ class Sight:
         """
         return [*(verdict.sentence() for verdict in self.verdicts()
                   if verdict.over and movable.migrating(verdict.record)),
-                *observe.hindrances(self.inventory, self.cluster, self.stems,
+                *observe.hindrances(self.inventory, self.cluster, self.models,
                                     least)]
 
     def verdicts(self) -> list[forgotten.Verdict]:
@@ -152,9 +160,9 @@ class Balancer:
         observed = self.telemetry.observe(
             observe.places(inventory), settings.window_s,
             [pool.name for pool in inventory.pools])
-        stems = planning.stems(settings.models_dir)
         cluster = observe.cluster(
-            inventory, observed, stems, dataclasses.replace(
+            inventory, observed, model_files.names(settings.models_dir),
+            dataclasses.replace(
                 settings.rules,
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,
                 moved_at=jn.last_moves(entries),
@@ -166,9 +174,14 @@ class Balancer:
                  'without telemetry.', len(cluster.pools),
                  len(cluster.volumes), active, sum(
                      volume.workload is None for volume in cluster.volumes))
-        for gap in observe.gaps(inventory, observed, cluster, stems):
+        models, broken = model_files.readable(
+            settings.models_dir,
+            {pool.model for pool in cluster.pools if pool.model})
+        for gap in (*observe.gaps(inventory, observed, cluster), *(
+                planning.without(cluster, stem, why)
+                for stem, why in broken.items())):
             LOG.warning('%s', gap)
-        sight = Sight(inventory, observed, cluster, stems,
+        sight = Sight(inventory, observed, cluster, models,
                       self._watch(inventory, observed))
         for verdict in sight.verdicts():
             if verdict.over and not movable.migrating(verdict.record):
@@ -231,7 +244,7 @@ class Balancer:
             return None
         settings = self.settings
         plan = planning.plan(settings.planner, sight.cluster, settings.limits,
-                             settings.models_dir, LOG.warning,
+                             sight.models, _warn,
                              settings.relations_dir)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %d '
                  'volumes, then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -239,7 +252,7 @@ class Balancer:
         doc = planning.document(plan, self.clock(), settings.plan_ttl_s)
         if not plan.moves:
             return doc
-        doc = planning.keep(settings.plans_dir, doc, self.clock())
+        doc = plans.keep(settings.plans_dir, doc, self.clock(), _warn)
         LOG.info('The plan is %s.', settings.plans_dir / f'{doc["id"]}.json')
         if settings.auto and not self._rests():
             self.carry_out(plan.moves[:settings.batch], doc['id'])

@@ -12,9 +12,11 @@ import math
 
 from serifos import activity as act
 from serifos import cluster as cl
+from serifos import fields
 from serifos import inventory as inv
 from serifos.plan import extra_specs
 from serifos.plan import movable
+from serifos import stems
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool whose load nobody knows: neither source nor target."""
@@ -27,12 +29,12 @@ def places(inventory: inv.Inventory) -> list[act.Place]:
 
 
 def cluster(inventory: inv.Inventory, observed: act.Observed,
-            stems: Collection[str], rules: movable.Rules) -> cl.Cluster:
+            known: Collection[str], rules: movable.Rules) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
     A pool with a volume that cannot be read has no space that we know of.
 
-    :param stems: of the files in the models directory
+    :param known: the names of the files in the models directory
     """
     records = [record for record in inventory.records
                if record.pool and not movable.hidden(record)]
@@ -52,7 +54,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     return cl.Cluster(
         tuple(dataclasses.replace(
             _pool(name, stats.get(name), inventory.service_of(name), types,
-                  stems, observed, taken[name]),
+                  known, observed, taken[name]),
             copies_gib=float(copies[name])) for name in names),
         tuple(_volume(record, inventory, stats, observed, rules,
                       record.id in copied) for record in records),
@@ -61,7 +63,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
 
 def _pool(name: str, stats: inv.PoolStats | None,
           service: inv.Service | None, types: Collection[inv.Type],
-          stems: Collection[str], observed: act.Observed,
+          known: Collection[str], observed: act.Observed,
           taken_gib: float) -> cl.Pool:
     state = _state(name, stats, service, observed)
     zone = service.zone if service else None
@@ -69,13 +71,19 @@ def _pool(name: str, stats: inv.PoolStats | None,
         return cl.Pool(name, zone=zone, state=state,
                        backend_name=_named(name))
     return cl.Pool(
-        name, model=stats.model or (name if name in stems else None),
+        name, model=_model(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
         device=stats.device,
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))
+
+
+def _model(stats: inv.PoolStats, known: Collection[str]) -> str | None:
+    if not stats.model:
+        return stats.name if stats.name in known else None
+    return stats.model if stems.fault(stats.model) is None else None
 
 
 def _free(stats: inv.PoolStats, taken_gib: float) -> float:
@@ -133,6 +141,10 @@ def _named(pool: str) -> str | None:
     return pool.partition('#')[2] or None
 
 
+_MOST_US = 1e15
+"""The longest latency that a promise may be of."""
+
+
 def _promise(kind: inv.Type | None) -> float | None:
     """``serifos:max_latency_us``, None where it is absent or no figure."""
     try:
@@ -140,13 +152,14 @@ def _promise(kind: inv.Type | None) -> float | None:
             'serifos:max_latency_us', 0))
     except ValueError:
         return None
-    return promise if 0 < promise < float('inf') else None
+    return promise if 0 < promise <= _MOST_US else None
 
 
 def hindrances(inventory: inv.Inventory, found: cl.Cluster,
-               stems: Collection[str], least: int) -> Iterator[str]:
+               models: Collection[str], least: int) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each.
 
+    :param models: the names of those that can be used
     :param least: pools that have to be seen, with a model
     """
     yield from in_flight(inventory)
@@ -157,7 +170,7 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
                 service is None or service.enabled):
             yield f'Pool {pool.name} is down.'
     lively = [pool for pool in found.pools
-              if pool.state == 'up' and pool.model in stems]
+              if pool.state == 'up' and pool.model in models]
     if len(lively) < least:
         yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
                f'telemetry and have a model; moves need {least}.')
@@ -181,8 +194,9 @@ def in_flight(inventory: inv.Inventory) -> Iterator[str]:
 
 
 def gaps(inventory: inv.Inventory, observed: act.Observed,
-         found: cl.Cluster, stems: Collection[str]) -> Iterator[str]:
+         found: cl.Cluster) -> Iterator[str]:
     """What is not known and therefore left out of a plan, a sentence each."""
+    named = {stats.name: stats.model for stats in inventory.pools}
     for unread in inventory.unread:
         yield unread.sentence()
     for pool in found.pools:
@@ -193,9 +207,10 @@ def gaps(inventory: inv.Inventory, observed: act.Observed,
             yield f'Pool {pool.name}: {observed.problems[pool.name]}'
         elif pool.state != 'up':
             yield f'Pool {pool.name} is left out: it is {pool.state}.'
+        elif pool.model is None and named.get(pool.name):
+            model = named[pool.name]
+            yield (f'Pool {pool.name} is left out: it names a model '
+                   f'{fields.shown(model)}, a name that {stems.fault(model)}.')
         elif pool.model is None:
             yield (f'Pool {pool.name} is left out: it names no model; set '
                    'serifos_model in its extra_capabilities.')
-        elif pool.model not in stems:
-            yield (f'Pool {pool.name} is left out: its model {pool.model} '
-                   'is not in the models directory.')

@@ -10,6 +10,7 @@ import time
 from serifos.balancer import act
 from serifos.balancer import cycle
 from serifos.balancer import planning
+from serifos.balancer import plans
 from serifos.cmd import balancer_sources as sources
 from serifos import errors
 from serifos.plan import evacuate
@@ -73,8 +74,8 @@ class Apply(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            doc = planning.find(balancer.settings.plans_dir, parsed_args.plan)
-            if planning.expires(doc) < time.time():
+            doc = plans.find(balancer.settings.plans_dir, parsed_args.plan)
+            if plans.expires(doc) < time.time():
                 raise errors.InputError(
                     f'Plan {doc["id"]} expired at {doc["expires_at"]}; make '
                     'a new one.')
@@ -122,7 +123,7 @@ class Evacuate(Acting):
             sight = balancer.observe(cool_down=False)
             limits = balancer.settings.limits
             cluster, them = planning.known(
-                sight.cluster, balancer.settings.models_dir,
+                sight.cluster, sight.models,
                 limits.active_floor, self.say,
                 balancer.settings.relations_dir)
             plan = evacuate.plan(cluster, them.load, them.latency, limits,
@@ -136,7 +137,8 @@ class Evacuate(Acting):
                          f'{parsed_args.pool}?', parsed_args)
             doc = planning.document(plan, time.time(),
                                     balancer.settings.plan_ttl_s)
-            doc = planning.keep(balancer.settings.plans_dir, doc, time.time())
+            doc = plans.keep(balancer.settings.plans_dir, doc, time.time(),
+                             self.say)
             self.carry_out(balancer, plan.moves, doc['id'])
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '

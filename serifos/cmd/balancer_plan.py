@@ -63,9 +63,11 @@ class Plan(app.Fails, command.Command):
         cluster = store.read_cluster(
             parsed_args.cluster
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        models = planning.models(
+            cluster, parsed_args.models or conf.serifos.models_dir, self.say)
         plan = planning.plan(
             parsed_args.planner or conf.balancer.planner, cluster, limits,
-            parsed_args.models or conf.serifos.models_dir, self.say,
+            models, self.say,
             parsed_args.relations or conf.balancer.relations_dir)
         doc = planning.document(plan, time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:

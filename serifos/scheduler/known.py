@@ -21,13 +21,11 @@ from typing import Any
 from serifos import cluster as cl
 from serifos import errors
 from serifos.model import model as mm
+from serifos import model_files
 from serifos import store
 from serifos import workload as wl
 
 Signature = tuple[int, int, int]
-
-_BROKEN = (ArithmeticError, LookupError, RecursionError, TypeError,
-           ValueError)
 
 _KEPT = 256
 """What is kept for the next request, of each kind, before it is dropped."""
@@ -204,7 +202,7 @@ class Known:
             self._view = View(snapshot, *self._read_models())
         except errors.SerifosError as exc:
             self._trouble = str(exc)
-        except _BROKEN as exc:
+        except model_files.BROKEN as exc:
             self._trouble = f'{self._cluster_path} cannot be used: {exc!r}.'
 
     def _read_cluster(self, signature: Signature | None) -> Snapshot:
@@ -214,23 +212,8 @@ class Known:
                         _epoch(cluster.observed_at, written_at))
 
     def _read_models(self) -> tuple[dict[str, mm.Model], dict[str, str]]:
-        models, broken = {}, {}
-        for path in sorted(self._models_path.glob('[!.]*.json')):
-            stem = path.name.removesuffix('.json')
-            try:
-                model = store.read_model(path)
-            except errors.SerifosError as exc:
-                broken[stem] = str(exc)
-                continue
-            except _BROKEN as exc:
-                broken[stem] = f'{path} cannot be used: {exc!r}.'
-                continue
-            if model.predicts.endswith('_us'):
-                models[stem] = model
-            else:
-                broken[stem] = (f'{path} predicts {model.predicts}, which '
-                                'is no latency in µs.')
-        return models, broken
+        return model_files.readable(
+            self._models_path, model_files.names(self._models_path))
 
 
 def _signature(path: pathlib.Path) -> Signature | None:

@@ -20,10 +20,10 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json', 'fields', 'urls', 'refused'},
+     'strict_json', 'fields', 'urls', 'refused', 'stems'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
-     'tuning', 'web'},
+     'tuning', 'web', 'model_files'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},

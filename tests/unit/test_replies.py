@@ -37,7 +37,7 @@ VOLUME = {
 
 def pool(**others):
     return pool_stats.pool({'name': 'a@ssd#ssd',
-                         'capabilities': {**CAPABILITIES, **others}})
+                            'capabilities': {**CAPABILITIES, **others}})
 
 
 @ddt.ddt

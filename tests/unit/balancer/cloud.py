@@ -56,9 +56,11 @@ class Case(testtools.TestCase):
             patience=act.Patience(poll_s=1.0, timeout_s=60.0,
                                   timeout_per_gib_s=60.0, grace_s=20.0))
 
-    def cloud(self, records, workloads, names=(A, B, C), **others):
+    def cloud(self, records, workloads, names=(A, B, C), models=(),
+              **others):
+        model_of = dict.fromkeys(names, 'flat') | dict(models)
         pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
-                               model='flat', capabilities={
+                               model=model_of[name], capabilities={
                                    'volume_backend_name': 'ssd'})
                  for name in names]
         return sim.Cinder(pools, records, lambda: self.now, workloads,

@@ -5,7 +5,7 @@ import logging
 import ddt
 import fixtures
 
-from serifos.balancer import planning
+from serifos.balancer import plans
 from serifos import errors
 from serifos import journal
 from serifos import store
@@ -52,7 +52,7 @@ class RoundTest(cloud.Case):
         self.set(auto=False)
         docs = [self.balancer.round() for _ in range(2)]
         self.assertEqual(docs[0]['id'], docs[1]['id'])
-        self.assertEqual(docs[1], planning.find(
+        self.assertEqual(docs[1], plans.find(
             self.settings.plans_dir, docs[1]['id']))
 
     def test_an_old_copy_that_cannot_be_deleted(self):
@@ -89,8 +89,8 @@ class RoundTest(cloud.Case):
         doc = self.balancer.round()
         self.assertEqual([], self.cinder.asked)
         self.assertEqual([], self.kinds())
-        kept = planning.find(self.settings.plans_dir, doc['id'])
-        self.assertEqual([('u', A, B)], planning.steps(kept))
+        kept = plans.find(self.settings.plans_dir, doc['id'])
+        self.assertEqual([('u', A, B)], plans.steps(kept))
         self.rounds(3)
         self.assertEqual(
             1, len(list(self.settings.plans_dir.glob('*.json'))))
@@ -213,13 +213,33 @@ class RoundTest(cloud.Case):
         self.assertIn(f'Pool {B} is left out: its node_exporter does not',
                       self.log.output)
 
+    @ddt.data('{"schema": "serifos-mo', '{"schema": "serifos-model/9"}')
+    def test_a_broken_model_is_its_pools_affair(self, text):
+        broken = self.settings.models_dir / 'broken.json'
+        broken.write_text(text)
+        self.cinder = self.cloud(
+            [record('u'), record('v'), record('x', C)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32), 'x': cloud.busy(64)},
+            models={C: 'broken'})
+        doc = self.balancer.round()
+        self.assertEqual([('u', B)], self.cinder.asked)
+        self.assertEqual({A, B}, set(doc['latency_us']))
+        self.assertIn(f'Left out with it: {C}.', self.log.output)
+
+    def test_a_torn_plan_keeps_nothing_from_moving(self):
+        self.settings.plans_dir.mkdir()
+        (self.settings.plans_dir / 'torn.json').write_text('{"schema": "s')
+        self.balancer.round()
+        self.assertEqual([('u', B)], self.cinder.asked)
+        self.assertEqual(1, self.log.output.count('torn.json'))
+
     def test_a_pool_without_a_model_is_left_out(self):
         self.cinder = self.cloud(
             [record('u'), record('v')],
             {'u': cloud.busy(64), 'v': cloud.busy(32)}, names=(A, B))
         (self.settings.models_dir / 'flat.json').unlink()
         self.assertIsNone(self.balancer.round())
-        self.assertIn('its model flat is not in the models directory',
+        self.assertIn('There is no model',
                       self.log.output)
 
     def test_without_an_answer_the_observation_stays(self):

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where are plans kept, and which of them are still valid?
+
+A directory of files ``ID.json``, which several balancers may write and tidy
+at a time. One that cannot be read is left as it is, and is in nobody's way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import datetime
+import os
+import pathlib
+from typing import Any
+
+from serifos import errors
+from serifos import store
+
+_KEPT_S = 7 * 86400.0
+"""How long a plan is kept after it has expired."""
+
+
+def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
+         now: float, say: Callable[[str], None]) -> Mapping[str, Any]:
+    """Writes a plan where ``apply`` finds it, as ``ID.json``; old ones go.
+
+    A plan of the same moves as the last that is still valid is not written
+    again.
+
+    :param say: is told of each file that is none or cannot be deleted
+    :returns: the plan of these moves that is kept
+    :raises InputError: where it cannot be written
+    """
+    there = pathlib.Path(directory)
+    try:
+        there.mkdir(mode=0o750, exist_ok=True)
+    except OSError as exc:
+        raise errors.InputError(
+            f'{there} cannot be a directory of plans: {exc.strerror}.'
+            ) from None
+    valid = [old for path, old in _plans(there, say)
+             if not _expired(path, old, now, say)]
+    last = max(valid, key=lambda old: old['created_at'], default=None)
+    if last is not None and now < expires(last) and (
+            steps(last) == steps(doc)):
+        return last
+    store.write_plan(there / f'{doc["id"]}.json', doc)
+    return doc
+
+
+def _plans(there: pathlib.Path, say: Callable[[str], None]
+           ) -> Iterator[tuple[pathlib.Path, dict[str, Any]]]:
+    for path in sorted(there.glob('[!.]*.json')):
+        try:
+            found = store.read_plan(path)
+            expires(found)
+        except errors.SerifosError as exc:
+            if os.path.lexists(path):  # else another balancer deleted it
+                say(f'A file among the plans is left as it is: {exc}')
+            continue
+        yield path, found
+
+
+def _expired(path: pathlib.Path, old: Mapping[str, Any], now: float,
+             say: Callable[[str], None]) -> bool:
+    """Whether it expired long ago, and is deleted."""
+    if expires(old) + _KEPT_S >= now:
+        return False
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        say(f'{path}, an old plan, cannot be deleted: {exc.strerror}.')
+    return True
+
+
+def find(directory: str | os.PathLike[str], named: str) -> dict[str, Any]:
+    """The plan of this file, or of this id in the directory of plans.
+
+    :raises InputError: where there is none, or it is no plan
+    """
+    for path in (pathlib.Path(named),
+                 pathlib.Path(directory, f'{pathlib.Path(named).name}.json')):
+        if os.path.isfile(path):  # false, too, for a name that can be none
+            return store.read_plan(path)
+    raise errors.InputError(
+        f'There is no plan {named}, neither as a file nor by this id in '
+        f'{directory}.')
+
+
+def expires(doc: Mapping[str, Any]) -> float:
+    """When a plan expires, seconds of the epoch.
+
+    :raises FormatError: where it says no time
+    """
+    try:
+        at = datetime.datetime.fromisoformat(doc['expires_at'])
+        return (at if at.tzinfo else at.replace(
+            tzinfo=datetime.UTC)).timestamp()
+    except (OverflowError, ValueError):
+        raise errors.FormatError(
+            f'Plan {doc["id"]} expires at {doc["expires_at"]!r}, which is no '
+            'time; make the plan again.') from None
+
+
+def steps(doc: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(volume, source, target) of each move."""
+    return [(move['volume'], move['from'], move['to'])
+            for move in doc['moves']]
