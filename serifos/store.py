@@ -104,6 +104,9 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
         if not line.strip():
             continue
         doc = _parse(where, line)
+        if not isinstance(doc, dict):
+            raise errors.FormatError(
+                f'{where} is no JSON object, so it is no run; {_MEND}.')
         if not headers or 'schema' in doc:
             _schema(where, doc, ds.DATASET_SCHEMA)
             _validate(where, 'dataset', doc)
@@ -158,8 +161,19 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
-    """Replaces a file by a document, atomically, mode 0640."""
-    files.replace(path, json.dumps(doc, indent=1, allow_nan=False) + '\n')
+    """Replaces a file by a document, atomically, mode 0640.
+
+    :raises InputError: where it cannot be written, or not be read again
+    """
+    text = json.dumps(doc, indent=1, allow_nan=False)
+    if '\\ud' in text:  # may be half a character, of a name not in UTF-8
+        try:
+            json.dumps(doc, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise errors.InputError(
+                f'{path} cannot be written: a name in it is not UTF-8; give '
+                'it another.') from None
+    files.replace(path, text + '\n')
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -22,7 +22,9 @@ from typing import TextIO
 from oslo_log import log
 
 from serifos import errors
+from serifos import files
 from serifos import store
+from serifos import strict_json
 
 LOG = log.getLogger(__name__)
 
@@ -81,20 +83,31 @@ def opened(path: str | os.PathLike[str],
     """
     path = pathlib.Path(path)
     header = {'schema': TUNE_SCHEMA, **facts}
-    if not path.exists() or not path.stat().st_size:
+    try:
+        begun = bool(files.read_text(path, 'search')) if (
+            path.exists()) else False
+        if begun and store.drop_cut_line(path):
+            LOG.warning('The last line of %s was cut short; that point is '
+                        'evaluated again.', path)
+    except OSError as exc:
+        raise errors.InputError(
+            f'{path} cannot be used: {exc.strerror}.') from None
+    if not begun:
         store.write_text(path, json.dumps(header, allow_nan=False) + '\n')
-    elif store.drop_cut_line(path):
-        LOG.warning('The last line of %s was cut short; that point is '
-                    'evaluated again.', path)
     with _alone(path) as file:
-        first, *lines = path.read_text(encoding='utf-8').splitlines() or ['']
+        first, *lines = files.read_text(path, 'search').split('\n')
         _refuse_another(path, _parsed(path, 1, first), header)
         yield Journal(file, dict(_points(path, lines)))
 
 
 @contextlib.contextmanager
 def _alone(path: pathlib.Path) -> Iterator[TextIO]:
-    with open(path, 'a', encoding='utf-8') as file:
+    try:
+        file = open(path, 'a', encoding='utf-8')
+    except OSError as exc:
+        raise errors.InputError(
+            f'{path} cannot be written: {exc.strerror}.') from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -120,9 +133,13 @@ def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
 def _points(path: pathlib.Path,
             lines: list[str]) -> Iterator[tuple[_Key, float]]:
     for number, line in enumerate(lines, 2):
+        if not line.strip():
+            continue
         doc = _parsed(path, number, line)
         try:
             rmse = doc['rmse']
+            if not isinstance(doc['kind'] + doc['predicts'], str):
+                raise TypeError('the kind is no text')
             yield (_key(doc['kind'], doc['predicts'], doc['settings']),
                    math.nan if rmse is None else float(rmse))
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -131,8 +148,8 @@ def _points(path: pathlib.Path,
 
 def _parsed(path: pathlib.Path, number: int, line: str) -> dict[str, Any]:
     try:
-        doc = json.loads(line)
-    except (ValueError, RecursionError):
+        doc = strict_json.loads(line)
+    except ValueError:
         doc = None
     if not isinstance(doc, dict):
         raise _broken(path, number)

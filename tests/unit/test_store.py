@@ -85,6 +85,22 @@ class ModelFileTest(StoreCase):
         path = self.write('m.json', {**_MODEL, **change})
         self.assertIn(words, self.refused(store.read_model, path))
 
+    @ddt.data(
+        ('consolidation', {'5+': {'intercept_us': 1e308}}, 'intercept_us'),
+        ('consolidation', {'5+': {}, '1000000000': {}}, 'row 1000000000'),
+        ('consolidation', {'5+': {}, '05': {}}, 'row 05'),
+        ('consolidation', {'5+': {}, '9' * 5000: {}}, 'row 999'),
+        ('outstanding', {'sum_q_r': 10 ** 300}, 'sum_q_r'),
+        ('cart', {'within': [0, 1e300], 'trees': [[{'intercept': 1}]]},
+         'within'),
+        ('lrm', {'terms': [{'coefficient': 1e99, 'factors': []}]},
+         'Term 1'))
+    @ddt.unpack
+    def test_numbers_that_no_prediction_can_hold(self, kind, said, words):
+        path = self.write('m.json', {**_MODEL, 'kind': kind,
+                                     'parameters': said})
+        self.assertIn(words, self.refused(store.read_model, path))
+
     @ddt.data(('', 'not JSON'), ('{', 'not JSON'), ('[]', 'schema'),
               ('{"schema": NaN}', 'NaN is no finite number'),
               ('[' * 200000, 'nested too deeply'))
@@ -141,6 +157,13 @@ class DatasetFileTest(StoreCase):
         said = self.refused(store.read_dataset, path)
         self.assertIn('line 3', said)
         self.assertIn(words, said)
+
+    @ddt.data('5', '[]', '"run"', 'null', 'true')
+    def test_a_line_that_is_no_object(self, line):
+        path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,
+                          f'{line}\n')
+        self.assertIn('line 3 is no JSON object',
+                      self.refused(store.read_dataset, path))
 
     def test_a_line_that_was_cut_short(self):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,

@@ -55,6 +55,22 @@ class JournalTest(testtools.TestCase):
              'settings': {'cp': 0.1, 'minsplit': 2}}, line)
         self.assertIsNone(none['rmse'])
 
+    def test_what_is_no_file(self):
+        self.path.mkdir()
+        exc = self.assertRaises(errors.InputError, self.opened().__enter__)
+        self.assertIn('is a directory', str(exc))
+
+    @ddt.data({'kind': {}}, {'predicts': []}, {'settings': {'cp': 10 ** 400}},
+              {'rmse': 10 ** 400}, {'settings': [1]})
+    def test_a_line_of_wrong_types(self, change):
+        self.begun()
+        doc = {'kind': 'cart', 'predicts': 'latency_us', 'settings': {},
+               'rmse': 1, **change}
+        with open(self.path, 'a') as file:
+            file.write(f'{json.dumps(doc)}\n')
+        exc = self.assertRaises(errors.FormatError, self.opened().__enter__)
+        self.assertIn('line 4 is no line of a search', str(exc))
+
     def test_a_line_that_a_crash_cut_short_is_evaluated_again(self):
         self.begun()
         with open(self.path, 'a') as file:
