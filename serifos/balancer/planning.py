@@ -64,7 +64,7 @@ def relations(directory: str | os.PathLike[str] | None,
     if directory is None:
         return {}
     there = pathlib.Path(directory)
-    if not there.is_dir():
+    if not os.path.isdir(there):
         raise errors.InputError(
             f'There is no directory of relations {directory}; name it in '
             '[balancer] relations_dir, or leave that out.')

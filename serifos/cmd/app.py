@@ -19,6 +19,7 @@ import pbr.version
 
 from serifos import conf
 from serifos import errors
+from serifos import files
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
@@ -26,6 +27,9 @@ warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 _EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report'}
 """Which extra of ours brings a package that a verb may need."""
+
+
+_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
 
 
 class App(app.App):
@@ -46,7 +50,7 @@ class App(app.App):
             '--config-file', action='append', metavar='FILE',
             help='serifos.conf to use (default: where OpenStack looks, '
                  '/etc/serifos/serifos.conf among others)')
-        return parser
+        return _short(parser)
 
     def configure_logging(self) -> None:
         super().configure_logging()
@@ -57,6 +61,8 @@ class App(app.App):
 
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:
+        for path in self.options.config_file or ():
+            files.read_text(path, 'configuration', _MOST_CONF)
         return conf.load(self.options.config_file)
 
 
@@ -68,6 +74,9 @@ class Fails(command.Command):
 
     app: App
     exit_code = 0
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        return _short(super().get_parser(prog_name))
 
     def say(self, text: str) -> None:
         """One line beside the results."""
@@ -108,6 +117,13 @@ class Fails(command.Command):
         except KeyboardInterrupt:
             print(f'{self.app.NAME}: Stopped.', file=sys.stderr)
             return errors.Interrupted.exit_code
+
+
+def _short(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """argparse repeats all of an argument; this one, one line of it."""
+    refuse = parser.error
+    parser.error = lambda text: refuse(errors.one_line(text))
+    return parser
 
 
 def main(name: str, description: str, argv: Sequence[str] | None) -> int:

@@ -62,6 +62,10 @@ class Fit(app.Fails, show.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # statsmodels takes a second to import; predict never needs it.
         from serifos.model import fit
+        if parsed_args.seed < 0:
+            raise errors.InputError(
+                f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
+                'more.')
         out = pathlib.Path(parsed_args.out)
         dataset = store.read_dataset(parsed_args.dataset)
         facts = {'sha256': store.digest(parsed_args.dataset)}

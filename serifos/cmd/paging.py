@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+import os
 import pathlib
 from typing import Any
 
@@ -31,7 +32,7 @@ def refuse_absurd(args: argparse.Namespace) -> None:
     """
     if not args.page:
         return
-    if not pathlib.Path(args.page).absolute().parent.is_dir():
+    if not os.path.isdir(pathlib.Path(args.page).absolute().parent):
         raise errors.InputError(f'There is no directory for the page '
                                 f'{args.page}; make it first.')
     page.figure()

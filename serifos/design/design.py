@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
+import math
 
 from serifos import errors
 from serifos import workload as wl
+
+_MOST_PATTERNS = 200_000
 
 Run = tuple[wl.Workload, ...]
 """Workloads that run together, in no particular order."""
@@ -47,6 +50,13 @@ class Space:
                     raise errors.InputError(
                         f'A {what} of {value:g} cannot be run; give values '
                         f'from {least:g} to {greatest:g}.')
+        many = math.prod(len(set(values)) for values in (
+            self.write_pcts, self.block_kibs, self.iodepths,
+            self.random_pcts, self.think_times_us))
+        if many > _MOST_PATTERNS:
+            raise errors.InputError(
+                f'These vectors make {many:,} patterns, more than the '
+                f'{_MOST_PATTERNS:,} that a design can be of; narrow them.')
 
     @property
     def patterns(self) -> tuple[wl.Workload, ...]:

@@ -32,6 +32,8 @@ comes from predicting outside of its narrow vectors."""
 LEAST = 10
 """Runs below which a design cannot hold the model's five terms twice."""
 
+_MOST = 1000  # the exchange takes 10 s, and grows with the third power
+
 # A nominal device (µs: intercept, per outstanding read and write, per
 # outstanding KiB read and written) turns rows into relative ones. Table 6
 # of the paper has 19.6 to 24.7 µs/KiB at iodepth 8 and intercepts up to
@@ -53,10 +55,10 @@ def runs(number: int, space: design.Space = WIDE,
     :param number: how many, at least :data:`LEAST`
     :raises InputError: where that is too few, or more than there are
     """
-    if number < LEAST:
+    if not LEAST <= number <= _MOST:
         raise errors.InputError(
-            f'{number} runs are too few for a model; give --runs {LEAST} or '
-            'more.')
+            f'{number} runs are too {"few" if number < LEAST else "many"} '
+            f'for a short design; give --runs {LEAST} to {_MOST}.')
     rng = np.random.default_rng(seed)
     within = inside(space, number // 5, rng)
     corners = number - len(within)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parsers of outside text, each as a function of bytes.
+
+A target returns, or raises SerifosError, or what its parser documents;
+anything else is a fault. ``corpus/NAME/`` holds a few good inputs of each.
+A new parser needs an entry in :data:`TARGETS` and a file there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
+import json
+import os
+import pathlib
+import tempfile
+
+from serifos.cmd import model_fit
+from serifos.cmd import model_predict
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.model import fleet
+from serifos.model import model as mm
+from serifos.plan import bfd
+from serifos.plan import limits
+from serifos.plan import relieve
+from serifos.plan import text as plan_text
+from serifos import store
+from serifos import strict_json
+from serifos import tuning
+from serifos import workload as wl
+
+CORPUS = pathlib.Path(__file__).parent / 'corpus'
+
+Target = Callable[[bytes], None]
+
+FINE = (errors.SerifosError,)
+"""What a target may raise."""
+
+
+def text(data: bytes) -> str:
+    """Bytes as an argument or a reply: any text, never an error."""
+    return data.decode('utf-8', 'replace')
+
+
+@functools.cache
+def _directory() -> pathlib.Path:
+    where = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+    keeper = tempfile.TemporaryDirectory(dir=where, prefix='serifos-fuzz-')
+    _KEPT.append(keeper)
+    return pathlib.Path(keeper.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def clean() -> None:
+    """Removes the files of this process."""
+    while _KEPT:
+        _KEPT.pop().cleanup()
+    _directory.cache_clear()
+
+
+def file_of(data: bytes, name: str = 'input') -> pathlib.Path:
+    """A file with these bytes; the next call replaces it."""
+    path = _directory() / f'{os.getpid()}-{name}'
+    path.write_bytes(data)
+    return path
+
+
+def _json(data: bytes) -> None:
+    try:
+        json.dumps(strict_json.loads(data), allow_nan=False).encode()
+    except ValueError:
+        pass
+
+
+WORKLOADS = tuple(
+    wl.Workload(*pattern) for pattern in (
+        (0, 4, 1, 100), (100, 1048576, 1048576, 0), (50, 0.001, 0.05, 50),
+        (30, 16, 8, 100, 1e12, 1e12), (30, 0, 8, 100, 0, 0),
+        (100, 64, 1024, 0, 2000, 4000)))
+
+
+@functools.cache
+def _loads() -> tuple[wl.Load, ...]:
+    alone = [wl.Load.of(w) for w in WORKLOADS]
+    return (wl.Load(), *alone, sum(alone, wl.Load()),
+            sum(alone * 200, wl.Load()), sum(alone, wl.Load()) - alone[1])
+
+
+def _finite(value: float) -> None:
+    json.dumps([value, value * value], allow_nan=False)
+
+
+def _model(data: bytes) -> None:
+    import numpy as np
+    model = store.read_model(file_of(data))
+    for load in _loads():
+        for found in (model.predict(load), *model.interval(load),
+                      model.plan(load)):
+            if not found * found < float('inf'):
+                raise AssertionError(f'{found} for {load}')
+        model.extrapolates(load)
+    for workload in WORKLOADS:
+        model.outside(workload)
+    its = fleet.Fleet([model])
+    with np.errstate(over='ignore', invalid='ignore'):
+        many = its.latency(np.zeros(len(WORKLOADS), int),
+                           its.loads(WORKLOADS))
+    if not np.isfinite(many).all():
+        raise AssertionError(f'{many}')
+    for cell in model_fit.summary(model).values():
+        getattr(cell, 'human_readable', cell.__str__)()
+    json.dumps(model.to_json(), allow_nan=False).encode()
+
+
+def _relation(data: bytes) -> None:
+    relation = store.read_relation(file_of(data))
+    for workload in WORKLOADS:
+        if workload.iops and workload.latency_us:
+            relation.expect(workload)
+            for factor in (1e-2, 1.0, 100.0):
+                relation.expect(workload, factor)
+    json.dumps(relation.to_json(), allow_nan=False).encode()
+
+
+def _dataset(data: bytes) -> None:
+    dataset = store.read_dataset(file_of(data))
+    for sample in dataset.valid():
+        for figure in ds.FIGURES:
+            sample.figure(figure)
+        sum((wl.Load.of(w) for w in sample.tenants), wl.Load())
+        json.dumps(sample.to_json(), allow_nan=False).encode()
+    json.dumps(dataset.header.to_json(), allow_nan=False).encode()
+
+
+@functools.cache
+def _some_model() -> mm.Model:
+    return store.read_model(CORPUS / 'model' / 'outstanding.json')
+
+
+def _cluster(data: bytes) -> None:
+    cluster = store.read_cluster(file_of(data))
+    plan_text.observation(cluster).encode()
+    json.dumps(cluster.to_json(), allow_nan=False).encode()
+    them = fleet.Fleet([_some_model() if pool.model else None
+                        for pool in cluster.pools])
+    for planner in bfd.plan, relieve.plan:
+        plan = planner(cluster, them.load, them.latency, limits.Limits())
+        plan_text.table(plan).encode()
+        json.dumps(plan.to_json('i', 'c', 'e'), allow_nan=False).encode()
+
+
+def _plan(data: bytes) -> None:
+    from serifos.balancer import planning
+    from serifos.plan import plan as pl
+    doc = store.read_plan(file_of(data))
+    planning.expires(doc)
+    planning.steps(doc)
+    plan_text.moves([pl.Move.from_json(move)
+                     for move in doc['moves']]).encode()
+
+
+def _tune(data: bytes) -> None:
+    with tuning.opened(file_of(data), {'seed': 0}) as journal:
+        journal.has('mars', 'latency_us', {'nnodes': 21})
+
+
+def _workload(data: bytes) -> None:
+    load = wl.Load.of(model_predict.workload(text(data)))
+    json.dumps(load.vector, allow_nan=False)
+
+
+TARGETS: Mapping[str, Target] = {
+    'strict_json': _json,
+    'model': _model,
+    'relation': _relation,
+    'dataset': _dataset,
+    'cluster': _cluster,
+    'plan': _plan,
+    'tune': _tune,
+    'workload': _workload,
+}
+"""Name → the parser, in the order in which they are run."""
+
+
+def seeds(name: str) -> list[bytes]:
+    """The good inputs of a target."""
+    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]

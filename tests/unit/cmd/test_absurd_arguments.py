@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no command can use is one sentence, soon, and nothing is made."""
+
+import os
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos import store
+from tests.fuzz import targets
+from tests.unit.cmd import command
+from tests.unit import samples
+
+MODEL = targets.CORPUS / 'model' / 'cart.json'
+RUNS = targets.CORPUS / 'dataset' / 'runs.jsonl'
+CLUSTER = targets.CORPUS / 'cluster' / 'cluster.json'
+DIGITS = '9' * 5000
+
+
+@ddt.ddt
+class AbsurdArgumentsTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        os.mkfifo(self.dir / 'pipe')
+
+    def refused(self, run, *arguments):
+        code, out, err = run(*arguments)
+        self.assertEqual((2, ''), (code, out), err)
+        self.assertNotIn('Traceback', err)
+        self.assertLess(len(err), 3000)
+        return err
+
+    @ddt.data('', '.', '/dev/zero', '/nonesuch', 'x' * 300, 'PIPE', 'a\nb')
+    def test_a_path_that_is_no_file(self, path):
+        path = str(self.dir / 'pipe') if path == 'PIPE' else path
+        for arguments in (('predict', path, '-w', '30:16'), ('show', path),
+                          ('check', path, RUNS), ('check', MODEL, path)):
+            self.refused(command.model, *arguments)
+        for arguments in (('--cluster', path, '--models', self.dir),
+                          ('--cluster', CLUSTER, '--models', path)):
+            if path != '.' or 'cluster' not in str(arguments[1]):
+                self.refused(command.balance, 'plan', *arguments)
+
+    @ddt.data('/dev/null', '.', 'PIPE', '/nonesuch/m.json', 'x' * 300)
+    def test_an_output_that_is_no_file(self, path):
+        path = str(self.dir / 'pipe') if path == 'PIPE' else path
+        data = self.dir / 'd.jsonl'
+        store.begin_dataset(data, samples.HEADER)
+        for n in range(24):
+            store.append_sample(data, samples.dataset(
+                [[targets.WORKLOADS[0]] * (1 + n)], lambda run: 100.0
+            ).samples[0])
+        self.assertIn('cannot be written', self.refused(
+            command.model, 'fit', data, '--kind', 'cart', '--out', path))
+
+    @ddt.data('nan', 'inf', '-1', '1e400', DIGITS, '', '\n')
+    def test_a_seed_that_is_none(self, seed):
+        err = self.refused(command.model, 'fit', RUNS, '--out', 'm.json',
+                           f'--seed={seed}')
+        self.assertIn('--seed', err)
+
+    @ddt.data('nan:16', '30:inf', '30:1e400', '30', '', ':', DIGITS,
+              '30:16:8:101', '30:16:8:100:1')
+    def test_a_workload_that_is_none(self, text):
+        self.refused(command.model, 'predict', MODEL, '-w', text)
+
+    @ddt.data('--runs=100000000', '--runs=' + DIGITS, '--runtime=nan',
+              '--write-pcts=nan', '--write-pcts=,', '--counts=1e9',
+              '--counts=1000000000', '--rounds=99999999', '--sampled=1e9',
+              '--enough-error=inf', '--block-kibs=1e400',
+              '--iodepths=' + ','.join(map(str, range(1, 4000))) * 2)
+    def test_a_design_that_cannot_be(self, option):
+        self.refused(command.model, 'design', option)
+
+    def test_vectors_of_endless_patterns(self):
+        # It made them all, until memory was full.
+        many = ','.join(str(n / 50) for n in range(1, 4000))
+        err = self.refused(
+            command.model, 'design', '--full', '--write-pcts', many,
+            '--random-pcts', many)
+        self.assertIn('63,968,004 patterns', err)
+
+    @ddt.data('--max-moves=0', '--max-moves=x', '--min-gain=nan',
+              '--active-floor=inf', '--max-moves=' + DIGITS)
+    def test_limits_that_are_none(self, option):
+        self.refused(command.balance, 'plan', '--cluster', CLUSTER,
+                     '--models', self.dir, option)
+
+    def test_a_configuration_without_an_end(self):
+        err = self.refused(command.balance, '--config-file', '/dev/zero',
+                           'plan', '--cluster', CLUSTER)
+        self.assertIn('/dev/zero is a character device', err)
+
+    def test_a_name_that_is_not_utf8(self):
+        exc = self.assertRaises(
+            store.errors.InputError, store.write_json, self.dir / 'm.json',
+            {'name': os.fsdecode(b'\xff')})
+        self.assertIn('is not UTF-8', str(exc))
+        self.assertFalse((self.dir / 'm.json').exists())
