@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The unit tests; in CI a property is tried on the same inputs each time."""
+
+import os
+
+import hypothesis
+
+hypothesis.settings.register_profile(
+    'serifos', derandomize=bool(os.environ.get('CI')),
+    suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile('serifos')
