@@ -154,11 +154,11 @@ def _cluster(data: bytes) -> None:
 
 
 def _plan(data: bytes) -> None:
-    from serifos.balancer import planning
+    from serifos.balancer import plans
     from serifos.plan import plan as pl
     doc = store.read_plan(file_of(data))
-    planning.expires(doc)
-    planning.steps(doc)
+    plans.expires(doc)
+    plans.steps(doc)
     plan_text.moves([pl.Move.from_json(move)
                      for move in doc['moves']]).encode()
 
