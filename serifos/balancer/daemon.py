@@ -33,15 +33,16 @@ class Daemon(service.Service):
     on the configuration is made here.
 
     :param make: (pause) → a balancer, with the settings of this moment
-    :param reader: () → what takes one reading for telemetry, None where
-        somebody else does, and seconds between readings
+    :param reader: (whether we are to end) → what takes one reading for
+        telemetry, None where somebody else does, and seconds between
+        readings
     :param lock_url: () → tooz's
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
                                       cycle.Balancer],
-                 reader: Callable[[], tuple[Callable[[], object] | None,
-                                            float]],
+                 reader: Callable[[Callable[[], bool]], tuple[
+                     Callable[[], object] | None, float]],
                  lock_url: Callable[[], str]) -> None:
         super().__init__()
         self._make, self._reader = make, reader
@@ -68,7 +69,7 @@ class Daemon(service.Service):
         while not self._stop.is_set():
             with _logged():
                 if scrape is None:
-                    scrape, seconds = self._reader()
+                    scrape, seconds = self._reader(self._stop.is_set)
                 if scrape is None:
                     return
                 scrape()

@@ -103,6 +103,7 @@ class Run(sources.Verb):
         self.balancer(window_s=window_s)  # bad settings end here
         service.launch(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
-            lambda: (getattr(sources.telemetry(conf), 'scrape', None),
-                     float(conf.telemetry.interval)),
+            lambda stopped: (
+                getattr(sources.telemetry(conf, stopped), 'scrape', None),
+                float(conf.telemetry.interval)),
             lambda: sources.lock_url(conf)), restart_method='reload').wait()

@@ -87,6 +87,7 @@ class Adapter(ks.TCPKeepAliveAdapter):
                 raise bg.CutOff(f'it answers in {packed[:40]}, which was '
                                 'not asked for')
             body = b''.join(answer.raw.stream(2 ** 16, decode_content=False))
+            _refuse_part(answer, body)
             if self._check is not None:
                 self._check(answer.status_code, body)
         except ValueError as exc:
@@ -97,6 +98,17 @@ class Adapter(ks.TCPKeepAliveAdapter):
         answer.encoding = 'utf-8'
         if answer.status_code >= _BY_SERVER:
             answer.headers.pop('Retry-After', None)
+
+
+def _refuse_part(answer: requests.Response, body: bytes) -> None:
+    """:raises ProtocolError: as urllib3 before 2.0 does not"""
+    said = answer.headers.get('Content-Length', '')
+    if (said.isdecimal() and len(body) < int(said)
+            and 'Transfer-Encoding' not in answer.headers
+            and answer.request.method != 'HEAD'
+            and answer.status_code not in (204, 304)):
+        raise urllib3.exceptions.ProtocolError(
+            f'IncompleteRead({len(body)} bytes read, {said} said)')
 
 
 def origin(url: str) -> tuple[str, str]:

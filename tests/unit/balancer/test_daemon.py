@@ -47,7 +47,7 @@ class DaemonTest(cloud.Case):
 
     def start(self, make=None, reader=None):
         made = daemon.Daemon(make or self.make, reader or (
-            lambda: (self.read, 0.05)), lambda: self.url)
+            lambda stopped: (self.read, 0.05)), lambda: self.url)
         made.start()
         self.addCleanup(made.wait)
         self.addCleanup(made.stop)
@@ -110,7 +110,7 @@ class DaemonTest(cloud.Case):
                 raise faults['make'].pop()
             return self.make(pause)
 
-        def reader():
+        def reader(stopped):
             if faults['read']:
                 raise faults['read'].pop()
             return self.read, 0.05
@@ -119,7 +119,7 @@ class DaemonTest(cloud.Case):
         until(lambda: self.readings)
 
     def test_somebody_else_takes_the_readings(self):
-        self.start(reader=lambda: (None, 0.05))
+        self.start(reader=lambda stopped: (None, 0.05))
         until(lambda: self.cinder.asked)
         self.assertEqual(0, self.readings)
 
