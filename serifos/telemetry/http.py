@@ -23,7 +23,7 @@ class Missing(errors.CloudError):
 
 
 EXPORTER_BYTES = 32 * 2 ** 20
-"""What an exporter may say: ten times what one of 5,000 LVs does."""
+"""What an exporter may say: five times what one of 5,000 LVs does."""
 
 MAX_BYTES = web.MAX_BYTES
 """What a server that tells of all hosts may say."""
