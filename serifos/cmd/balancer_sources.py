@@ -29,6 +29,7 @@ from serifos.cmd import progress
 from serifos.conf import telemetry as options
 from serifos import errors
 from serifos import journal
+from serifos import owners
 from serifos.plan import limits
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
@@ -81,7 +82,15 @@ class _Stop:
             raise KeyboardInterrupt
 
 
-class Verb(app.Fails, command.Command):
+class _AsOwner(command.Command):
+    """Where root runs it, it works as whom the state_dir belongs to."""
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        owners.work_as_owner(self.app.conf.serifos.state_dir)
+        return super().run(parsed_args)
+
+
+class Verb(app.Fails, _AsOwner):
     """A verb that works on the real cloud."""
 
     _stop: _Stop

@@ -22,7 +22,7 @@ LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
      'strict_json', 'fields', 'urls', 'refused', 'stems'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
-    {'bench', 'telemetry', 'volumes', 'files', 'store', 'journal',
+    {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'journal',
      'tuning', 'web', 'model_files'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
@@ -31,7 +31,7 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: LAYERS[0], 2: {'files', 'store', 'web'}}
+SIDEWAYS = {0: LAYERS[0], 2: {'files', 'owners', 'store', 'web'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}
