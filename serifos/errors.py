@@ -57,6 +57,12 @@ class CloudError(SerifosError):
     exit_code = 5
 
 
+class NotLeading(SerifosError):
+    """Another balancer acts, or that none does cannot be proved."""
+
+    exit_code = 5
+
+
 class Interrupted(SerifosError):
     """The user stopped the work; the text says how to go on."""
 

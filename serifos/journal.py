@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked of Cinder, and what became of it? ``journal.jsonl``.
-
-A line is on disk before :meth:`Journal.write` returns, so that whoever
-starts after a crash knows what may be under way. The first line names the
-schema; a last line that a crash cut short never happened. A journal that has
-grown long is shortened to what still matters; ``journal.jsonl.1`` is then
-what it was before.
+"""What was asked of Cinder, and what became of it? Entries, and questions.
 
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
-``pause`` and ``resume`` (reason), ``recover`` (result, reason).
+``pause`` and ``resume`` (reason), ``recover`` (result, reason). An entry
+may tell more; what it tells of these is what it should be, or the entry is
+refused where it comes in.
 """
 
 from __future__ import annotations
@@ -22,20 +18,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
-import json
-import os
-import pathlib
 from typing import Any
-from typing import BinaryIO
-
-from oslo_log import log
-
-from serifos import errors
-from serifos import store
-
-LOG = log.getLogger(__name__)
-
-JOURNAL_SCHEMA = 'serifos-journal/1'
+from typing import Protocol
 
 FAILED = ('error', 'denied', 'timeout', 'recovered')
 """Results of an outcome that count as failures of the cloud."""
@@ -43,18 +27,13 @@ FAILED = ('error', 'denied', 'timeout', 'recovered')
 NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
 """Results of an outcome before which Cinder did nothing."""
 
-LONG_BYTES = 4_000_000
-"""Of a file that is shortened; about 20,000 lines."""
-
-_TWO_LINES_BYTES = 400
-
-_HEADER = json.dumps({'schema': JOURNAL_SCHEMA})
-_MODE = 0o640
-
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One line. :param at: ISO 8601, UTC"""
+    """One thing that was written down.
+
+    :param at: ISO 8601 with its zone
+    """
 
     at: str
     kind: str
@@ -64,132 +43,99 @@ class Entry:
         return {'at': self.at, 'kind': self.kind, **self.facts}
 
     @classmethod
-    def from_json(cls, doc: Mapping[str, Any]) -> Entry:
-        facts = {key: value for key, value in doc.items()
-                 if key not in ('at', 'kind')}
-        return cls(doc['at'], doc['kind'], facts)
+    def from_json(cls, doc: object) -> Entry:
+        """:raises ValueError: with a clause that says what is wrong"""
+        if not isinstance(doc, dict):
+            raise ValueError('it is no JSON object')
+        for name in ('at', 'kind'):
+            if name not in doc:
+                raise ValueError(f'it has no {name!r}')
+        return cls.checked(doc['at'], doc['kind'], {
+            key: value for key, value in doc.items()
+            if key not in ('at', 'kind')})
+
+    @classmethod
+    def checked(cls, at: object, kind: object,
+                facts: Mapping[str, Any]) -> Entry:
+        """:raises ValueError: as :meth:`from_json`"""
+        _moment('at', at)
+        if not isinstance(kind, str) or kind not in _FACTS:
+            raise ValueError(f'its kind {_short(kind)} is not known')
+        for name, check in _FACTS[kind].items():
+            if name not in facts:
+                raise ValueError(
+                    f'an entry of kind {kind} has no {name!r}')
+            check(name, facts[name])
+        return cls(str(at), kind, facts)
 
 
-class Journal:
-    """A journal that one process writes and any may read.
-
-    :param clock: seconds of the epoch
-    :param long_bytes: beyond which the file is shortened
-    :raises InputError: where the file is not a journal of ours
-    """
-
-    def __init__(self, path: str | os.PathLike[str],
-                 clock: Callable[[], float],
-                 long_bytes: int = LONG_BYTES) -> None:
-        self._path, self._clock = pathlib.Path(path), clock
-        self._long = long_bytes
-        read(self._path)
+class Journal(Protocol):
+    """Where entries are kept."""
 
     def write(self, kind: str, **facts: Any) -> Entry:
         """One entry, on disk before this returns.
 
-        :raises InputError: where it cannot be written
+        :raises SerifosError: where it is not
         """
-        at = datetime.datetime.fromtimestamp(
-            self._clock(), datetime.UTC).isoformat(timespec='milliseconds')
-        entry = Entry(at.replace('+00:00', 'Z'), kind, facts)
-        try:
-            self._shorten()
-            self._append(_line(entry))
-        except OSError as exc:
-            raise errors.InputError(
-                f'{self._path} cannot be written: {exc.strerror}.') from None
-        return entry
 
     def entries(self) -> tuple[Entry, ...]:
         """All of them, the oldest first."""
-        return read(self._path)
-
-    def _shorten(self) -> None:
-        if (not self._path.exists()
-                or self._path.stat().st_size <= self._long):
-            return
-        kept = still_matter(self.entries(), self._long // _TWO_LINES_BYTES)
-        before = self._path.with_name(f'{self._path.name}.1')
-        before.unlink(missing_ok=True)
-        os.link(self._path, before)
-        store.write_text(self._path, ''.join(
-            f'{line}\n' for line in (_HEADER, *map(_line, kept))))
-        self._long = max(self._long, 2 * self._path.stat().st_size)
-        LOG.info('%s was long and holds %d entries now; %s is what it was.',
-                 self._path, len(kept), before)
-
-    def _append(self, line: str) -> None:
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND,
-                         _MODE)
-        with open(handle, 'rb+') as file:
-            _drop_cut_line(file, self._path)
-            if file.seek(0, os.SEEK_END) == 0:
-                line = f'{_HEADER}\n{line}'
-            file.write(f'{line}\n'.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        directory = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
 
-def _line(entry: Entry) -> str:
-    return json.dumps(entry.to_json(), allow_nan=False)
+def _short(value: object) -> str:
+    said = repr(value)
+    return said if len(said) <= 60 else f'{said[:60]}...'
 
 
-def _drop_cut_line(file: BinaryIO, path: pathlib.Path) -> None:
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - 1))
-    if file.read(1) in (b'', b'\n'):
-        return
-    file.seek(0)
-    file.truncate(file.read().rfind(b'\n') + 1)
-    LOG.warning('The last line of %s was cut short and is dropped.', path)
+def _name(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise ValueError(f'its {name} {_short(value)} is no name')
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
-    """The entries of a file, none where there is no file.
+def _words(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f'its {name} {_short(value)} is no text')
 
-    :raises InputError: where it is not a journal of ours, or cannot be read
-    """
+
+def _number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or (
+            not abs(value) <= _MOST):  # so is NaN
+        raise ValueError(f'its {name} {_short(value)} is no number that can '
+                         'be computed with')
+
+
+def _size(name: str, value: object) -> None:
+    _number(name, value)
+    if value < 0:
+        raise ValueError(f'its {name} {value} is below 0')
+
+
+def _moment(name: str, value: object) -> None:
     try:
-        text = pathlib.Path(path).read_text(encoding='utf-8')
-    except FileNotFoundError:
-        return ()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise errors.InputError(
-            f'The journal {path} cannot be read: {exc}.') from None
-    header, *lines = text.split('\n')[:-1] or [_HEADER]
-    if _parse(path, 1, header).get('schema') != JOURNAL_SCHEMA:
-        raise errors.FormatError(
-            f'{path} is not of schema {JOURNAL_SCHEMA}, which this serifos '
-            'reads; move it away to begin a new one.')
-    return tuple(_entry(path, number, line)
-                 for number, line in enumerate(lines, 2))
+        at = datetime.datetime.fromisoformat(value)
+        at.timestamp()
+    except (OverflowError, TypeError, ValueError):
+        at = None
+    if at is None or at.tzinfo is None:
+        raise ValueError(f'its {name} {_short(value)} is no time with a zone')
 
 
-def _entry(path: object, number: int, line: str) -> Entry:
-    try:
-        return Entry.from_json(_parse(path, number, line))
-    except KeyError as exc:
-        raise errors.FormatError(
-            f'{path}, line {number} has no {exc}; mend the file, or move it '
-            'away to begin a new one.') from None
+_MOST = 1e12
 
-
-def _parse(path: object, number: int, line: str) -> dict[str, Any]:
-    try:
-        doc = json.loads(line)
-    except (ValueError, RecursionError):
-        doc = None
-    if not isinstance(doc, dict):
-        raise errors.FormatError(
-            f'{path}, line {number} is no JSON object; mend the file, or '
-            'move it away to begin a new one.')
-    return doc
+_FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
+    'request': {'volume': _name, 'source': _name, 'target': _name,
+                'plan': _name, 'size_gib': _size},
+    'accepted': {'volume': _name},
+    'refused': {'volume': _name, 'reason': _words},
+    'unknown': {'volume': _name, 'reason': _words},
+    'outcome': {'volume': _name, 'result': _name, 'reason': _words,
+                'source': _name, 'target': _name, 'seconds': _number},
+    'back-off': {'volume': _name, 'until': _moment},
+    'pause': {'reason': _words},
+    'resume': {'reason': _words},
+    'recover': {'volume': _name, 'result': _name, 'reason': _words},
+}
+"""Kind → what an entry of it has to tell."""
 
 
 def seconds(at: str) -> float:

@@ -78,7 +78,8 @@ class Settings:
         return self.state_dir / 'plans'
 
     @property
-    def journal_file(self) -> pathlib.Path:
+    def old_journal_file(self) -> pathlib.Path:
+        """Of earlier releases; imported where it is found."""
         return self.state_dir / 'journal.jsonl'
 
 
@@ -116,6 +117,7 @@ class Balancer:
 
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where we shall stop
+    :param prove: raises where we may not ask Cinder for anything
     """
 
     cinder: inv.Cloud
@@ -124,6 +126,16 @@ class Balancer:
     settings: Settings
     clock: Callable[[], float]
     pause: Callable[[float], bool]
+    prove: Callable[[], None] = requests.nothing
+
+    def under(self, journal: jn.Journal,
+              prove: Callable[[], None]) -> Balancer:
+        """The same where it leads.
+
+        :param journal: written while it does
+        :param prove: raises NotLeading once it does not
+        """
+        return dataclasses.replace(self, journal=journal, prove=prove)
 
     @property
     def hands(self) -> act.Hands:
@@ -146,7 +158,7 @@ class Balancer:
 
     @property
     def requests(self) -> requests.Requests:
-        return requests.Requests(self.cinder)
+        return requests.Requests(self.cinder, self.prove)
 
     def observe(self, cool_down: bool = True) -> Sight:
         """Looks at everything and writes ``cluster.json``.

@@ -81,7 +81,8 @@ class Daemon(service.Service):
             seconds = _RETRY_S
             with _logged():
                 balancer = self._make(self._stop.wait)
-                leading = leading or lead.Lead(self._lock_url())
+                leading = leading or lead.Lead(self._lock_url(),
+                                               balancer.journal)
                 seconds = balancer.settings.interval_s
                 self._round(balancer, leading)
             self._stop.wait(seconds)
@@ -93,11 +94,20 @@ class Daemon(service.Service):
         if not balancer.settings.auto:
             leading.give_back()
             balancer.round()
-        elif leading.take():
-            balancer.round()
-        else:
-            LOG.info('Another balancer acts; this one observes.')
+            return
+        leads = False
+        with _logged():
+            leads = leading.take()
+            if not leads:
+                LOG.info('Another balancer acts; this one observes.')
+        if not leads:
             balancer.observe()
+            return
+        try:
+            balancer.under(leading.journal, leading.prove).round()
+        except errors.NotLeading:
+            leading.give_back()
+            raise
 
 
 @contextlib.contextmanager

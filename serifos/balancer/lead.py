@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several balancers acts? The one that holds the lock.
+"""Which of several balancers acts? The one that took the lead last.
 
-A lock, since leader election is missing from half of tooz's drivers. It is
-released when its process ends, and by the collector when nobody refers to
-it, hence the object that keeps it.
+tooz's lock keeps the others from trying; a lock, since leader election is
+missing from half of its drivers. What a driver says of a lock it once got is
+the memory of its process: MariaDB forgets the lock with a connection that it
+closes, etcd with a lease that a stopped process did not renew, and neither
+tells. So whoever gets the lock also counts the fencing token of the journal
+up, and before every request to Cinder both are proved against their servers:
+the lock is not free, and the token is still ours.
 """
 
 from __future__ import annotations
@@ -12,63 +16,153 @@ import contextlib
 import os
 import pathlib
 import socket
+from typing import Protocol
+from typing import Self
+from urllib import parse
 
 from oslo_log import log
 from tooz import coordination
+from tooz import locking
 
 from serifos import errors
+from serifos import journal as jn
+from serifos import owners
+from serifos import urls
 
 LOG = log.getLogger(__name__)
 
 _NAME = b'serifos-balancer'
+_LOCAL = ('file', 'ipc')
+_EXTRAS = {'mysql': 'mysql', 'postgresql': 'postgresql',
+           'etcd3+http': 'etcd', 'etcd3+https': 'etcd'}
+
+
+class Fenced(jn.Journal, Protocol):
+    """A journal with a fencing token."""
+
+    @property
+    def local_file(self) -> pathlib.Path | None:
+        """What it is in; None where other hosts reach it too."""
+
+    def take_lead(self, member: str) -> Self:
+        """The journal, to be written by the balancer that now leads."""
+
+    def prove(self) -> None:
+        """:raises NotLeading: where another balancer has taken the lead"""
+
+
+def refuse_forgetful(url: str, journal: Fenced) -> None:
+    """Balancers of several hosts have to remember together.
+
+    :raises InputError: where the lock is shared and the journal is not
+    """
+    if _parts(url).scheme in _LOCAL or journal.local_file is None:
+        return
+    raise errors.InputError(
+        f'The lock is shared with other hosts, but the journal '
+        f'{journal.local_file} is this one\'s alone, so that each host would '
+        'forget what the others moved; set [database] connection to a '
+        'database that all of them reach, or stay in mode advise.')
+
+
+def _parts(url: str) -> parse.SplitResult:
+    try:
+        parts = parse.urlsplit(url)
+        parts.port  # noqa: B018  it is parsed
+    except ValueError:
+        parts = None
+    if parts is None or not parts.scheme:
+        raise errors.InputError(
+            '[balancer] lock_url is no URL; give one such as '
+            'etcd3+http://HOST:2379, or leave it unset.')
+    return parts
 
 
 class Lead:
     """The right to act, taken and given back.
 
     :param url: tooz's, such as ``file:///var/lib/serifos/lock``
-    :raises CloudError: where the other side of the URL does not answer
+    :param journal: whose token goes with the lock
+    :raises InputError: where the URL is none
     """
 
-    def __init__(self, url: str) -> None:
-        member = f'{socket.gethostname()}-{os.getpid()}'
-        try:
-            if url.startswith('file://'):
-                pathlib.Path(url.removeprefix('file://')).mkdir(
-                    mode=0o750, exist_ok=True)
-            self._coordinator = coordination.get_coordinator(
-                url, member.encode())
-            self._coordinator.start(start_heart=True)
-        except (coordination.ToozError, OSError, RuntimeError) as exc:
-            raise errors.CloudError(
-                f'The lock of the balancers cannot be had ({exc}); look at '
-                '[balancer] lock_url.') from None
-        self._lock = self._coordinator.get_lock(_NAME)
-        self.held = False
+    def __init__(self, url: str, journal: Fenced) -> None:
+        self._url, self._fence = url, journal
+        self._parts = _parts(url)
+        self._member = f'{socket.gethostname()}-{os.getpid()}'
+        self._journal: Fenced | None = None
+        self._coordinator: coordination.CoordinationDriver | None = None
+        self._lock: locking.Lock | None = None
+
+    @property
+    def journal(self) -> Fenced:
+        """The journal, to be written while we lead.
+
+        :raises NotLeading: where we do not
+        """
+        if self._journal is None:
+            raise errors.NotLeading('This balancer does not lead.')
+        return self._journal
 
     def take(self) -> bool:
-        """Tries to take the lock, or to keep it; True where it is ours."""
-        if self.held and self._lock.acquired:
-            return True
+        """Takes the lead, or proves it; True where it is ours.
+
+        :raises SerifosError: where the lock or the journal cannot be had
+        """
+        if self._journal is not None:
+            try:
+                self.prove()
+                return True
+            except errors.NotLeading as exc:
+                LOG.warning('%s', exc)
+        refuse_forgetful(self._url, self._fence)
+        if not self._acquire():
+            return False
         try:
-            self.held = bool(self._lock.acquire(blocking=False))
-        except coordination.ToozError as exc:
-            LOG.warning('The lock of the balancers cannot be had: %s', exc)
-            self.held = False
-        return self.held
+            self._journal = self._fence.take_lead(self._member)
+        except errors.SerifosError:
+            self.give_back()
+            raise
+        LOG.info('This balancer leads.')
+        return True
+
+    def prove(self) -> None:
+        """Asks the servers whether we lead, right before we act.
+
+        A lock that its server forgot is taken again; where nobody took the
+        lead in between, we lead on.
+
+        :raises NotLeading: where we do not, or a server does not say; the
+            lead is given back then
+        """
+        if self._journal is None:
+            raise errors.NotLeading('This balancer does not lead.')
+        try:
+            if self._is_free():
+                LOG.warning('The lock of the balancers was lost; it is taken '
+                            'again.')
+                self._forget()
+                if not self._acquire():
+                    raise errors.NotLeading(
+                        'Another balancer has the lock; this one stops '
+                        'acting.')
+            self._journal.prove()
+        except errors.SerifosError as exc:
+            self.give_back()
+            if isinstance(exc, errors.NotLeading):
+                raise
+            raise errors.NotLeading(
+                f'Whether this balancer leads cannot be proved: {exc}'
+            ) from None
 
     def give_back(self) -> None:
-        """Lets another balancer act; nothing where the lock is not ours."""
-        if self.held:
-            self.held = False
-            with contextlib.suppress(coordination.ToozError):
-                self._lock.release()
+        """Lets another balancer act; nothing where the lead is not ours."""
+        self._journal = None
+        self._forget()
 
     def leave(self) -> None:
-        """Gives the lock back and the connection up."""
+        """Gives the lead back, and the connection up."""
         self.give_back()
-        with contextlib.suppress(coordination.ToozError):
-            self._coordinator.stop()
 
     def __enter__(self) -> Lead:
         """:raises InputError: where another balancer acts"""
@@ -81,3 +175,60 @@ class Lead:
 
     def __exit__(self, *_: object) -> None:
         self.leave()
+
+    def _connect(self) -> None:
+        if self._parts.scheme == 'file':
+            owners.make_directory(pathlib.Path(self._parts.path))
+        try:
+            self._coordinator = coordination.get_coordinator(
+                self._url, self._member.encode())
+            self._coordinator.start(start_heart=True)
+            self._lock = self._coordinator.get_lock(_NAME)
+        except Exception as exc:  # each driver has its own
+            self._coordinator = self._lock = None
+            raise self._sentence(exc) from None
+
+    def _acquire(self) -> bool:
+        if self._lock is None:
+            self._connect()
+        try:
+            return bool(self._lock.acquire(blocking=False))
+        except Exception as exc:  # each driver has its own
+            self._forget()
+            raise self._sentence(exc) from None
+
+    def _is_free(self) -> bool:
+        """Whether the server would give the lock to anybody who asked.
+
+        :raises CloudError: where it does not say
+        """
+        try:
+            other = self._coordinator.get_lock(_NAME)
+            if not other.acquire(blocking=False):
+                return False
+            other.release()
+            return True
+        except Exception as exc:  # each driver has its own
+            raise self._sentence(exc) from None
+
+    def _forget(self) -> None:
+        """Releases what may still be held, whatever the server says."""
+        lock, self._lock = self._lock, None
+        coordinator, self._coordinator = self._coordinator, None
+        with contextlib.suppress(Exception):
+            if lock is not None:
+                lock.release()
+        with contextlib.suppress(Exception):
+            if coordinator is not None:
+                coordinator.stop()
+
+    def _sentence(self, exc: Exception) -> errors.SerifosError:
+        said, scheme = str(exc).rstrip('.'), self._parts.scheme
+        if self._parts.password:
+            said = said.replace(self._parts.password, urls.MASK)
+        if isinstance(exc, (ImportError, RuntimeError)) and scheme in _EXTRAS:
+            said = (f'{said}; if that is missing, install it with pip '
+                    f'install serifos[{_EXTRAS[scheme]}]')
+        return errors.CloudError(
+            f'The lock of the balancers cannot be had from {self._url}: '
+            f'{said or type(exc).__name__}; look at [balancer] lock_url.')

@@ -29,8 +29,7 @@ class History(sources.Verb):
             raise errors.InputError(
                 f'The last {parsed_args.last} entries cannot be shown; give '
                 'a number of 1 or more.')
-        path = sources.settings(self.app.conf).journal_file
-        entries = [entry for entry in jn.read(path)
+        entries = [entry for entry in self.journal().entries()
                    if parsed_args.volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
         if parsed_args.format == 'json':

@@ -11,6 +11,7 @@ from oslo_reports import opts as gmr_opts
 from oslo_service import backend
 import pbr.version
 
+from serifos.balancer import lead
 from serifos.cmd import balancer_sources as sources
 from serifos.plan import text
 
@@ -100,7 +101,9 @@ class Run(sources.Verb):
         log.setup(conf, 'serifos')
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
-        self.balancer(window_s=window_s)  # bad settings end here
+        first = self.balancer(window_s=window_s)  # bad settings end here
+        if first.settings.auto:
+            lead.refuse_forgetful(sources.lock_url(conf), first.journal)
         service.launch(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             lambda stopped: (

@@ -27,8 +27,9 @@ from serifos.balancer import lead
 from serifos.cmd import app
 from serifos.cmd import progress
 from serifos.conf import telemetry as options
+from serifos.database import connection
+from serifos.database import journal
 from serifos import errors
-from serifos import journal
 from serifos import owners
 from serifos.plan import limits
 from serifos.telemetry import http
@@ -118,7 +119,8 @@ class Verb(app.Fails, _AsOwner):
             raise errors.InputError(
                 f'There is no directory {wanted.state_dir}; make it, or set '
                 '[serifos] state_dir.')
-        return journal.Journal(wanted.journal_file, time.time)
+        return journal.Journal(database(self.app.conf), time.time,
+                               wanted.old_journal_file)
 
     def gather(self, balancer: cycle.Balancer) -> None:
         """Takes readings where the source has too few of its own.
@@ -151,8 +153,9 @@ class Verb(app.Fails, _AsOwner):
         try:
             with self._stop.handled():
                 balancer = self.balancer(self._stop.pause, window_s)
-                with lead.Lead(lock_url(self.app.conf)):
-                    yield balancer
+                with lead.Lead(lock_url(self.app.conf),
+                               balancer.journal) as leading:
+                    yield balancer.under(leading.journal, leading.prove)
         except KeyboardInterrupt:
             raise errors.Interrupted(
                 'Stopped; nothing more was asked of Cinder.') from None
@@ -237,6 +240,19 @@ def settings(conf: cfg.ConfigOpts,
 def lock_url(conf: cfg.ConfigOpts) -> str:
     return conf.balancer.lock_url or (
         f'file://{pathlib.Path(conf.serifos.state_dir).absolute()}/lock')
+
+
+def database(conf: cfg.ConfigOpts) -> connection.Database:
+    """The database of the journal, as [database] says.
+
+    :raises InputError: where its URL is none
+    """
+    said = {opt: value for opt, value in conf.database.items()
+            if value not in (None, '')}
+    url = said.pop('connection', None) or (
+        f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
+        '/journal.sqlite')
+    return connection.Database(url, said)
 
 
 def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> volumes.Cinder:

@@ -14,6 +14,7 @@ from oslo_log import log
 
 from serifos.conf import balancer
 from serifos.conf import cinder
+from serifos.conf import database
 from serifos.conf import serifos
 from serifos.conf import telemetry
 from serifos.conf import values
@@ -21,7 +22,7 @@ from serifos import errors
 
 LOG = log.getLogger(__name__)
 
-_GROUPS = (serifos, balancer, cinder, telemetry)
+_GROUPS = (serifos, balancer, cinder, database, telemetry)
 
 
 class Options(cfg.ConfigOpts):
@@ -52,9 +53,9 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """What oslo-config-generator asks for."""
+    """What oslo-config-generator asks for; oslo.db tells of its own."""
     return [(group.GROUP, [*group.OPTS, *getattr(group, 'LATE_OPTS', ())])
-            for group in _GROUPS]
+            for group in _GROUPS if group is not database]
 
 
 def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:

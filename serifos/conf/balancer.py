@@ -90,7 +90,8 @@ OPTS = [
         help='Where balancers agree which of them acts, a tooz URL such as '
              'etcd3+http://HOST:2379 or mysql://USER:PASSWORD@HOST/DATABASE. '
              'Unset: a file in [serifos] state_dir, which serves the '
-             'balancers of one host.', secret=True),
+             'balancers of one host. Where it serves several, [database] '
+             'connection has to as well.', secret=True),
 ]
 
 

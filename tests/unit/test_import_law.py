@@ -20,9 +20,10 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json', 'fields', 'urls', 'refused', 'stems'},
+     'strict_json', 'fields', 'urls', 'refused', 'stems',
+     'journal'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
-    {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'journal',
+    {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'database',
      'tuning', 'web', 'model_files'},
     {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
@@ -168,7 +169,7 @@ class ImportLawTeethTest(testtools.TestCase):
          'down only'),
         ('serifos.bench.fio', 'from serifos import volumes',
          'layer 2 do not import one another'),
-        ('serifos.store', 'from serifos import journal',
+        ('serifos.store', 'from serifos import tuning',
          'layer 2 do not import one another'),
         ('serifos.store', 'from serifos import conf', 'conf is read by'),
         ('serifos.bench.lvm', 'import serifos.conf.balancer',

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-import pathlib
-import tempfile
+"""What do entries mean, and which of them are refused?"""
+
+import datetime
 
 import ddt
 from hypothesis import given
@@ -8,70 +9,77 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos import errors
 from serifos import journal as jn
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
+OUTCOME = {'reason': '', 'source': 'a', 'target': 'b', 'seconds': 1.0}
 
 
 class Case(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.path = pathlib.Path(directory.name, 'journal.jsonl')
         self.now = 1_800_000_000.0
-        self.journal = jn.Journal(self.path, lambda: self.now)
+        self.entries = []
 
-    def after(self, seconds, kind, **facts):
-        self.now += seconds
-        return self.journal.write(kind, **facts)
+    def after(self, delay, kind, /, **facts):
+        self.now += delay
+        at = datetime.datetime.fromtimestamp(self.now, datetime.UTC)
+        self.entries.append(jn.Entry.checked(at.isoformat(), kind, facts))
+        return self.entries[-1]
 
     def outcome(self, result, volume='v'):
-        return self.after(1, 'outcome', volume=volume, result=result)
+        return self.after(1, 'outcome', volume=volume, result=result,
+                          **OUTCOME)
 
 
 @ddt.ddt
-class FileTest(Case):
-
-    def test_what_is_written_is_read_again(self):
-        one = self.after(0, 'request', volume='v', **REQUEST)
-        two = self.after(1, 'accepted', volume='v')
-        again = jn.Journal(self.path, lambda: 0)
-        self.assertEqual((one, two), again.entries())
-        self.assertEqual('2027-01-15T08:00:00.000Z', one.at)
-        self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
-
-    def test_nothing_yet(self):
-        self.assertEqual((), self.journal.entries())
-        self.assertFalse(self.path.exists())
-
-    @ddt.data(1, 10, 40)
-    def test_a_line_that_was_cut_short_never_happened(self, cut):
-        one = self.after(0, 'request', volume='v', **REQUEST)
-        self.after(1, 'accepted', volume='v')
-        text = self.path.read_bytes()
-        self.path.write_bytes(text[:-cut])
-        self.assertEqual((one,), self.journal.entries())
-        two = self.after(1, 'refused', volume='v', reason='no')
-        self.assertEqual((one, two), self.journal.entries())
+class RefusedTest(testtools.TestCase):
 
     @ddt.data(
-        ('{"schema": "serifos-journal/2"}\n', 'serifos-journal/1'),
-        ('{}\n', 'serifos-journal/1'), ('x\n', 'line 1'), ('[]\n', 'line 1'),
-        ('{"schema": "serifos-journal/1"}\nx\n', 'line 2'),
-        ('{"schema": "serifos-journal/1"}\n{"at": "x"}\n', "no 'kind'"))
+        ({'kind': 'nap'}, 'kind \'nap\' is not known'),
+        ({'kind': ['pause']}, 'is not known'),
+        ({'at': 'noon'}, "at 'noon' is no time"),
+        ({'at': '2026-11-20T12:00:00'}, 'no time with a zone'),
+        ({'at': 5}, 'at 5 is no time'),
+        ({'size_gib': float('nan')}, 'size_gib nan is no number'),
+        ({'size_gib': 1e400}, 'size_gib inf is no number'),
+        ({'size_gib': 10 ** 400}, 'is no number'),
+        ({'size_gib': True}, 'size_gib True is no number'),
+        ({'size_gib': -1}, 'size_gib -1 is below 0'),
+        ({'size_gib': '1'}, "size_gib '1' is no number"),
+        ({'volume': None}, 'volume None is no name'),
+        ({'volume': 'a\nb'}, 'is no name'), ({'source': {}}, 'source {}'))
     @ddt.unpack
-    def test_what_is_no_journal_is_refused(self, text, said):
-        self.path.write_text(text)
-        error = self.assertRaises(errors.FormatError, jn.read, self.path)
+    def test_a_request(self, changes, said):
+        doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'request',
+               'volume': 'v', **REQUEST, **changes}
+        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
         self.assertIn(said, str(error))
 
-    def test_a_place_that_cannot_be_written(self):
-        journal = jn.Journal(self.path.parent / 'no' / 'such', lambda: 0)
-        error = self.assertRaises(errors.InputError, journal.write, 'pause')
-        self.assertIn('cannot be written', str(error))
+    @ddt.data(({}, "no 'at'"), ([], 'no JSON object'), (5, 'no JSON object'),
+              ({'at': '2026-11-20T12:00:00Z'}, "no 'kind'"),
+              ({'at': '2026-11-20T12:00:00Z', 'kind': 'accepted'},
+               "an entry of kind accepted has no 'volume'"))
+    @ddt.unpack
+    def test_what_is_not_there(self, doc, said):
+        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
+        self.assertIn(said, str(error))
+
+    @ddt.data(('back-off', 'until', 'soon'), ('outcome', 'seconds', 'x'),
+              ('outcome', 'reason', 5), ('pause', 'reason', None))
+    @ddt.unpack
+    def test_a_fact(self, kind, name, value):
+        facts = {'volume': 'v', 'result': 'error', 'until': 'x', **OUTCOME}
+        error = self.assertRaises(
+            ValueError, jn.Entry.checked, '2026-11-20T12:00:00Z', kind,
+            {**facts, name: value})
+        self.assertIn(name, str(error))
+
+    def test_what_more_an_entry_tells_is_kept(self):
+        doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'accepted',
+               'volume': 'v', 'more': [1]}
+        self.assertEqual(doc, jn.Entry.from_json(doc).to_json())
 
 
 @ddt.ddt
@@ -82,32 +90,32 @@ class MeaningTest(Case):
         self.after(1, 'accepted', volume='v')
         other = self.after(1, 'request', volume='w', **REQUEST)
         self.assertEqual((asked, other),
-                         jn.open_moves(self.journal.entries()))
+                         jn.open_moves(self.entries))
         self.outcome('success')
-        self.assertEqual((other,), jn.open_moves(self.journal.entries()))
+        self.assertEqual((other,), jn.open_moves(self.entries))
 
     def test_a_cool_down_counts_from_the_success(self):
         self.outcome('error')
-        self.assertEqual({}, jn.last_moves(self.journal.entries()))
+        self.assertEqual({}, jn.last_moves(self.entries))
         self.outcome('success')
         self.assertEqual({'v': self.now},
-                         jn.last_moves(self.journal.entries()))
+                         jn.last_moves(self.entries))
         # It may have moved: Cinder goes on when we wait no longer.
         self.outcome('timeout')
         self.assertEqual({'v': self.now},
-                         jn.last_moves(self.journal.entries()))
+                         jn.last_moves(self.entries))
 
     def test_the_last_outcome(self):
-        self.assertEqual(0, jn.last_outcome(self.journal.entries()))
+        self.assertEqual(0, jn.last_outcome(self.entries))
         self.outcome('error')
         ended = self.now
         for result in 'not started', 'refused', 'denied', 'busy':
             self.outcome(result)
-        self.assertEqual(ended, jn.last_outcome(self.journal.entries()))
+        self.assertEqual(ended, jn.last_outcome(self.entries))
 
     def test_a_back_off_ends(self):
         self.after(0, 'back-off', volume='v', until='2027-01-15T08:10:00Z')
-        entries = self.journal.entries()
+        entries = self.entries
         self.assertEqual({'v': 1_800_000_600.0},
                          jn.back_offs(entries, self.now + 599))
         self.assertEqual({}, jn.back_offs(entries, self.now + 600))
@@ -122,51 +130,23 @@ class MeaningTest(Case):
         for result in results:
             self.outcome(result)
         self.assertEqual(
-            count, jn.failures_in_a_row(self.journal.entries()))
+            count, jn.failures_in_a_row(self.entries))
 
     def test_a_resume_forgives(self):
         self.outcome('error')
         self.after(1, 'pause', reason='1 failure')
-        self.assertTrue(jn.paused(self.journal.entries()))
+        self.assertTrue(jn.paused(self.entries))
         self.after(1, 'resume', reason='')
-        entries = self.journal.entries()
+        entries = self.entries
         self.assertFalse(jn.paused(entries))
         self.assertEqual(0, jn.failures_in_a_row(entries))
 
     def test_failures_are_counted_for_each_volume(self):
         for volume in 'vvw':
             self.outcome('error', volume)
-        entries = self.journal.entries()
+        entries = self.entries
         self.assertEqual([2, 1], [
             jn.failures_of(entries, volume) for volume in 'vw'])
-
-
-class LengthTest(Case):
-
-    def test_a_long_journal_is_shortened_and_forgets_nothing(self):
-        journal = jn.Journal(self.path, lambda: self.now, long_bytes=20_000)
-        asked = journal.write('request', volume='open', **REQUEST)
-        for number in range(500):
-            self.now += 1
-            volume = f'v{number % 7}'
-            journal.write('request', volume=volume, **REQUEST)
-            journal.write('outcome', volume=volume, result='success')
-            self.assertLess(self.path.stat().st_size, 21_000)
-            entries = journal.entries()
-            self.assertEqual((asked,), jn.open_moves(entries))
-            self.assertEqual(self.now, jn.last_moves(entries)[volume])
-        self.assertEqual(7, len(jn.last_moves(entries)))
-        self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
-        before = jn.read(self.path.with_name('journal.jsonl.1'))
-        self.assertIn(asked, before)
-
-    def test_what_cannot_be_shortened_is_not_tried_at_every_write(self):
-        journal = jn.Journal(self.path, lambda: self.now, long_bytes=1000)
-        for number in range(60):
-            journal.write('request', volume=f'v{number}', **REQUEST)
-        before = self.path.with_name('journal.jsonl.1').stat().st_size
-        self.assertGreater(before, 2000)
-        self.assertEqual(60, len(journal.entries()))
 
 
 ENTRIES = st.lists(st.builds(
@@ -198,19 +178,3 @@ class ShortenedTest(testtools.TestCase):
             kept = jn.still_matter(kept, newest)
             for ask in questions:
                 self.assertEqual(ask(entries), ask(kept))
-
-
-class CrashTest(Case):
-
-    @settings(max_examples=60, deadline=None)
-    @given(st.integers(0, 400))
-    def test_a_crash_anywhere_loses_the_last_lines_only(self, keep):
-        self.path.unlink(missing_ok=True)
-        whole = [self.after(1, 'request', volume=f'v{i}', **REQUEST)
-                 for i in range(3)]
-        content = self.path.read_bytes()[:keep]
-        self.path.write_bytes(content)
-        kept = tuple(whole[:max(0, content.count(b'\n') - 1)])
-        self.assertEqual(kept, jn.read(self.path))
-        new = self.after(1, 'resume', reason='é')
-        self.assertEqual((*kept, new), jn.read(self.path))

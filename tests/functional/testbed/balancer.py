@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from concurrent import futures
-import contextlib
 import functools
 import json
 import pathlib
 import subprocess
+import time
 from typing import Any
 
+from serifos.database import connection
+from serifos.database import journal
 from tests.functional.testbed import layout
 from tests.functional.testbed import testbed
 
@@ -81,10 +83,9 @@ class Balancer:
         return max(plans, key=lambda plan: plan['created_at'], default=None)
 
     def journal(self) -> list[dict]:
-        with contextlib.suppress(FileNotFoundError):
-            lines = (self.state / 'journal.jsonl').read_text().splitlines()
-            return [json.loads(line) for line in lines[1:]]
-        return []
+        kept = journal.Journal(connection.Database(
+            f'sqlite:///{self.state}/journal.sqlite'), time.time)
+        return [entry.to_json() for entry in kept.entries()]
 
     def cluster(self) -> dict:
         return json.loads((self.state / 'cluster.json').read_text())
@@ -92,6 +93,7 @@ class Balancer:
     def forget(self) -> None:
         """Plans, journal and observation are gone; models stay."""
         for path in [*self.state.glob('*.json*'),
+                     *self.state.glob('*.sqlite*'),
                      *(self.state / 'plans').glob('*.json')]:
             path.unlink()
 

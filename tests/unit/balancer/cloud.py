@@ -11,8 +11,9 @@ import testtools
 
 from serifos.balancer import act
 from serifos.balancer import cycle
+from serifos.database import connection
+from serifos.database import journal
 from serifos import inventory as inv
-from serifos import journal
 from serifos.model import model as mm
 from serifos.sim import cinder as sim
 from serifos import store
@@ -75,9 +76,14 @@ class Case(testtools.TestCase):
     def balancer(self):
         """A new one each time, as after a restart: files alone remain."""
         return cycle.Balancer(
-            self.cinder, self.cinder,
-            journal.Journal(self.settings.journal_file, lambda: self.now),
-            self.settings, lambda: self.now, self.pause)
+            self.cinder, self.cinder, self.journal(), self.settings,
+            lambda: self.now, self.pause)
+
+    def journal(self):
+        file = self.settings.state_dir / 'journal.sqlite'
+        return journal.Journal(
+            connection.Database(f'sqlite:///{file}'), lambda: self.now,
+            self.settings.old_journal_file)
 
     def set(self, **changes):
         self.settings = dataclasses.replace(self.settings, **changes)
@@ -90,4 +96,4 @@ class Case(testtools.TestCase):
         return [entry.kind for entry in self.entries()]
 
     def entries(self):
-        return journal.read(self.settings.journal_file)
+        return self.journal().entries()

@@ -10,7 +10,6 @@ from serifos.balancer import cycle
 from serifos.balancer import daemon
 from serifos.balancer import lead
 from serifos import errors
-from serifos import journal
 from tests.unit.balancer import cloud
 
 PATIENCE_S = 20.0
@@ -41,9 +40,8 @@ class DaemonTest(cloud.Case):
             self.now += seconds
             return pause(0.001)
         return cycle.Balancer(
-            self.cinder, self.cinder,
-            journal.Journal(self.settings.journal_file, lambda: self.now),
-            self.settings, lambda: self.now, simulated)
+            self.cinder, self.cinder, self.journal(), self.settings,
+            lambda: self.now, simulated)
 
     def start(self, make=None, reader=None):
         made = daemon.Daemon(make or self.make, reader or (
@@ -75,7 +73,7 @@ class DaemonTest(cloud.Case):
                          self.cinder.volume('u').migration_status)
 
     def test_another_one_only_observes(self):
-        other = lead.Lead(self.url)
+        other = lead.Lead(self.url, self.journal())
         self.addCleanup(other.leave)
         self.assertTrue(other.take())
         self.start()
@@ -127,23 +125,6 @@ class DaemonTest(cloud.Case):
         self.set(auto=False)
         self.start()
         until(self.settings.cluster_file.exists)
-        with lead.Lead(self.url):
+        with lead.Lead(self.url, self.journal()):
             pass
         self.assertEqual([], self.cinder.asked)
-
-
-class LeadTest(cloud.Case):
-
-    def test_one_at_a_time(self):
-        url = f'file://{self.settings.state_dir}/lock'
-        with lead.Lead(url):
-            error = self.assertRaises(
-                errors.InputError, lead.Lead(url).__enter__)
-            self.assertIn('Another balancer is acting', str(error))
-        with lead.Lead(url):
-            pass
-
-    def test_a_url_of_nothing(self):
-        error = self.assertRaises(
-            errors.CloudError, lead.Lead, 'nothing://here')
-        self.assertIn('[balancer] lock_url', str(error))

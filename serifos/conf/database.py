@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[database]: where the journal is, by oslo.db."""
+
+from oslo_config import cfg
+from oslo_db import options
+
+GROUP = cfg.OptGroup('database', title='Where the journal is kept')
+
+OPTS = options.database_opts
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    conf.register_group(GROUP)
+    conf.register_opts(OPTS, group=GROUP)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One database, by oslo.db: SQLite, MariaDB, MySQL or PostgreSQL.
+
+A connection lives no longer than its transaction, of which there are a few
+in a minute: none is old enough for a server to have closed it, and none is
+shared with a process that was forked. A deadlock, which is what a busy
+SQLite and Galera's conflicts are to oslo.db, is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import functools
+import inspect
+import logging
+import pathlib
+import sqlite3
+from typing import Any
+from typing import TypeVar
+
+from oslo_db import api
+from oslo_db import exception
+from oslo_db.sqlalchemy import engines
+import sqlalchemy as sa
+from sqlalchemy import exc as sa_exc
+
+from serifos import errors
+from serifos import owners
+from serifos import urls
+
+# It tells with a traceback what we tell in a sentence.
+logging.getLogger('oslo_db.sqlalchemy.exc_filters').setLevel(logging.CRITICAL)
+
+T = TypeVar('T')
+
+_BUSY_S = 20
+"""For which SQLite waits for another process."""
+
+_ENGINE = frozenset(inspect.signature(engines.create_engine).parameters) - {
+    # A round that fails is followed by another, which asks again.
+    'sql_connection', 'max_retries', 'retry_interval'}
+
+_EXTRAS = {'pymysql': 'mysql', 'psycopg2': 'postgresql'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Database:
+    """A database.
+
+    :param url: SQLAlchemy's
+    :param options: of oslo.db
+    :raises InputError: where the URL is none
+    """
+
+    url: str = dataclasses.field(repr=False)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.name  # noqa: B018  it is parsed
+
+    @functools.cached_property
+    def _url(self) -> sa.URL:
+        try:
+            url = sa.engine.make_url(self.url)
+            url.get_dialect()
+        except (sa_exc.ArgumentError, ValueError):
+            raise errors.InputError(
+                'The database of the journal cannot be used: [database] '
+                'connection is no URL of a kind that SQLAlchemy knows; give '
+                'one such as mysql+pymysql://USER:PASSWORD@HOST/DATABASE, or '
+                'leave it unset.') from None
+        if url.get_backend_name() == 'sqlite' and (
+                url.database in (None, '', ':memory:')):
+            raise errors.InputError(
+                'A journal in memory is lost with its process; give '
+                '[database] connection a file, or leave it unset.')
+        return url
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence: a file, or a URL without secrets."""
+        if self.file is not None:
+            return str(self.file)
+        shown = self._url.set(query={})
+        return shown.render_as_string(hide_password=True)
+
+    @property
+    def file(self) -> pathlib.Path | None:
+        """The file of SQLite; None where the database is a server's."""
+        if self._url.get_backend_name() != 'sqlite':
+            return None
+        return pathlib.Path(self._url.database or '')
+
+    def exists(self) -> bool:
+        """Whether it may hold anything: a server always may."""
+        return self.file is None or self.file.exists()
+
+    def run(self, work: Callable[[sa.Connection], T],
+            write: bool = False) -> T:
+        """What a function makes of one transaction.
+
+        It may be run again where another transaction was in the way.
+
+        :param write: whether the file of SQLite is made where there is none
+        :raises InputError: where the file cannot be used
+        :raises ToolError: where the driver is not installed
+        :raises CloudError: where a server does not answer, or says no
+        """
+        if write and self.file is not None:
+            owners.make_file(self.file)
+        said = self.options.get
+
+        @api.wrap_db_retry(
+            max_retries=said('db_max_retries', 20),
+            retry_interval=said('db_retry_interval', 1),
+            inc_retry_interval=said('db_inc_retry_interval', True),
+            max_retry_interval=said('db_max_retry_interval', 10),
+            retry_on_deadlock=True)
+        def once() -> T:
+            with self._engine.begin() as connection:
+                return work(connection)
+        try:
+            return once()
+        except (exception.DBError, sa_exc.SQLAlchemyError, OSError,
+                RuntimeError, ValueError) as exc:
+            raise self._sentence(exc) from None
+        finally:
+            if '_engine' in self.__dict__:
+                self._engine.dispose()
+
+    @functools.cached_property
+    def _engine(self) -> sa.Engine:
+        try:
+            engine = engines.create_engine(
+                self._url, max_retries=0, **{
+                    name: value for name, value in self.options.items()
+                    if name in _ENGINE})
+        except ModuleNotFoundError as exc:
+            raise errors.ToolError(
+                f'The database of the journal needs {exc.name}, which is not '
+                'installed; install it with pip install serifos['
+                f'{_EXTRAS.get(exc.name or "", exc.name)}].') from None
+        if self.file is not None:
+            sa.event.listen(engine, 'connect', _make_durable)
+        return engine
+
+    def _sentence(self, exc: Exception) -> errors.SerifosError:
+        inner = getattr(exc, 'inner_exception', None) or exc
+        reason = getattr(inner, 'orig', None) or inner
+        said = str(reason.args[-1] if reason.args else reason).rstrip('.')
+        if self._url.password:
+            said = said.replace(str(self._url.password), urls.MASK)
+        if self.file is not None:
+            return errors.InputError(
+                f'The journal {self.file} cannot be used: '
+                f'{owners.why_not(self.file) or said}.')
+        return errors.CloudError(
+            f'The database of the journal, {self.name}, cannot be used: '
+            f'{said}; look at [database] connection.')
+
+
+def _make_durable(connection: sqlite3.Connection, _: object) -> None:
+    """What is committed is on disk, its directory too."""
+    connection.execute('PRAGMA synchronous = EXTRA')
+    connection.execute(f'PRAGMA busy_timeout = {_BUSY_S * 1000}')

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal, in a database, with the fencing token of who leads.
+
+An entry is committed before :meth:`Journal.write` returns, so that whoever
+starts after a crash knows what may be under way. Under a token an entry is
+written only where no other balancer has taken the lead since: the check and
+the entry are one transaction, which waits for whoever is taking it. So a
+leader that was paused, or whose lock was lost, adds nothing to the journal of
+the next one, and the next one has all that the last one wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import json
+import pathlib
+from typing import Any
+from typing import TypeVar
+
+from oslo_db import exception
+from oslo_log import log
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+from serifos.database import old_journal
+from serifos.database import tables as tb
+from serifos import errors
+from serifos import journal as jn
+from serifos import strict_json
+
+LOG = log.getLogger(__name__)
+
+T = TypeVar('T')
+
+LONG = 20_000
+"""Entries beyond which those that no longer matter are deleted."""
+
+_AT_ONCE = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Journal:
+    """A journal that several processes write, on several hosts.
+
+    :param clock: seconds of the epoch
+    :param old_file: an earlier release's, imported by the first write
+    :param token: of the lead under which it is written; None for what a
+        person writes, whoever leads
+    """
+
+    database: cn.Database
+    clock: Callable[[], float]
+    old_file: pathlib.Path | None = None
+    token: int | None = None
+    long: int = LONG
+
+    def write(self, kind: str, **facts: Any) -> jn.Entry:
+        """One entry, committed before this returns.
+
+        :raises NotLeading: where another balancer has taken the lead
+        :raises SerifosError: where it cannot be written
+        """
+        try:
+            entry = jn.Entry.checked(self._now(), kind, facts)
+            row = _row(entry)
+        except ValueError as exc:
+            raise errors.InputError(
+                f'The journal takes no such entry: {exc}.') from None
+
+        def add(connection: sa.Connection) -> None:
+            number = self._next(connection)
+            connection.execute(sa.insert(tb.ENTRIES), {**row, 'id': number})
+            if number % max(1, self.long // 10) == 0:
+                self._shorten(connection)
+        self._prepare()
+        self.database.run(add, write=True)
+        return entry
+
+    def entries(self) -> tuple[jn.Entry, ...]:
+        """All of them, the oldest first; nothing is changed by this.
+
+        :raises SerifosError: where they cannot be read
+        """
+        # In this order: what is imported in between is found in both.
+        old = old_journal.read(self.old_file)
+        rows, known = (self.database.run(self._read)
+                       if self.database.exists() else ([], set()))
+        if old is None or old.digest in known:
+            return tuple(rows)
+        return tuple(_merged(old.entries, rows))
+
+    def take_lead(self, member: str) -> Journal:
+        """The journal, to be written by the balancer that now leads.
+
+        Whoever led until now writes nothing any more.
+        """
+        def take(connection: sa.Connection) -> int:
+            connection.execute(sa.update(tb.HEAD).values(
+                token=tb.HEAD.c.token + 1, leader=member[:255],
+                since=self._now()))
+            return connection.scalar(sa.select(tb.HEAD.c.token))
+        self._prepare()
+        return dataclasses.replace(
+            self, token=self.database.run(take, write=True))
+
+    def prove(self) -> None:
+        """:raises NotLeading: where another balancer has taken the lead"""
+        self.database.run(self._refuse_stale)
+
+    @property
+    def local_file(self) -> pathlib.Path | None:
+        """What it is in; None where other hosts reach it too."""
+        return self.database.file
+
+    def _now(self) -> str:
+        return datetime.datetime.fromtimestamp(
+            self.clock(), datetime.UTC).isoformat(
+                timespec='milliseconds').replace('+00:00', 'Z')
+
+    def _next(self, connection: sa.Connection) -> int:
+        """The next entry's number; nobody else writes until we have."""
+        ours = sa.update(tb.HEAD).values(last_entry=tb.HEAD.c.last_entry + 1)
+        if self.token is not None:
+            ours = ours.where(tb.HEAD.c.token == self.token)
+        if connection.execute(ours).rowcount != 1:
+            self._refuse_stale(connection)
+            raise errors.FormatError(
+                f'{tb.HEAD.name} of {self.database.name} has no row.')
+        return connection.scalar(sa.select(tb.HEAD.c.last_entry))
+
+    def _refuse_stale(self, connection: sa.Connection) -> None:
+        head = connection.execute(sa.select(tb.HEAD)).one()
+        if head.token != self.token:
+            raise errors.NotLeading(
+                f'Another balancer, {head.leader}, has taken the lead, at '
+                f'{head.since}; this one stops acting.')
+
+    def _read(self, connection: sa.Connection
+              ) -> tuple[list[jn.Entry], set[str]]:
+        if not tb.are_there(connection):
+            return [], set()
+        before = _imports(connection)
+        rows = _rows(connection, self.database.name)
+        after = _imports(connection)
+        if before != after:
+            raise exception.DBDeadlock()  # imported just now: read again
+        return [entry for _, entry in rows], after
+
+    def _prepare(self) -> None:
+        """Makes the tables, and imports what an earlier release wrote."""
+        self._make()
+        old = old_journal.read(self.old_file)
+        if old is None:
+            return
+        if self.database.run(lambda connection: self._import(connection, old),
+                             write=True):
+            LOG.info('%d entries of %s are in %s now.', len(old.entries),
+                     old.path, self.database.name)
+        old.put_aside()
+
+    def _make(self) -> None:
+        failed = None
+        for _ in range(5):
+            if self.database.exists() and self.database.run(tb.are_there):
+                return
+            try:
+                self.database.run(tb.make, write=True)
+            except errors.SerifosError as exc:
+                # Two that make it at once are in each other's way.
+                failed = exc
+        if failed is not None:
+            raise failed
+
+    def _import(self, connection: sa.Connection,
+                old: old_journal.OldJournal) -> bool:
+        last = dataclasses.replace(self, token=None)._next(connection)
+        if old.digest in _imports(connection):
+            return False
+        rows = [entry for _, entry in _rows(connection, self.database.name)]
+        if rows:
+            connection.execute(sa.delete(tb.ENTRIES))
+        merged = _merged(old.entries, rows)
+        for begin in range(0, len(merged), _AT_ONCE):
+            connection.execute(sa.insert(tb.ENTRIES), [
+                {**_row(entry), 'id': last + number}
+                for number, entry in enumerate(
+                    merged[begin:begin + _AT_ONCE], begin)])
+        connection.execute(sa.update(tb.HEAD).values(
+            last_entry=last + len(merged)))
+        connection.execute(sa.insert(tb.IMPORTS), {
+            'digest': old.digest, 'file': str(old.path)[-255:]})
+        return True
+
+    def _shorten(self, connection: sa.Connection) -> None:
+        rows = _rows(connection, self.database.name)
+        if len(rows) <= self.long:
+            return
+        kept = {id(entry) for entry in jn.still_matter(
+            [entry for _, entry in rows], self.long // 2)}
+        gone = [number for number, entry in rows if id(entry) not in kept]
+        for begin in range(0, len(gone), _AT_ONCE):
+            connection.execute(sa.delete(tb.ENTRIES).where(
+                tb.ENTRIES.c.id.in_(gone[begin:begin + _AT_ONCE])))
+        LOG.info('The journal was long; %d entries that no longer matter are '
+                 'deleted.', len(gone))
+
+
+def _row(entry: jn.Entry) -> dict[str, Any]:
+    return {'written_at': entry.at, 'kind': entry.kind,
+            'facts': json.dumps(entry.facts, allow_nan=False)}
+
+
+def _rows(connection: sa.Connection,
+          where: str) -> list[tuple[int, jn.Entry]]:
+    return [(row.id, _entry(row, where)) for row in connection.execute(
+        sa.select(tb.ENTRIES).order_by(tb.ENTRIES.c.id))]
+
+
+def _entry(row: sa.Row, where: str) -> jn.Entry:
+    try:
+        facts = strict_json.loads(row.facts)
+        if not isinstance(facts, dict):
+            raise ValueError('its facts are no JSON object')
+        return jn.Entry.checked(row.written_at, row.kind, facts)
+    except (TypeError, ValueError) as exc:
+        raise errors.FormatError(
+            f'The journal {where} has a broken entry, id {row.id} of '
+            f'{tb.ENTRIES.name}: {exc}; mend or delete that row.') from None
+
+
+def _imports(connection: sa.Connection) -> set[str]:
+    return set(connection.scalars(sa.select(tb.IMPORTS.c.digest)))
+
+
+def _merged(one: Iterable[jn.Entry],
+            other: Sequence[jn.Entry]) -> list[jn.Entry]:
+    """The entries of two journals in the order of their times."""
+    if not other:
+        return list(one)
+    return sorted([*one, *other], key=lambda entry: jn.seconds(entry.at))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal of earlier releases, a file of JSON lines, to be imported.
+
+Its first line names the schema; a last line that a crash cut short never
+happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+
+from serifos import errors
+from serifos import journal as jn
+from serifos import owners
+from serifos import strict_json
+
+SCHEMA = 'serifos-journal/1'
+
+_HEADER = json.dumps({'schema': SCHEMA})
+_MEND = 'mend the file, or move it away to begin without it'
+
+
+@dataclasses.dataclass(frozen=True)
+class OldJournal:
+    """What such a file holds.
+
+    :param digest: by which it is known again
+    """
+
+    path: pathlib.Path
+    digest: str
+    entries: tuple[jn.Entry, ...]
+
+    def put_aside(self) -> None:
+        """Renames the file, unless it is another one by now."""
+        names = [self.path.with_name(f'{self.path.name}.imported{number}')
+                 for number in ('', *(f'.{n}' for n in range(2, 100)))]
+        with contextlib.suppress(FileNotFoundError):
+            if _digest(_bytes(self.path)) != self.digest:
+                return
+            aside = next(name for name in names if not name.exists())
+            try:
+                os.rename(self.path, aside)
+            except FileNotFoundError:
+                raise
+            except OSError as exc:
+                raise errors.InputError(
+                    f'The journal {self.path} is imported, but cannot be '
+                    f'renamed: {owners.why_not(self.path) or exc.strerror}.'
+                ) from None
+
+
+def read(path: pathlib.Path | None) -> OldJournal | None:
+    """The file, or None where there is none.
+
+    :raises InputError: where it is no journal, or cannot be read
+    """
+    if path is None:
+        return None
+    try:
+        data = _bytes(path)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise errors.InputError(
+            f'The journal {path} cannot be read: '
+            f'{owners.why_not(path) or exc.strerror}.') from None
+    whole = data[:data.rfind(b'\n') + 1].split(b'\n')[:-1]
+    header, *lines = whole or [_HEADER.encode()]
+    if _parse(path, 1, header).get('schema') != SCHEMA:
+        raise errors.FormatError(
+            f'{path} is not of schema {SCHEMA}, which is imported; {_MEND}.')
+    return OldJournal(path, _digest(data), tuple(
+        _entry(path, number, line) for number, line in enumerate(lines, 2)))
+
+
+def _bytes(path: pathlib.Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise errors.InputError(
+            f'The journal {path} is no regular file; {_MEND}.')
+    return path.read_bytes()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _entry(path: pathlib.Path, number: int, line: bytes) -> jn.Entry:
+    try:
+        return jn.Entry.from_json(_parse(path, number, line))
+    except ValueError as exc:
+        raise errors.FormatError(
+            f'{path}, line {number}: {exc}; {_MEND}.') from None
+
+
+def _parse(path: pathlib.Path, number: int, line: bytes) -> dict:
+    try:
+        doc = strict_json.loads(line)
+        if not isinstance(doc, dict):
+            raise ValueError('it is no JSON object')
+    except ValueError as exc:
+        raise errors.FormatError(
+            f'{path}, line {number}: {exc}; {_MEND}.') from None
+    return doc

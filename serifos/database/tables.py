@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the journal: its head, its entries, what was imported.
+
+The head is one row that every write changes, which is what makes writers
+wait for one another; where servers replicate (Galera) two writes at once
+conflict in it too. It counts the entries, so that their ids are in the order
+in which they were committed, and it holds the fencing token: the number of
+times that a balancer took the lead.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from serifos import errors
+
+SCHEMA = 'serifos-journal/2'
+
+_METADATA = sa.MetaData()
+_OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+
+HEAD = sa.Table(
+    'serifos_journal', _METADATA,
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('version', sa.String(64), nullable=False),
+    sa.Column('token', sa.BigInteger, nullable=False),
+    sa.Column('leader', sa.String(255), nullable=False),
+    sa.Column('since', sa.String(40), nullable=False),
+    sa.Column('last_entry', sa.BigInteger, nullable=False), **_OPTIONS)
+
+ENTRIES = sa.Table(
+    'serifos_journal_entries', _METADATA,
+    sa.Column('id', sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column('written_at', sa.String(40), nullable=False),
+    sa.Column('kind', sa.String(20), nullable=False),
+    sa.Column('facts', sa.Text, nullable=False), **_OPTIONS)
+
+IMPORTS = sa.Table(
+    'serifos_journal_imports', _METADATA,
+    sa.Column('digest', sa.String(64), primary_key=True),
+    sa.Column('file', sa.String(255), nullable=False), **_OPTIONS)
+
+
+def are_there(connection: sa.Connection) -> bool:
+    """Whether there is a journal.
+
+    :raises FormatError: where it is of another version
+    """
+    if not sa.inspect(connection).has_table(HEAD.name):
+        return False
+    version = connection.scalar(sa.select(HEAD.c.version))
+    if version not in (None, SCHEMA):
+        raise errors.FormatError(
+            f'The table {HEAD.name} is of schema {version}; this serifos '
+            f'reads {SCHEMA}.')
+    return version is not None
+
+
+def make(connection: sa.Connection) -> None:
+    """Makes an empty journal; another process may be doing the same."""
+    _METADATA.create_all(connection)
+    if connection.scalar(sa.select(HEAD.c.id)) is None:
+        connection.execute(sa.insert(HEAD).values(
+            id=1, version=SCHEMA, token=0, leader='', since='',
+            last_entry=0))

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private servers for one test: MariaDB, PostgreSQL and etcd on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import urllib.request
+
+import psycopg2
+
+from tests.functional import machine
+
+
+class Server:
+    """A program that listens on a port of its own, and can be restarted.
+
+    :param test: whose cleanups end it; a MachineTest
+    """
+
+    programs: tuple[str, ...]
+    user: str | None = None
+
+    def __init__(self, test: machine.MachineTest) -> None:
+        self.test = test
+        test.need_programs(*self.programs)
+        self.port = machine.free_port()
+        self.directory = pathlib.Path(tempfile.mkdtemp(dir='/var/tmp'))
+        test.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.process: subprocess.Popen | None = None
+        self.make()
+        test.addCleanup(self.stop)
+        self.start()
+
+    def make(self) -> None:
+        """What has to be there before it starts."""
+
+    def command(self) -> list[str]:
+        """What starts it."""
+        raise NotImplementedError
+
+    def ready(self) -> bool:
+        with contextlib.suppress(OSError):
+            socket.create_connection(('127.0.0.1', self.port), 1).close()
+            return True
+        return False
+
+    def start(self) -> None:
+        with (self.directory / 'log').open('a') as log:
+            self.process = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, cwd='/',
+                **self.as_user())
+        machine.wait_until(self.ready, 60)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(60)
+            self.process = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def as_user(self) -> dict[str, object]:
+        if os.geteuid() != 0 or self.user is None:
+            return {}
+        entry = pwd.getpwnam(self.user)
+        return {'user': entry.pw_uid, 'group': entry.pw_gid,
+                'extra_groups': []}
+
+    def run(self, *command: object) -> str:
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, cwd='/',
+            stdin=subprocess.DEVNULL, timeout=120, **self.as_user())
+        self.test.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+
+class MariaDB(Server):
+    """One with a database and a user ``serifos``."""
+
+    programs = ('mariadbd', 'mariadb-install-db', 'mariadb')
+
+    def make(self) -> None:
+        self.run(machine.which('mariadb-install-db'), '--no-defaults',
+                 f'--datadir={self.directory}/db', '--user=root',
+                 '--auth-root-authentication-method=normal',
+                 '--skip-test-db')
+
+    def command(self) -> list[str]:
+        return [machine.which('mariadbd'), '--no-defaults', '--user=root',
+                f'--datadir={self.directory}/db', f'--port={self.port}',
+                '--bind-address=127.0.0.1', '--innodb-flush-method=fsync',
+                f'--socket={self.directory}/db.sock', '--pid-file=db.pid']
+
+    def start(self) -> None:
+        super().start()
+        self.sql('create database if not exists serifos;'
+                 "create user if not exists 'serifos'@'%' identified by "
+                 "'sesame'; grant all on serifos.* to 'serifos'@'%'")
+
+    def sql(self, statements: str) -> str:
+        return self.run(
+            machine.which('mariadb'), '--no-defaults', '-N',
+            f'--socket={self.directory}/db.sock', '-e', statements)
+
+    @property
+    def lock_url(self) -> str:
+        return f'mysql://serifos:sesame@127.0.0.1:{self.port}/serifos'
+
+    @property
+    def connection(self) -> str:
+        return (f'mysql+pymysql://serifos:sesame@127.0.0.1:{self.port}/'
+                'serifos')
+
+
+class PostgreSQL(Server):
+    """One whose superuser is ``serifos``, with a database of that name."""
+
+    programs = ()
+    user = 'postgres'
+
+    def make(self) -> None:
+        found = sorted(pathlib.Path('/usr/lib/postgresql').glob('*/bin'))
+        self.test.need(found, 'postgresql is not installed')
+        self.bin = found[-1]
+        if os.geteuid() == 0:
+            shutil.chown(self.directory, self.user, self.user)
+        (self.directory / 'password').write_text('sesame')
+        (self.directory / 'password').chmod(0o644)
+        self.run(self.bin / 'initdb', '-D', self.directory / 'db', '-U',
+                 'serifos', '--no-sync', '-A', 'scram-sha-256',
+                 f'--pwfile={self.directory}/password')
+
+    def command(self) -> list[str]:
+        return [str(self.bin / 'postgres'), '-D', f'{self.directory}/db',
+                '-h', '127.0.0.1', '-p', str(self.port), '-k',
+                str(self.directory)]
+
+    def ready(self) -> bool:
+        with contextlib.suppress(psycopg2.OperationalError):
+            psycopg2.connect(self.lock_url).close()
+            return True
+        return False
+
+    @property
+    def lock_url(self) -> str:
+        return f'postgresql://serifos:sesame@127.0.0.1:{self.port}/postgres'
+
+    @property
+    def connection(self) -> str:
+        return self.lock_url.replace('postgresql:', 'postgresql+psycopg2:')
+
+
+class Etcd(Server):
+    """One of its own, without a cluster."""
+
+    programs = ('etcd',)
+
+    def make(self) -> None:
+        self.peers = machine.free_port()
+
+    def command(self) -> list[str]:
+        mine = f'http://127.0.0.1:{self.port}'
+        return [machine.which('etcd'), '--data-dir',
+                f'{self.directory}/data', '--listen-client-urls', mine,
+                '--advertise-client-urls', mine, '--listen-peer-urls',
+                f'http://127.0.0.1:{self.peers}', '--logger', 'zap']
+
+    def ready(self) -> bool:
+        with contextlib.suppress(OSError), urllib.request.urlopen(
+                f'http://127.0.0.1:{self.port}/health', timeout=1) as answer:
+            return b'true' in answer.read()
+        return False
+
+    @property
+    def lock_url(self) -> str:
+        return (f'etcd3+http://127.0.0.1:{self.port}'
+                '?api_version=v3&timeout=3')

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the journal keep its promises in real databases of several hosts?"""
+
+import json
+import multiprocessing
+import time
+
+import ddt
+
+from serifos.database import connection
+from serifos.database import journal as dj
+from serifos import errors
+from tests.functional import machine
+from tests.functional import servers
+from tests.unit.database import test_journal as unit
+
+
+MODE = {'mysql_sql_mode': 'TRADITIONAL'}
+"""What oslo.db sets by default."""
+
+
+def _fight(url, old, name, seconds, results):
+    """Takes the lead again and again, and writes until that is lost."""
+    journal = dj.Journal(connection.Database(url, MODE), time.time, old,
+                         long=40)
+    written = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        mine = journal.take_lead(name)
+        try:
+            for _ in range(4):
+                mine.write('accepted', volume=f'{name}-{mine.token}')
+                written.append(mine.token)
+        except errors.NotLeading:
+            continue
+    results.put((name, written))
+
+
+@ddt.ddt
+class JournalServersTest(machine.MachineTest):
+
+    def journal(self, server):
+        return dj.Journal(connection.Database(server.connection, MODE),
+                          time.time, self.directory / 'journal.jsonl')
+
+    @ddt.data(servers.MariaDB, servers.PostgreSQL)
+    def test_two_processes_at_once(self, kind):
+        server = kind(self)
+        old = self.directory / 'journal.jsonl'
+        old.write_text(unit.HEADER + json.dumps(
+            {'at': '2026-01-15T07:00:00Z', 'kind': 'back-off', 'volume': 'v',
+             'until': '2126-01-15T07:00:00Z'}) + '\n')
+        context = multiprocessing.get_context('spawn')
+        results = context.Queue()
+        fighters = [context.Process(target=_fight, args=(
+            server.connection, old, name, 4, results)) for name in 'ab']
+        for fighter in fighters:
+            fighter.start()
+        told = [results.get(timeout=60) for _ in fighters]
+        for fighter in fighters:
+            fighter.join(30)
+        entries = self.journal(server).entries()
+        self.assertFalse(old.exists())
+        # It was imported once, and outlived the shortening.
+        self.assertEqual(['v'], [e.facts['volume'] for e in entries
+                                 if e.kind == 'back-off'])
+        tokens = [int(e.facts['volume'].partition('-')[2])
+                  for e in entries if e.kind == 'accepted']
+        self.assertEqual(sorted(tokens), tokens)
+        self.assertGreater(len(tokens), 3)
+        self.assertEqual({'a', 'b'}, {name for name, written in told
+                                      if written})
+
+    @ddt.data(servers.MariaDB, servers.PostgreSQL)
+    def test_what_is_written_is_read(self, kind):
+        server = kind(self)
+        journal = self.journal(server)
+        self.assertEqual((), journal.entries())
+        leader = journal.take_lead('one')
+        asked = leader.write('request', volume='v', **unit.REQUEST)
+        said = leader.write('refused', volume='v', reason='é 😀' * 300)
+        self.assertEqual((asked, said), journal.entries())
+        journal.take_lead('other')
+        error = self.assertRaises(errors.NotLeading, leader.write, 'pause',
+                                  reason='')
+        self.assertIn('Another balancer, other, has', str(error))
+        server.stop()
+        error = self.assertRaises(errors.CloudError, journal.entries)
+        self.assertIn('cannot be used', str(error))
+        self.assertNotIn('sesame', str(error))
+        server.start()
+        self.assertEqual((asked, said), journal.entries())

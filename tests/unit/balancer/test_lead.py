@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a balancer act only where it leads?"""
+
+import tempfile
+
+import ddt
+from hypothesis import settings
+from hypothesis import stateful
+from hypothesis import strategies as st
+import testtools
+
+from serifos.balancer import lead
+from serifos.database import connection
+from serifos.database import journal
+from serifos import errors
+from serifos import journal as jn
+from tests.unit.balancer import cloud
+
+REQUEST = {'source': cloud.A, 'target': cloud.B, 'plan': 'p', 'size_gib': 1}
+
+
+class Case(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.url = f'file://{self.settings.state_dir}/lock'
+
+    def lead(self, url=None):
+        made = lead.Lead(url or self.url, self.journal())
+        self.addCleanup(made.leave)
+        return made
+
+
+class LeadTest(Case):
+
+    def test_one_at_a_time(self):
+        with self.lead():
+            error = self.assertRaises(
+                errors.InputError, self.lead().__enter__)
+            self.assertIn('Another balancer is acting', str(error))
+        with self.lead():
+            pass
+
+    def test_a_stale_leader_asks_for_nothing(self):
+        one, other = self.lead(), self.lead()
+        self.assertTrue(one.take())
+        balancer = self.balancer.under(one.journal, one.prove)
+        self.journal().take_lead('other')
+        for verb, *arguments in (
+                (balancer.requests.migrate, 'u', cloud.B),
+                (balancer.requests.reset, 'u'),
+                (balancer.requests.delete, 'u')):
+            self.assertRaises(errors.NotLeading, verb, *arguments)
+        self.assertEqual([], self.cinder.asked)
+        self.assertEqual(cloud.A, balancer.cinder.volume('u').pool)
+        # It has given the lock up, so that the other one may have it.
+        self.assertTrue(other.take())
+
+    def test_a_stale_leader_journals_nothing(self):
+        leading = self.lead()
+        leading.take()
+        balancer = self.balancer.under(leading.journal, leading.prove)
+        self.journal().take_lead('other')
+        error = self.assertRaises(errors.NotLeading, balancer.round)
+        self.assertIn('Another balancer, other, has taken the lead',
+                      str(error))
+        self.assertEqual(([], []), (self.kinds(), self.cinder.asked))
+
+    def test_a_lead_that_was_lost_is_taken_as_if_for_the_first_time(self):
+        one = self.lead()
+        one.take()
+        self.journal().take_lead('other')
+        self.assertTrue(one.take())  # the lock is free, and so is the lead
+        one.prove()
+        self.assertEqual(3, one.journal.token)
+
+    def test_what_the_last_leader_asked_for_is_settled_first(self):
+        one = self.lead()
+        one.take()
+        one.journal.write('request', volume='v', **REQUEST)
+        one.leave()
+        other = self.lead()
+        other.take()
+        self.balancer.under(other.journal, other.prove).round()
+        self.assertEqual(
+            [('request', 'v'), ('outcome', 'v'), ('request', 'u'),
+             ('accepted', 'u'), ('outcome', 'u')],
+            [(e.kind, e.facts['volume']) for e in self.entries()])
+
+    def test_a_lock_that_is_given_back_may_be_taken(self):
+        one, other = self.lead(), self.lead()
+        one.take()
+        one.give_back()
+        self.assertTrue(other.take())
+        self.assertRaises(errors.NotLeading, one.prove)
+        self.assertRaises(errors.NotLeading, lambda: one.journal)
+
+
+@ddt.ddt
+class UrlTest(Case):
+
+    @ddt.data(
+        ('nothing://here', 'look at [balancer] lock_url'),
+        ('here', 'is no URL'), ('', 'is no URL'),
+        ('http://[', 'is no URL'), ('mysql://u@h:port/d', 'is no URL'),
+        ('etcd3+http://u:hush@127.0.0.1:1?timeout=1', 'lock_url'),
+        ('mysql://u:hush@127.0.0.1:1/d', 'lock_url'),
+        ('mysql://u:hush@127.0.0.1:1', 'lock_url'),
+        ('mysql://u:hush@127.0.0.1:1/d?ssl_ca=/no/such', 'lock_url'),
+        ('etcd3+http://127.0.0.1:1?timeout=soon', 'lock_url'),
+        ('file:///proc/no/such', 'cannot be made'),
+        ('kazoo://u:hush@127.0.0.1:1', 'lock_url'))
+    @ddt.unpack
+    def test_a_lock_that_cannot_be_had(self, url, said):
+        shared = Shared(self.journal())
+        error = self.assertRaises(
+            errors.SerifosError, lambda: lead.Lead(url, shared).take())
+        self.assertIn(said, str(error))
+        self.assertNotIn('hush', str(error))
+
+    def test_a_shared_lock_and_a_journal_of_its_own(self):
+        error = self.assertRaises(
+            errors.InputError, self.lead('etcd3+http://127.0.0.1:1').take)
+        self.assertIn('journal.sqlite is this one\'s alone', str(error))
+        self.assertIn('set [database] connection', str(error))
+
+
+class Shared:
+    """A journal that other hosts reach too."""
+
+    local_file = None
+
+    def __init__(self, inner):
+        self.take_lead, self.prove = inner.take_lead, inner.prove
+
+
+class Fencing(stateful.RuleBasedStateMachine):
+    """Balancers that take the lead, are paused, and lose locks, at will.
+
+    Each request is in two steps, as it is: the entry, and the call.
+    """
+
+    names = st.sampled_from('ab')
+
+    def __init__(self):
+        super().__init__()
+        self.directory = tempfile.TemporaryDirectory()
+        self.journal = journal.Journal(connection.Database(
+            f'sqlite:///{self.directory.name}/journal.sqlite'), lambda: 1.8e9)
+        self.leads = {}
+        self.open = {}
+        self.last = None
+        self.number = 0
+
+    @stateful.rule(name=names)
+    def take(self, name):
+        self.leads[name] = self.journal.take_lead(name)
+        self.last = name
+        self.settled = jn.open_moves(self.leads[name].entries())
+
+    @stateful.rule(name=names)
+    def request(self, name):
+        if name not in self.leads:
+            return
+        self.number += 1
+        volume = f'v{self.number}'
+        try:
+            self.leads[name].write('request', volume=volume, **REQUEST)
+        except errors.NotLeading:
+            assert name != self.last
+            return
+        assert name == self.last
+        self.open[volume] = name
+
+    @stateful.rule(name=names)
+    def call(self, name):
+        mine = [v for v, owner in self.open.items() if owner == name]
+        if not mine or name not in self.leads:
+            return
+        try:
+            self.leads[name].prove()
+        except errors.NotLeading:
+            assert name != self.last
+            # The one that leads knows of it, and settles it.
+            assert {e.facts['volume'] for e in self.settled} >= set(mine)
+            return
+        assert name == self.last
+
+    def teardown(self):
+        self.directory.cleanup()
+
+
+class FencingTest(testtools.TestCase):
+
+    def test_one_leader_at_a_time(self):
+        stateful.run_state_machine_as_test(Fencing, settings=settings(
+            max_examples=25, stateful_step_count=15, deadline=None))

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the journal keep what is written, and refuse who leads no more?"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import sqlite3
+import tempfile
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from serifos.database import connection
+from serifos.database import journal as dj
+from serifos import errors
+from serifos import journal as jn
+
+REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
+OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',
+           'seconds': 1.0}
+HEADER = '{"schema": "serifos-journal/1"}\n'
+
+
+class Case(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.path = self.directory / 'journal.sqlite'
+        self.old = self.directory / 'journal.jsonl'
+        self.now = 1_800_000_000.0
+
+    def journal(self, **others):
+        return dj.Journal(
+            connection.Database(f'sqlite:///{self.path}'), lambda: self.now,
+            self.old, **others)
+
+    def after(self, delay, kind, /, **facts):
+        self.now += delay
+        return self.journal().write(kind, **facts)
+
+    def sql(self, *statement):
+        with sqlite3.connect(self.path) as made:
+            made.execute(*statement)
+        made.close()
+
+
+@ddt.ddt
+class DatabaseTest(Case):
+
+    def test_what_is_written_is_read_again(self):
+        one = self.after(0, 'request', volume='v', **REQUEST)
+        two = self.after(1, 'resume', reason='é 😀')
+        self.assertEqual((one, two), self.journal().entries())
+        self.assertEqual('2027-01-15T08:00:00.000Z', one.at)
+        self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
+
+    def test_reading_makes_nothing(self):
+        self.assertEqual((), self.journal().entries())
+        self.assertEqual([], list(self.directory.iterdir()))
+
+    @ddt.data(('request', {'volume': 'v', **REQUEST, 'size_gib': 1e400}),
+              ('request', {'volume': 'v'}), ('nap', {}),
+              ('pause', {'reason': '', 'more': float('nan')}))
+    @ddt.unpack
+    def test_what_no_reader_could_use_is_not_written(self, kind, facts):
+        self.assertRaises(errors.InputError, self.journal().write, kind,
+                          **facts)
+        self.assertEqual((), self.journal().entries())
+
+    @ddt.data(
+        ('facts', 'x', 'not JSON'), ('facts', '[]', 'no JSON object'),
+        ('facts', '{"volume": "v", "source": "a", "target": "b", "plan": "p",'
+         ' "size_gib": NaN}', 'NaN'), ('facts', '{}', "no 'volume'"),
+        ('facts', '[' * 100_000, 'nested'), ('kind', 'nap', "'nap'"),
+        ('written_at', 'noon', "'noon'"), ('facts', b'\xff', 'UTF-8'))
+    @ddt.unpack
+    def test_a_broken_entry_is_named(self, column, value, said):
+        self.after(0, 'request', volume='v', **REQUEST)
+        self.sql(f'update serifos_journal_entries set {column} = ?', (value,))
+        error = self.assertRaises(
+            errors.FormatError, self.journal().entries)
+        self.assertIn(said, str(error))
+        self.assertIn(f'{self.path} has a broken entry, id 1', str(error))
+
+    def test_a_version_that_is_not_known(self):
+        self.after(0, 'pause', reason='')
+        self.sql("update serifos_journal set version = 'serifos-journal/3'")
+        for verb in (self.journal().entries,
+                     lambda: self.journal().write('pause', reason=''),
+                     lambda: self.journal().take_lead('m')):
+            error = self.assertRaises(errors.FormatError, verb)
+            self.assertIn('is of schema serifos-journal/3; this serifos '
+                          'reads serifos-journal/2', str(error))
+
+    def test_what_is_no_database(self):
+        self.path.write_text('Shopping: milk, eggs.\n' * 100)
+        for verb in (self.journal().entries,
+                     lambda: self.journal().write('pause', reason='')):
+            error = self.assertRaises(errors.InputError, verb)
+            self.assertIn(f'The journal {self.path} cannot be used: file is '
+                          'not a database.', str(error))
+
+    def test_a_place_that_is_not_there(self):
+        self.path = self.directory / 'no' / 'journal.sqlite'
+        error = self.assertRaises(
+            errors.InputError, self.journal().write, 'pause', reason='')
+        self.assertIn(f'{self.path} cannot be written: No such', str(error))
+
+    def test_a_symbolic_link_is_not_followed(self):
+        precious = self.directory / 'precious'
+        precious.touch()
+        self.path.symlink_to(precious)
+        error = self.assertRaises(
+            errors.InputError, self.journal().write, 'pause', reason='')
+        self.assertIn('is a symbolic link', str(error))
+        self.assertEqual(b'', precious.read_bytes())
+
+    def test_two_that_write_at_once(self):
+        def write(name):
+            return [self.journal().write('accepted', volume=f'{name}{n}')
+                    for n in range(15)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            written = list(pool.map(write, 'abcd'))
+        volumes = [e.facts['volume'] for e in self.journal().entries()]
+        for name, entries in zip('abcd', written):
+            self.assertEqual([f'{name}{n}' for n in range(15)],
+                             [v for v in volumes if v.startswith(name)])
+        self.assertEqual(60, len(volumes))
+
+
+class UrlTest(testtools.TestCase):
+
+    def refused(self, url):
+        return str(self.assertRaises(errors.InputError,
+                                     connection.Database, url))
+
+    def test_what_is_no_url(self):
+        for url in ('x', 'nothing://host/db', 'mysql+no://h/d', '://',
+                    'mysql+pymysql://u:hush@h:port/d'):
+            said = self.refused(url)
+            self.assertIn('[database] connection is no URL', said)
+            self.assertNotIn('hush', said)
+
+    def test_memory_is_no_place(self):
+        for url in ('sqlite://', 'sqlite:///:memory:'):
+            self.assertIn('in memory is lost', self.refused(url))
+
+    def test_a_server_that_does_not_answer(self):
+        database = connection.Database(
+            'mysql+pymysql://u:hush@127.0.0.1:1/d?read_timeout=5')
+        error = self.assertRaises(errors.CloudError, database.run, print)
+        self.assertIn('@127.0.0.1:1/d, cannot be used: Can', str(error))
+        self.assertNotIn('hush', f'{error}{database!r}')
+
+
+class LeadTest(Case):
+
+    def test_who_leads_no_more_writes_nothing(self):
+        one = self.journal().take_lead('one')
+        first = one.write('request', volume='v', **REQUEST)
+        one.prove()
+        other = self.journal().take_lead('other')
+        for verb in one.prove, lambda: one.write('request', volume='w',
+                                                 **REQUEST):
+            error = self.assertRaises(errors.NotLeading, verb)
+            self.assertIn('Another balancer, other, has taken the lead, at '
+                          '2027-01-15T08:00:00.000Z', str(error))
+        other.prove()
+        self.assertEqual((first,), other.entries())
+
+    def test_whoever_leads_a_person_may_resume(self):
+        leader = self.journal().take_lead('one')
+        leader.write('pause', reason='3 failures')
+        self.journal().write('resume', reason='')
+        leader.prove()
+        self.assertFalse(jn.paused(leader.entries()))
+
+
+class LengthTest(Case):
+
+    def test_a_long_journal_is_shortened_and_forgets_nothing(self):
+        journal = self.journal(long=60)
+        asked = journal.write('request', volume='open', **REQUEST)
+        for number in range(150):
+            self.now += 1
+            volume = f'v{number % 7}'
+            journal.write('request', volume=volume, **REQUEST)
+            journal.write('outcome', volume=volume, **OUTCOME)
+        entries = journal.entries()
+        self.assertEqual((asked,), jn.open_moves(entries))
+        self.assertEqual(7, len(jn.last_moves(entries)))
+        self.assertEqual(self.now, jn.last_moves(entries)[volume])
+        self.assertLess(len(entries), 67)
+
+    def test_a_resume_while_it_is_shortened_is_not_lost(self):
+        journal = self.journal(long=20)
+        journal.take_lead('m').write('pause', reason='3 failures')
+
+        def fill(_):
+            for _ in range(40):
+                journal.write('accepted', volume='v')
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            filling = pool.submit(fill, 0)
+            resumed = [pool.submit(journal.write, 'resume', reason=f'{n}')
+                       for n in range(20)]
+            for each in [filling, *resumed]:
+                each.result()
+        self.assertFalse(jn.paused(journal.entries()))
+
+
+@ddt.ddt
+class ImportTest(Case):
+    """What an earlier release wrote is in the database, once."""
+
+    def setUp(self):
+        super().setUp()
+        self.before = tuple(
+            jn.Entry(f'2027-01-15T07:00:{n:02}.000Z', kind, facts)
+            for n, (kind, facts) in enumerate([
+                ('request', {'volume': 'v', **REQUEST}),
+                ('outcome', {'volume': 'v', **OUTCOME}),
+                ('request', {'volume': 'w', **REQUEST}),
+                ('pause', {'reason': '3 failures in a row'})]))
+        self.old.write_text(HEADER + ''.join(
+            f'{json.dumps(entry.to_json())}\n' for entry in self.before))
+
+    def test_it_is_read_before_it_is_imported(self):
+        self.assertEqual(self.before, self.journal().entries())
+        self.assertTrue(self.old.exists())
+        self.assertFalse(self.path.exists())
+
+    def test_the_first_write_imports_it(self):
+        text = self.old.read_bytes()
+        new = self.after(0, 'resume', reason='')
+        self.assertEqual((*self.before, new), self.journal().entries())
+        self.assertFalse(self.old.exists())
+        aside = self.directory / 'journal.jsonl.imported'
+        self.assertEqual(text, aside.read_bytes())
+
+    def test_a_kill_before_it_is_put_aside(self):
+        text = self.old.read_bytes()
+        new = self.after(0, 'resume', reason='')
+        self.old.write_bytes(text)
+        self.assertEqual((*self.before, new), self.journal().entries())
+        again = self.after(1, 'accepted', volume='v')
+        self.assertEqual((*self.before, new, again),
+                         self.journal().entries())
+        self.assertFalse(self.old.exists())
+
+    def test_two_that_start_at_once(self):
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            leads = list(pool.map(lambda name: self.journal().take_lead(name),
+                                  'abcdef'))
+        self.assertEqual({1, 2, 3, 4, 5, 6}, {lead.token for lead in leads})
+        self.assertEqual(self.before, self.journal().entries())
+
+    def test_hosts_that_had_one_each_remember_together(self):
+        one = self.after(0, 'outcome', volume='u', **OUTCOME)
+        other = jn.Entry('2027-01-15T07:00:01.500Z', 'outcome',
+                         {'volume': 'x', **OUTCOME})
+        self.old.write_text(HEADER + json.dumps(other.to_json()) + '\n')
+        two = self.after(1, 'resume', reason='')
+        self.assertEqual(
+            (*self.before[:2], other, *self.before[2:], one, two),
+            self.journal().entries())
+        self.assertEqual(2, len(list(self.directory.glob('*.imported*'))))
+
+    @ddt.data(*range(0, 200, 17))
+    def test_a_last_line_that_was_cut_short_never_happened(self, cut):
+        text = self.old.read_bytes()
+        text = text[:len(text) - cut]
+        self.old.write_bytes(text)
+        whole = self.before[:max(0, text.count(b'\n') - 1)]
+        self.assertEqual(whole, self.journal().entries())
+        new = self.after(0, 'resume', reason='')
+        self.assertEqual((*whole, new), self.journal().entries())
+
+    @ddt.data(
+        ('{"schema": "serifos-journal/2"}\n', 'serifos-journal/1'),
+        ('{}\n', 'serifos-journal/1'), ('x\n', 'line 1'), ('[]\n', 'line 1'),
+        (HEADER + 'x\n', 'line 2'), (HEADER + '\xff\n', 'line 2'),
+        (HEADER + '{"at": "2027-01-15T07:00:00Z"}\n', "no 'kind'"),
+        (HEADER + '{"at": "2027-01-15T07:00:00Z", "kind": "request", '
+         '"volume": "v", "source": "a", "target": "b", "plan": "p", '
+         '"size_gib": NaN}\n', 'line 2: NaN'))
+    @ddt.unpack
+    def test_what_is_no_journal_is_refused_and_left(self, text, said):
+        self.old.write_bytes(text.encode('latin-1'))
+        for verb in (self.journal().entries,
+                     lambda: self.journal().write('pause', reason='')):
+            error = self.assertRaises(errors.FormatError, verb)
+            self.assertIn(said, str(error))
+            self.assertIn(str(self.old), str(error))
+        self.assertEqual(text.encode('latin-1'), self.old.read_bytes())
+
+    def test_a_fifo_is_not_waited_for(self):
+        self.old.unlink()
+        os.mkfifo(self.old)
+        error = self.assertRaises(errors.InputError, self.journal().entries)
+        self.assertIn('no regular file', str(error))
+
+
+class HostileTest(Case):
+
+    @settings(max_examples=100, deadline=None)
+    @given(st.binary(max_size=200) | st.text().map(str.encode), st.booleans())
+    def test_any_old_file_is_read_or_refused_in_a_sentence(self, text, ours):
+        self.old.write_bytes((HEADER.encode() if ours else b'') + text)
+        try:
+            self.journal().entries()
+        except errors.InputError as exc:
+            self.assertIn(str(self.old), str(exc))
