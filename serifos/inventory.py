@@ -200,6 +200,12 @@ class Cloud(Protocol):
         out (``migration src for ID``).
         """
 
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        """The names of what is on a pool's backend, by its own driver.
+
+        None where it does not tell, or has none.
+        """
+
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force."""
 
@@ -208,3 +214,6 @@ class Cloud(Protocol):
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume, or a hidden record of one."""
+
+    def unmanage(self, volume_id: str) -> None:
+        """Removes a record, and leaves alone whatever it names."""

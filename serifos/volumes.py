@@ -172,12 +172,31 @@ class Cinder:
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""
+        with self._sentences(), _gone(volume_id):
+            self._api.volumes.delete(volume_id)
+
+    def unmanage(self, volume_id: str) -> None:
+        """Removes the record alone; nothing where it is gone."""
+        with self._sentences(), _gone(volume_id):
+            self._api.volumes.unmanage(volume_id)
+
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        """The names that the backend's own driver lists, page by page.
+
+        None where there are none: Cinder says so of a driver that cannot
+        list them, too.
+        """
+        found: list[Any] = []
         with self._sentences():
-            try:
-                self._api.volumes.delete(volume_id)
-            except exceptions.NotFound as exc:
-                if volume_id not in str(exc):
-                    raise
+            while page := _items(self._get(
+                    '/manageable_volumes', host=pool, limit=PAGE,
+                    offset=len(found)), 'manageable-volumes'):
+                found += page
+                if len(found) > self._most:
+                    return None
+            return frozenset(fields.text(fields.document(
+                fields.document(one).get('reference')), 'source-name')
+                for one in found) or None
 
     def _volumes(self, **query: object) -> list[Any]:
         return self._list('/volumes/detail', 'volumes', all_tenants=1,
@@ -223,6 +242,16 @@ class Cinder:
 
     def _sentences(self) -> contextlib.AbstractContextManager[None]:
         return _sentences(self._api)
+
+
+@contextlib.contextmanager
+def _gone(volume_id: str) -> Iterator[None]:
+    """A volume that is not there any more is as it should be."""
+    try:
+        yield
+    except exceptions.NotFound as exc:
+        if volume_id not in str(exc):
+            raise
 
 
 def _items(page: Mapping[str, Any], key: str) -> list[Any]:

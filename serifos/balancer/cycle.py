@@ -9,6 +9,7 @@ or it has failed too often, nothing is moved and the log says why.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -20,11 +21,13 @@ from oslo_log import log
 from serifos import activity
 from serifos.balancer import act
 from serifos.balancer import forgotten
+from serifos.balancer import mend
 from serifos.balancer import observe
 from serifos.balancer import outcome as oc
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import requests
+from serifos.balancer import whereabouts
 from serifos import cluster as cl
 from serifos import errors
 from serifos import inventory as inv
@@ -88,27 +91,24 @@ class Sight:
     """One observation, whole.
 
     :param models: those that the pools name and that can be used
-    :param watched: of the migrations under way, for longer than a window
+    :param verdicts: of the migrations under way, and of what was left
     """
 
     inventory: inv.Inventory
     observed: activity.Observed
     cluster: cl.Cluster
     models: Mapping[str, mm.Model]
-    watched: activity.Observed
+    verdicts: tuple[forgotten.Verdict, ...] = ()
 
     def hindrances(self, least: int = 2) -> list[str]:
         """Why nothing may be moved now, a sentence each.
 
         :param least: pools that have to be seen, with a model
         """
-        return [*(verdict.sentence() for verdict in self.verdicts()
+        return [*(verdict.sentence() for verdict in self.verdicts
                   if verdict.over and movable.migrating(verdict.record)),
                 *observe.hindrances(self.inventory, self.cluster, self.models,
                                     least)]
-
-    def verdicts(self) -> list[forgotten.Verdict]:
-        return forgotten.verdicts(self.inventory, self.watched)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Balancer:
             file is left as it was
         """
         settings, entries = self.settings, self.journal.entries()
-        inventory = self.cinder.inventory()
+        inventory, now = self.cinder.inventory(), self.clock()
         observed = self.telemetry.observe(
             observe.places(inventory), settings.window_s,
             [pool.name for pool in inventory.pools])
@@ -193,12 +193,40 @@ class Balancer:
                 planning.without(cluster, stem, why)
                 for stem, why in broken.items())):
             LOG.warning('%s', gap)
-        sight = Sight(inventory, observed, cluster, models,
-                      self._watch(inventory, observed))
-        for verdict in sight.verdicts():
+        sight = Sight(inventory, observed, cluster, models, tuple(
+            self._verdicts(inventory, observed, now)))
+        for verdict in sight.verdicts:
             if verdict.over and not movable.migrating(verdict.record):
                 LOG.warning('%s', verdict.sentence())
         return sight
+
+    def _verdicts(self, inventory: inv.Inventory,
+                  observed: activity.Observed,
+                  now: float) -> Iterator[forgotten.Verdict]:
+        """What became of the migrations under way, and of their copies."""
+        watched = self._watch(inventory, observed)
+        groups = whereabouts.groups_of(inventory)
+        for verdict in forgotten.verdicts(inventory, watched, now):
+            if not verdict.forgotten:
+                yield verdict
+                continue
+            pools = self._pools(verdict) & {*groups}
+            try:
+                names = {pool: self.cinder.logical_volumes(pool)
+                         for pool in sorted(pools)}
+            except errors.CloudError as exc:
+                yield dataclasses.replace(verdict, forgotten=False, why=(
+                    'Cinder does not list the logical volumes of '
+                    f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
+                continue
+            yield forgotten.decide(verdict, names, groups, watched)
+
+    def _pools(self, verdict: forgotten.Verdict) -> set[str]:
+        """Where its logical volumes may be; where it came from is ours."""
+        asked = [entry.facts['source'] for entry in self.journal.entries()
+                 if entry.kind == 'request'
+                 and entry.facts['volume'] == verdict.record.id]
+        return {*asked[-1:], *(end.pool for end in verdict.ends if end.pool)}
 
     def _watch(self, inventory: inv.Inventory,
                observed: activity.Observed) -> activity.Observed:
@@ -222,7 +250,7 @@ class Balancer:
         record = sight.inventory.record_by_id.get(volume)
         if record is None:
             raise errors.InputError(f'Cinder has no volume {volume}.')
-        found = next((verdict for verdict in sight.verdicts()
+        found = next((verdict for verdict in sight.verdicts
                       if verdict.record.id == volume), None)
         if found is None:
             raise errors.InputError(
@@ -237,9 +265,9 @@ class Balancer:
         :raises InputError: where it may still run
         :raises CloudError: where Cinder says no
         """
-        forgotten.mend(verdict, self.requests, self.journal, self.pause,
-                       self.settings.patience.poll_s,
-                       self.settings.patience.timeout_s)
+        mend.mend(verdict, self.requests, self.journal, self.pause,
+                  self.settings.patience.poll_s,
+                  self.settings.patience.timeout_s)
         for asked in jn.open_moves(self.journal.entries()):
             if asked.facts['volume'] == verdict.record.id:
                 self.hands.mended(asked)

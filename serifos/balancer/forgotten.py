@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has Cinder forgotten a migration, and how is it mended?
+"""Has Cinder forgotten a migration?
 
 Where the source's cinder-volume dies in the copy, the volume says
 ``migrating`` for ever and a hidden ``target:`` record holds the half-made
-copy. Both refuse to be migrated or deleted. Where it dies after the copy,
-before it takes up the deletion of the old one, that says ``deleting`` for
-ever. The cure resets what hangs and deletes the copy; it would ruin a copy
-that still runs, so it is offered only where none can.
+copy. Both refuse to be migrated or deleted. Where it dies while it completes
+the migration, the volume says ``completing``; where it dies after that,
+before it takes up the deletion of the old copy, that says ``deleting``. The
+cure (:mod:`.mend`) resets what hangs and removes the copy; it would ruin a
+copy that still runs, so it is offered only where none can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from oslo_log import log
-
 from serifos import activity as act
-from serifos.balancer import requests
-from serifos import errors
+from serifos.balancer import whereabouts
 from serifos import inventory as inv
-from serifos import journal as jn
 from serifos.plan import movable
-
-LOG = log.getLogger(__name__)
 
 QUIET_S = 900.0
 """Without a request for so long, no copy runs."""
@@ -33,7 +27,17 @@ QUIET_S = 900.0
 WATCH_S = 1.5 * QUIET_S
 """What has to be looked at to know that, rather than a window's activity."""
 
-_AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
+CALL_S = 120.0
+"""After which no call from service to service is under way: 60 s is Cinder's
+rpc_response_timeout, and what a call finds in the queue lives no longer."""
+
+STILL_S = 60.0
+"""For which a copy is quiet at least where its source has started anew."""
+
+AHEAD_S, BEHIND_S = 60.0, 300.0
+"""By which a heartbeat may differ: a service that is up had one lately."""
+
+AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova has in its hands."""
 
 
@@ -44,7 +48,12 @@ class Verdict:
     :param halves: its hidden records; where the volume itself is at rest
         they are all that is left of it
     :param broken: Cinder has forgotten it in a state that no cure of ours
-        is safe in; ``why`` says what to look at
+        is safe in; ``why`` says what to do
+    :param unseen: the records whose logical volumes telemetry does not see,
+        which is well only where they are not there
+    :param removals: how its hidden records go, where it is forgotten
+    :param orphans: copies that no record names
+    :param listed: whether Cinder lists what is where the volume lives
     """
 
     record: inv.Record
@@ -52,11 +61,20 @@ class Verdict:
     why: str
     halves: tuple[inv.Record, ...] = ()
     broken: bool = False
+    unseen: tuple[inv.Record, ...] = ()
+    removals: tuple[whereabouts.Removal, ...] = ()
+    orphans: tuple[whereabouts.Orphan, ...] = ()
+    listed: bool = False
 
     @property
     def over(self) -> bool:
         """Whether Cinder does nothing for it any more."""
         return self.forgotten or self.broken
+
+    @property
+    def ends(self) -> tuple[inv.Record, ...]:
+        """The records that the migration is about."""
+        return (self.record, *self.halves)
 
     @property
     def cure(self) -> str:
@@ -79,8 +97,9 @@ class Verdict:
 
     def plan(self) -> list[str]:
         """What the cure does, a sentence each."""
-        return [*(f'{_words(half)}, {half.id} on {half.pool}, will be '
-                  'deleted.' for half in self.halves),
+        return [*(orphan.before() for orphan in self.orphans if orphan.copy),
+                *(removal.sentence(_words(removal.record))
+                  for removal in self.removals),
                 f'The volume stays on {self.record.pool}, with its data.']
 
 
@@ -101,27 +120,20 @@ def suspects(inventory: inv.Inventory) -> Suspects:
                 movable.migrating(record) or record.id in halves)}
 
 
-def verdicts(inventory: inv.Inventory,
-             observed: act.Observed) -> list[Verdict]:
-    """One of each suspect.
+def verdicts(inventory: inv.Inventory, observed: act.Observed,
+             now: float) -> list[Verdict]:
+    """One of each suspect; where the data is, is still to be seen.
 
     :param observed: of :data:`WATCH_S`, of them at least
+    :param now: when the inventory was taken, seconds of the epoch
     """
-    return [judge(inventory.record_by_id[volume], halves, inventory, observed)
-            for volume, halves in suspects(inventory).items()]
+    return [judge(inventory.record_by_id[volume], halves, inventory, observed,
+                  now) for volume, halves in suspects(inventory).items()]
 
 
 def judge(record: inv.Record, halves: tuple[inv.Record, ...],
-          inventory: inv.Inventory, observed: act.Observed) -> Verdict:
-    """Whether a migration is forgotten, and may be mended."""
-    found = _judge(record, halves, inventory, observed)
-    risk = _risk(record, halves, observed) if found.forgotten else None
-    return found if risk is None else Verdict(
-        record, False, risk, halves, broken=True)
-
-
-def _judge(record: inv.Record, halves: tuple[inv.Record, ...],
-           inventory: inv.Inventory, observed: act.Observed) -> Verdict:
+          inventory: inv.Inventory, observed: act.Observed,
+          now: float) -> Verdict:
     """Whether a copy of this volume can still be running.
 
     It cannot where the services of both ends are up and either the source's
@@ -129,86 +141,145 @@ def _judge(record: inv.Record, halves: tuple[inv.Record, ...],
     has had a request for :data:`QUIET_S`. Where the volume's tenant may use
     it, the copy alone has to be quiet: it is what would be written. A start
     of the source tells nothing of an attached volume, which Nova copies,
-    nor of an old copy, which a source that starts goes on to delete.
+    nor of an old copy, which a source that starts goes on to delete. What
+    is ``completing`` is copied already: that neither record changes is
+    enough.
     """
-    for unread in inventory.unread:
-        if unread.what == 'volume':
-            return Verdict(record, False, (
-                f'the volume {unread.name} may be its copy, and cannot be '
-                f'read: {unread.why}'), halves)
-    for half in halves:
-        if half.attachments or half.status in _AT_WORK:
-            return Verdict(record, False, (
-                f'its copy {half.id} on {half.pool} is {half.status} with '
-                f'{half.attachments} attachments, so that Nova copies to it '
-                'or an instance uses it'), halves)
+    why = (_unread(inventory) or _in_hand(halves)
+           or _service(record, halves, inventory, now))
+    if why is not None:
+        return Verdict(record, False, why, halves)
     in_use = bool(record.attachments) or record.status == 'in-use'
     ends = (record, *halves) if movable.migrating(record) else halves
-    for end in ends:
-        service = inventory.service_of(end.pool) if end.pool else None
-        if service is None or not service.up or service.backend_up is False:
-            return Verdict(record, False, (
-                f'the service of {end.pool} is not up, wait for it'), halves)
     changed = max(map(_changed, ends))
+    age_s = min((now, *_heartbeats(ends, inventory))) - changed
     started = observed.started.get(record.pool or '')
-    if started is not None and started > changed and not in_use and (
+    if started is not None and changed < started <= now and not in_use and (
             not any(map(movable.leftover_of, halves))):
+        if age_s >= CALL_S and not _busy(halves, observed):
+            return Verdict(record, True, (
+                f'its source {record.pool} has started anew since, at '
+                f'{movable.stamp(started)}'), halves)
+    if age_s < QUIET_S:
+        return Verdict(record, False, (
+            f'it last changed {max(0.0, age_s):.0f} s ago'), halves)
+    if record.migration_status == 'completing' and not in_use:
         return Verdict(record, True, (
-            f'its source {record.pool} has started anew since, at '
-            f'{movable.stamp(started)}'), halves)
-    if observed.at - changed < QUIET_S:
-        ago = max(0.0, observed.at - changed)
-        return Verdict(record, False, f'it last changed {ago:.0f} s ago',
-                       halves)
-    for end in halves if in_use and halves else ends:
-        seen = observed.volumes.get(end.id)
-        if seen is None:
-            return Verdict(record, False, (
-                f'telemetry does not see its logical volume on {end.pool}'),
-                halves)
-        if seen.quiet_s < QUIET_S:
-            return Verdict(record, False, (
-                f'its logical volume on {end.pool} is known to be quiet for '
-                f'{seen.quiet_s:.0f} s only, {QUIET_S:.0f} s are needed'),
-                halves)
+            f'Cinder was completing it, and has not gone on for '
+            f'{QUIET_S / 60:.0f} min'), halves)
+    hands = halves if in_use and halves else ends
+    why = _not_quiet(hands, observed)
+    if why is not None:
+        return Verdict(record, False, why, halves)
     return Verdict(record, True, (
         f'no request to its logical volumes for {QUIET_S / 60:.0f} min'),
-        halves)
+        halves, unseen=tuple(end for end in hands
+                             if end.id not in observed.volumes))
 
 
-def _risk(record: inv.Record, halves: Sequence[inv.Record],
-          observed: act.Observed) -> str | None:
-    """Why the cure could cost the volume its data, None where it cannot.
+def decide(found: Verdict, names: whereabouts.Names,
+           groups: Mapping[str, str], observed: act.Observed) -> Verdict:
+    """The verdict on what is forgotten, by where its data is.
 
-    While Cinder completes a migration it renames logical volumes and swaps
-    records in several steps; where it dies between two of them, a copy may
-    bear the name of the volume's own data, or the volume no name that is
-    there.
+    :param names: the logical volumes of the pools of its ends
     """
+    if not found.forgotten:
+        return found
+    for end in found.unseen:
+        listed = names.get(end.pool or '')
+        if listed is None or whereabouts.lv(end) in listed:
+            return dataclasses.replace(found, forgotten=False, why=(
+                f'telemetry does not see its logical volume on {end.pool}'))
+    where = whereabouts.find(found.record, found.halves, names, groups)
+    risk = where.risk or _risk(found.record, names, observed)
+    if risk is not None:
+        return dataclasses.replace(found, forgotten=False, broken=True,
+                                   why=risk)
+    return dataclasses.replace(
+        found, removals=where.removals, orphans=where.orphans,
+        listed=names.get(found.record.pool or '') is not None)
+
+
+def _unread(inventory: inv.Inventory) -> str | None:
+    return next((f'the volume {unread.name} may be its copy, and cannot be '
+                 f'read: {unread.why}' for unread in inventory.unread
+                 if unread.what == 'volume'), None)
+
+
+def _in_hand(halves: Sequence[inv.Record]) -> str | None:
     for half in halves:
-        if half.lv_id == record.lv_id and (
-                half.target_of or half.pool == record.pool):
-            return (f'its copy {half.id} on {half.pool} and the volume name '
-                    f'the same logical volume, volume-{half.lv_id}, so that '
-                    'deleting the copy could delete the data; nothing here '
-                    'mends that, look for the data on both hosts')
+        if half.attachments or half.status in AT_WORK:
+            return (f'its copy {half.id} on {half.pool} is {half.status} '
+                    f'with {half.attachments} attachments, so that Nova '
+                    'copies to it or an instance uses it')
+    return None
+
+
+def _service(record: inv.Record, halves: Sequence[inv.Record],
+             inventory: inv.Inventory, now: float) -> str | None:
+    """What keeps the services of its ends from telling us anything.
+
+    A heartbeat bears the time of the service's own host, by which it writes
+    the records too: clocks that differ make every age here wrong.
+    """
+    for end in (record, *halves) if movable.migrating(record) else halves:
+        service = inventory.service_of(end.pool) if end.pool else None
+        if service is None or not service.up or service.backend_up is False:
+            return f'the service of {end.pool} is not up, wait for it'
+        if service.updated_at is None:
+            continue
+        ahead_s = service.updated_at - now
+        if ahead_s > AHEAD_S or ahead_s < -BEHIND_S:
+            return (f'the last heartbeat of {service.host} is of '
+                    f'{abs(ahead_s):.0f} s '
+                    f'{"after" if ahead_s > 0 else "before"} now by the '
+                    'clock here; set the clocks right and wait')
+    if _changed(record) > now + AHEAD_S:
+        return (f'it was changed {_changed(record) - now:.0f} s after now by '
+                'the clock here; set the clocks right and wait')
+    return None
+
+
+def _heartbeats(ends: Sequence[inv.Record],
+                inventory: inv.Inventory) -> list[float]:
+    """The time by the clocks of the services, as late as is known."""
+    services = [inventory.service_of(end.pool or '') for end in ends]
+    return [service.updated_at for service in services
+            if service is not None and service.updated_at is not None]
+
+
+def _busy(halves: Sequence[inv.Record], observed: act.Observed) -> bool:
+    """Whether a copy had requests a moment ago, whatever a clock says."""
+    return any(seen.quiet_s < min(STILL_S, seen.seconds)
+               for half in halves
+               if (seen := observed.volumes.get(half.id)) is not None)
+
+
+def _not_quiet(ends: Sequence[inv.Record],
+               observed: act.Observed) -> str | None:
+    for end in ends:
+        seen = observed.volumes.get(end.id)
+        if seen is not None and seen.quiet_s < QUIET_S:
+            return (f'its logical volume on {end.pool} is known to be quiet '
+                    f'for {seen.quiet_s:.0f} s only, {QUIET_S:.0f} s are '
+                    'needed')
+    return None
+
+
+def _risk(record: inv.Record, names: whereabouts.Names,
+          observed: act.Observed) -> str | None:
+    """Why the cure could cost the volume its data, None where it cannot."""
     if record.migration_status != 'completing':
         return None
     if record.attachments or record.status != 'maintenance':
         return (f'it is {record.status} and may have been in use on either '
                 'host; nothing here mends that, look for the data on both')
-    if record.id not in observed.volumes:
-        return (f'telemetry does not see volume-{record.lv_id} on '
-                f'{record.pool}, and Cinder was renaming it; nothing here '
-                'mends that, look for the data on both hosts')
+    if names.get(record.pool or '') is None and (
+            record.id not in observed.volumes):
+        return (f'telemetry does not see {whereabouts.lv(record)} on '
+                f'{record.pool}, and Cinder, which was renaming it, does not '
+                'list what is there; look for the data on both hosts')
     return None
-
-
-def _status_at_rest(record: inv.Record) -> str | None:
-    """What to set the status to, None where it is right."""
-    if record.status not in ('maintenance', 'retyping'):
-        return None
-    return 'in-use' if record.attachments else 'available'
 
 
 def _words(half: inv.Record) -> str:
@@ -218,45 +289,3 @@ def _words(half: inv.Record) -> str:
 def _changed(record: inv.Record) -> float:
     """When Cinder last wrote a record, seconds of the epoch; 0 for never."""
     return record.updated_at or record.created_at or 0.0
-
-
-def mend(verdict: Verdict, asks: requests.Requests, journal: jn.Journal,
-         pause: Callable[[float], bool], poll_s: float,
-         timeout_s: float) -> None:
-    """Resets the volume where it hangs, and its copy to delete that.
-
-    :raises InputError: where the migration may still run
-    :raises CloudError: where Cinder says no, or does not delete the copy
-    """
-    record, cinder = verdict.record, asks.cinder
-    if not verdict.forgotten:
-        raise errors.InputError(verdict.sentence())
-    journal.write('recover', volume=record.id, result='begun',
-                  reason=verdict.why, halves=[h.id for h in verdict.halves])
-    for half in verdict.halves:
-        now = cinder.volume(half.id)
-        if now is None:
-            continue
-        if record.id not in (now.target_of, movable.leftover_of(now)) or (
-                now.attachments or now.status in _AT_WORK):
-            raise errors.InputError(
-                f'{half.id} is no longer an idle copy of {record.id}; it was '
-                'not deleted. Look at both, and begin anew.')
-        asks.reset(half.id, 'error')
-        asks.delete(half.id)
-    if movable.migrating(record):
-        asks.reset(record.id, _status_at_rest(record))
-    waited = 0.0
-    while left := [half.id for half in verdict.halves
-                   if cinder.volume(half.id) is not None]:
-        if waited > timeout_s or pause(poll_s):
-            journal.write('recover', volume=record.id, result='unfinished',
-                          reason=f'{left} not deleted')
-            raise errors.CloudError(
-                f'Volume {record.id} is at rest, but Cinder has not deleted '
-                f'its copy {left[0]} yet; look at it with: '
-                f'openstack volume show {left[0]}')
-        waited += poll_s
-    journal.write('recover', volume=record.id, result='success', reason='')
-    LOG.info('Volume %s is at rest on %s, and no copy of it is left.',
-             record.id, record.pool)

@@ -42,3 +42,8 @@ class Requests:
         """Deletes a record, and its logical volume where it has one."""
         self.prove()
         self.cinder.delete(volume)
+
+    def unmanage(self, volume: str) -> None:
+        """Removes a record, and leaves alone whatever it names."""
+        self.prove()
+        self.cinder.unmanage(volume)

@@ -83,8 +83,10 @@ class Recover(sources.Verb):
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
                 balancer.mend(balancer.verdict(parsed_args.volume))
-            print(f'Volume {parsed_args.volume} is at rest, and no copy of '
-                  'it is left.')
+            print(f'Volume {parsed_args.volume} is at rest, and Cinder '
+                  'knows of no copy of it.')
+            for orphan in verdict.orphans:
+                print(orphan.after())
 
 
 class Resume(sources.Verb):

@@ -24,8 +24,18 @@ from serifos import refused
 from serifos.sim import migrations
 from serifos import workload as wl
 
+COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
+              'half swapped')
+"""Between which steps of completing a migration the source dies.
+
+``not renamed``: the copy has its own name yet. ``half recorded``: the target
+has renamed it, and died too. ``renamed``: it has written that down.
+``not renamable``: it could not rename it, and wrote that down. ``half
+swapped``: the source has written the volume's record, and not the copy's.
+"""
+
 FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'late',
-          'refused', 'denied', 'throttled')
+          'refused', 'denied', 'throttled', *COMPLETING)
 """What a migration can come to.
 
 ``full``: the scheduler finds no room. ``error``: the copy fails.
@@ -69,6 +79,7 @@ class Cinder(migrations.Migrations):
         self.faults: dict[str, str] = {}
         self.asked: list[tuple[str, str]] = []
         self.answers = True
+        self.lists = True
         self.started: dict[str, float] = {}
         self.unseen: dict[str, str] = {}
 
@@ -79,7 +90,10 @@ class Cinder(migrations.Migrations):
         return inv.Inventory(
             tuple(self._stats(pool) for pool in self._pools.values()
                   if self._serves(pool.name)),
-            tuple(self.services.values()), tuple(self._records.values()),
+            tuple(service if service.updated_at is not None else
+                  dataclasses.replace(service, updated_at=self._clock())
+                  for service in self.services.values()),
+            tuple(self._records.values()),
             tuple(self._types.values()))
 
     def volume(self, volume_id: str) -> inv.Record | None:
@@ -129,35 +143,58 @@ class Cinder(migrations.Migrations):
 
     def delete(self, volume_id: str) -> None:
         self._answer()
+        if self._deletable(volume_id):
+            self._wipe(volume_id)
+
+    def unmanage(self, volume_id: str) -> None:
+        self._answer()
+        if self._deletable(volume_id):
+            self._change(volume_id, status='unmanaging')
+            self._later(migrations.STEP_S, self._gone, volume_id, False)
+
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        self._answer()
+        if not self.lists:
+            return None
+        return frozenset(name for where, name in self._lvs if where == pool)
+
+    def _deletable(self, volume_id: str) -> bool:
         record = self._records.get(volume_id)
         if record is None:
-            return
+            return False
         if (record.status not in _DELETABLE or record.group_id
                 or record.snapshots or movable.migrating(record)):
             raise refused.Refused(
                 'Cinder says no: Invalid volume: Volume status must be '
                 'available or error and must not be migrating, attached, '
                 'belong to a group, have snapshots.')
-        self._wipe(volume_id)
+        return True
 
     # The verb of serifos.activity
 
     def observe(self, places: Sequence[act.Place], window_s: float,
                 pools: Collection[str] = ()) -> act.Observed:
         self._live()
-        seen = [each for each in places if each.pool not in self.unseen]
+        seen = [each for each in places if each.pool not in self.unseen
+                and (each.pool, f'volume-{each.lv_id}') in self._lvs]
         return act.Observed(
             self._clock(), {place.volume: act.Activity(
                 self._does(place.volume), None, window_s, 40,
                 min(window_s, self._quiet(place.volume)))
                 for place in seen}, {},
-            {place.volume: self.unseen[place.pool] for place in places
-             if place.pool in self.unseen},
+            {place.volume: self.unseen.get(
+                place.pool, f'there is no LV volume-{place.lv_id}')
+             for place in places if place not in seen},
             {pool: why for pool, why in self.unseen.items()
              if pool in {*pools, *(place.pool for place in places)}},
             dict(self.started))
 
     # What a test does to it
+
+    def add(self, record: inv.Record) -> None:
+        """A tenant makes a volume."""
+        self._records[record.id] = record
+        self._lvs.add((record.pool or '', f'volume-{record.lv_id}'))
 
     def serve(self, pool: str, **changes: object) -> None:
         """Changes the service of a pool: ``up=False``, say."""

@@ -43,6 +43,8 @@ class Migrations:
         self._order = itertools.count()
         self._copies: dict[str, wl.Workload] = {}
         self._last_copied: dict[str, float] = {}
+        self._lvs = {(record.pool or '', f'volume-{record.lv_id}')
+                     for record in self._records.values()}
 
     def _begin(self, was: inv.Record, pool: str, fault: str | None) -> None:
         """What the API does; the scheduler and cinder-volume do the rest."""
@@ -67,6 +69,7 @@ class Migrations:
                 was, id=half, pool=pool, status='available', attachments=0,
                 name_id=None, migration_status=f'target:{was.id}',
                 created_at=self._now, updated_at=self._now)
+            self._lvs.add((pool, f'volume-{half}'))
         for each, write_pct in (was.id, 0.0), (half, 100.0):
             if each:
                 self._copies[each] = self._copying(write_pct)
@@ -90,6 +93,9 @@ class Migrations:
         self._still(was.id)
         done = {'migration_status': 'error'} if fault == 'error' else {
             'migration_status': 'success', 'pool': pool}
+        if 'pool' in done:
+            self._rename((was.pool, f'volume-{was.lv_id}'),
+                         (pool, f'volume-{was.lv_id}'))
         self._change(was.id, status=was.status, **done)
 
     def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
@@ -99,27 +105,51 @@ class Migrations:
             self._wipe(half)
             return
         self._change(was.id, migration_status='completing')
-        self._later(STEP_S, self._completed, was, half, fault)
+        if fault != 'not renamed':
+            self._later(STEP_S, self._completed, was, half, fault)
 
     def _completed(self, was: inv.Record, half: str,
                    fault: str | None) -> None:
-        """Both records change places; LVM renames what is not in use."""
+        """The target renames what is not in use, and the source swaps."""
         target = self._records[half].pool
+        keeps = was.status == 'in-use' or fault == 'not renamable'
+        if not keeps:
+            self._rename((target, f'volume-{half}'),
+                         (target, f'volume-{was.id}'))
+        if fault == 'half recorded':
+            return
+        self._change(half, name_id=was.name_id)
+        self._change(was.id, name_id=half if keeps else None)
+        if fault in ('renamed', 'not renamable'):
+            return
+        self._change(was.id, pool=target, migration_status=None,
+                     status='available')
+        if fault == 'half swapped':
+            return
         self._change(half, pool=was.pool, migration_status='deleting',
-                     name_id=was.lv_id,
+                     name_id=was.lv_id, status='deleting',
                      description=f'migration src for {was.id}')
-        self._change(was.id, pool=target, migration_status='success',
-                     status=was.status,
-                     name_id=half if was.status == 'in-use' else None)
+        self._change(was.id, migration_status='success', status=was.status)
         if fault == 'busy':
             self._change(half, status='error_deleting')
         else:
             self._wipe(half)
 
+    def _rename(self, old: tuple[str | None, str],
+                new: tuple[str | None, str]) -> None:
+        if old in self._lvs and new not in self._lvs:
+            self._lvs -= {old}
+            self._lvs |= {new}
+
+    def _gone(self, volume_id: str, with_data: bool = True) -> None:
+        record = self._records.pop(volume_id)
+        if with_data:
+            self._lvs -= {(record.pool, f'volume-{record.lv_id}')}
+
     def _wipe(self, volume_id: str) -> None:
         self._change(volume_id, status='deleting')
         self._later(self._wiping_s(self._records[volume_id]),
-                    self._records.pop, volume_id, None)
+                    self._gone, volume_id)
 
     def _wiping_s(self, record: inv.Record) -> float:
         pool = self._pools.get(record.pool or '')

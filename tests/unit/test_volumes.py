@@ -192,6 +192,29 @@ class VerbTest(Case):
         self.assertEqual(body, self.http.last_request.json())
 
     @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
+    def test_unmanage(self, answer):
+        self.http.post(f'{URL}/volumes/v/action', **answer)
+        self.cinder.unmanage('v')
+        self.assertEqual({'os-unmanage': None},
+                         self.http.last_request.json())
+
+    def test_what_is_on_a_backend(self):
+        names = [f'volume-{i}' for i in range(3)]
+
+        def answer(request, context):
+            query = parse.parse_qs(request.query)
+            self.assertEqual(['a@ssd#ssd'], query['host'])
+            begin = int(query['offset'][0])
+            return {'manageable-volumes': [
+                {'reference': {'source-name': name}, 'size': 1,
+                 'safe_to_manage': False}
+                for name in names[begin:begin + 2]]}
+        self.http.get(f'{URL}/manageable_volumes', json=answer)
+        self.assertEqual({*names}, self.cinder.logical_volumes('a@ssd#ssd'))
+        names.clear()
+        self.assertIsNone(self.cinder.logical_volumes('a@ssd#ssd'))
+
+    @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
     def test_delete(self, answer):
         self.http.delete(f'{URL}/volumes/v', **answer)
         self.cinder.delete('v')

@@ -62,7 +62,9 @@ class Case(testtools.TestCase):
         model_of = dict.fromkeys(names, 'flat') | dict(models)
         pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
                                model=model_of[name], capabilities={
-                                   'volume_backend_name': 'ssd'})
+                                   'volume_backend_name': 'ssd',
+                                   'location_info': 'LVMVolumeDriver:'
+                                   f'{name[0]}:vg-{name[0]}:default:0'})
                  for name in names]
         return sim.Cinder(pools, records, lambda: self.now, workloads,
                           **others)

@@ -178,7 +178,7 @@ class RoundTest(cloud.Case):
     def test_a_volume_cools_down(self):
         self.balancer.round()
         self.cinder._workloads.update(x=cloud.busy(600))
-        self.cinder._records['x'] = record('x', B)
+        self.cinder.add(record('x', B))
         self.now += 1000
         refused = {refusal['volume']: refusal['reason'] for refusal
                    in self.balancer.round()['refused']}
@@ -333,8 +333,8 @@ class RoundTest(cloud.Case):
         for _ in range(3):
             self.cinder._workloads.pop('v', None)
             self.cinder._workloads['w2'] = cloud.busy(640)
-            self.cinder._records['w2'] = record(
-                'w2', A, metadata={'serifos:pin': 'yes'})
+            self.cinder.add(record(
+                'w2', A, metadata={'serifos:pin': 'yes'}))
             self.balancer.round()
             self.now += 86400
         waits = [journal.seconds(entry.facts['until'])
@@ -392,7 +392,7 @@ class RoundTest(cloud.Case):
         self.assertEqual([('u', B)], self.cinder.asked)
         # It settles, and the volume cools down.
         self.cinder._workloads.update(x=cloud.busy(600))
-        self.cinder._records['x'] = record('x', B)
+        self.cinder.add(record('x', B))
         refused = {refusal['volume']: refusal['reason'] for refusal
                    in self.balancer.round()['refused']}
         self.assertIn('Nothing is moved for another', self.log.output)
@@ -565,6 +565,7 @@ class VerdictTest(cloud.Case):
         self.cinder = self.cloud(
             [record('u', **{**volume, 'created_at': cloud.NOW}),
              record('t', B, created_at=cloud.NOW, **half)], {})
+        self.cinder.lists = False
         self.now += 9000
         self.cinder.started[A] = self.now
         found = self.balancer.verdict('u')
@@ -581,6 +582,7 @@ class VerdictTest(cloud.Case):
         self.cinder = self.cloud(
             [record('u', status='maintenance', migration_status='completing'),
              record('t', B, migration_status='target:u')], {})
+        self.cinder.lists = False
         self.cinder.started[A] = self.now
         self.assertTrue(self.balancer.verdict('u').forgotten)
         self.cinder.unseen = {A: 'gone'}

@@ -254,14 +254,14 @@ class HistoryTest(Case):
     def test_recover_asks_and_mends(self):
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
-        self.cinder.started[A] = self.now + 1
+        self.cinder.started[A] = self.now
         code, _, err = self.verb(balancer_history.Recover, 'u')
         self.assertEqual((2, 'migrating'), (
             code, self.cinder.volume('u').migration_status), err)
         self.cinder.faults.clear()
         code, out, err = self.verb(balancer_history.Recover, 'u', '--yes')
         self.assertEqual(0, code, err)
-        self.assertIn('no copy of it is left', out)
+        self.assertIn('Cinder knows of no copy of it', out)
         self.assertEqual('available', self.cinder.volume('u').status)
 
     def test_recover_leaves_alone_what_may_run(self):

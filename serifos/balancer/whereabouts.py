@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which logical volume holds a volume's data, and what may be removed?
+
+While Cinder completes a migration the target renames the copy's logical
+volume to the volume's own name, both records get their new names, and the
+source swaps the records. Where it dies in between, a record may name a
+logical volume that is not there, or both records the same one, and a copy be
+left that no record names. Cinder itself lists the logical volumes of each
+backend, so that all of that can be seen: nothing is removed before the
+volume's own has been found where its record says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from serifos import inventory as inv
+
+Names = Mapping[str, Collection[str] | None]
+"""Pool → the logical volumes of its backend; None where it does not tell."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Removal:
+    """How a hidden record goes.
+
+    :param with_data: its logical volume is its own, and goes with it; else
+        the record goes alone
+    """
+
+    record: inv.Record
+    with_data: bool
+
+    def sentence(self, words: str) -> str:
+        at = f'{words}, {self.record.id} on {self.record.pool}'
+        if self.with_data:
+            return f'{at}, will be deleted.'
+        return f'The record of {at[0].lower()}{at[1:]}, will be removed.'
+
+
+@dataclasses.dataclass(frozen=True)
+class Orphan:
+    """A logical volume with a copy of the data that no record names.
+
+    :param group: its volume group, as far as that is known
+    :param copy: the hidden record that it was made for and whose name it
+        would bear had it not been renamed, None where there is none
+    """
+
+    name: str
+    pool: str
+    group: str
+    copy: str | None = None
+
+    @property
+    def host(self) -> str:
+        return self.pool.partition('@')[0]
+
+    def before(self) -> str:
+        """What has Cinder wipe and delete it together with its record."""
+        return (f'Cinder will not delete {self.name} on {self.pool}, a copy '
+                'of the data that no record names. To have it wiped and '
+                f'deleted too, run on {self.host}: lvrename {self.group} '
+                f'{self.name} volume-{self.copy}  - and begin anew.')
+
+    def after(self) -> str:
+        """How it goes when its record is gone; no step of it loses data.
+
+        On the wrong host the first renames the volume's own, which can be
+        taken back, and the second finds nothing.
+        """
+        return (f'{self.name} is left on {self.pool}, a copy of the data '
+                'that no record names. To have Cinder wipe and delete it, '
+                f'run on {self.host}: lvrename {self.group} {self.name} '
+                f'left-{self.name}  - then: cinder manage {self.pool} '
+                f'left-{self.name}  - and delete the volume that this makes')
+
+
+@dataclasses.dataclass(frozen=True)
+class Whereabouts:
+    """What was found.
+
+    :param risk: why nothing may be removed yet, and what mends that
+    """
+
+    risk: str | None
+    removals: tuple[Removal, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
+
+
+def find(record: inv.Record, halves: Sequence[inv.Record], names: Names,
+         groups: Mapping[str, str]) -> Whereabouts:
+    """Where the data is, and which records and copies are not it.
+
+    :param groups: pool → its volume group
+    """
+    pool = record.pool or ''
+    there = names.get(pool)
+    if there is not None and lv(record) not in there:
+        return Whereabouts(_lost(record, halves, there, names, groups))
+    if there is None and (same := next(
+            (half for half in halves if half.lv_id == record.lv_id
+             and (half.target_of or _same(record, half))), None)):
+        return Whereabouts(
+            f'its copy {same.id} on {same.pool} and the volume name the same '
+            f'logical volume, {lv(same)}, so that deleting the copy could '
+            'delete the data, and Cinder does not list the logical volumes '
+            'there; look for the data on both hosts')
+    removals = tuple(Removal(half, with_data=not _same(record, half) and (
+        _tells(names, half.pool) is None
+        or lv(half) in _tells(names, half.pool))) for half in halves)
+    return Whereabouts(None, removals, _orphans(
+        record, removals, names, groups))
+
+
+def lv(record: inv.Record) -> str:
+    """The logical volume that a record names."""
+    return f'volume-{record.lv_id}'
+
+
+def groups_of(inventory: inv.Inventory) -> dict[str, str]:
+    """Pool → its volume group, of the pools whose driver says it is LVM."""
+    found = {}
+    for pool in inventory.pools:
+        kind, *said = str(pool.capabilities.get('location_info')).split(':')
+        if kind == 'LVMVolumeDriver' and len(said) > 1:
+            found[pool.name] = said[1]
+    return found
+
+
+def _lost(record: inv.Record, halves: Sequence[inv.Record],
+          there: Collection[str], names: Names,
+          groups: Mapping[str, str]) -> str:
+    """The record names a logical volume that is not there."""
+    pool = record.pool or ''
+    said = f'there is no {lv(record)} on {pool}, which the volume names'
+    may_be = sorted({f'volume-{record.id}', *map(lv, halves)} & {*there})
+    if len(may_be) == 1:
+        return (f'{said}; its data is in {may_be[0]}, which Cinder did not '
+                f'come to rename. Run on {pool.partition("@")[0]}: lvrename '
+                f'{_group(groups, pool)} {may_be[0]} {lv(record)}  - and '
+                'begin anew')
+    wanted = {f'volume-{record.id}', *(
+        f'volume-{each.id}' for each in halves), *map(lv, halves)}
+    seen = ', '.join(f'{name} on {where}' for where, names_there
+                     in names.items() for name in sorted(
+                         wanted & {*(names_there or ())})) or 'none'
+    return (f'{said}. Look for the data with lvs; of the names that it may '
+            f'have these are there: {seen}')
+
+
+def _orphans(record: inv.Record, removals: Sequence[Removal], names: Names,
+             groups: Mapping[str, str]) -> tuple[Orphan, ...]:
+    halves = [removal.record for removal in removals]
+    named = {(record.pool, lv(record)), *(
+        (half.pool, lv(half)) for half in halves)}
+    wanted = {lv(record), f'volume-{record.id}', *map(lv, halves),
+              *(f'volume-{half.id}' for half in halves)}
+    copies = {half.pool: half.id for half in halves
+              if half.target_of and half.pool != record.pool
+              and half.lv_id == half.id}
+    return tuple(
+        Orphan(name, pool, _group(groups, pool), copies.get(pool))
+        for pool, there in names.items()
+        for name in sorted(wanted & {*(there or ())})
+        if (pool, name) not in named)
+
+
+def _same(record: inv.Record, half: inv.Record) -> bool:
+    return record.lv_id == half.lv_id and record.pool == half.pool
+
+
+def _tells(names: Names, pool: str | None) -> Collection[str] | None:
+    return names.get(pool or '')
+
+
+def _group(groups: Mapping[str, str], pool: str) -> str:
+    return groups.get(pool, 'VOLUME_GROUP')

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a death while Cinder completes a migration leaves, and its cure."""
+
+import logging
+
+import ddt
+import fixtures
+
+from serifos import errors
+from serifos import inventory as inv
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import record
+
+U = 'volume-u'
+T = f'copy-at-{B}-of-u'
+
+
+class Case(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+
+    def break_off(self, fault):
+        """The source dies in that state; its tenant is quiet then."""
+        self.cinder.faults['u'] = fault
+        self.stop_after = 60
+        self.balancer.round()
+        self.stop_after = None
+        self.cinder.faults.clear()
+        self.cinder._workloads.pop('u')
+        self.now += 900
+
+    def recover(self):
+        balancer = self.balancer
+        found = balancer.verdict('u')
+        self.assertTrue(found.forgotten, found.sentence())
+        balancer.mend(found)
+        return found
+
+    def lvs(self):
+        return {(pool[0], name) for pool, name in self.cinder._lvs
+                if name in (U, f'volume-{T}')}
+
+    def assert_at_rest(self, pool):
+        found = self.cinder.volume('u')
+        self.assertEqual((pool, 'available', None), (
+            found.pool, found.status, found.migration_status))
+        self.assertIn((pool, f'volume-{found.lv_id}'), self.cinder._lvs)
+        self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
+
+
+@ddt.ddt
+class CompletingTest(Case):
+
+    def test_before_the_copy_is_renamed(self):
+        self.break_off('not renamed')
+        self.assertEqual({('a', U), ('b', f'volume-{T}')}, self.lvs())
+        found = self.recover()
+        self.assert_at_rest(A)
+        self.assertEqual({('a', U)}, self.lvs())
+        self.assertEqual((), found.orphans)
+
+    @ddt.data('half recorded', 'renamed')
+    def test_a_copy_that_bears_the_name_of_the_volume(self, fault):
+        self.break_off(fault)
+        self.assertEqual({('a', U), ('b', U)}, self.lvs())
+        self.assertIsNone(self.balancer.round())
+        self.assertIn('serifos-balancer recover u', self.log.output)
+        found = self.recover()
+        # Both are the data: neither goes, and the operator learns of one.
+        self.assert_at_rest(A)
+        self.assertEqual({('a', U), ('b', U)}, self.lvs())
+        self.assertIn('run on b: lvrename vg-b volume-u left-volume-u  - '
+                      f'then: cinder manage {B} left-volume-u',
+                      self.log.output)
+        self.assertIn(f'run on b: lvrename vg-b volume-u volume-{T} ',
+                      found.plan()[0])
+
+    def test_the_copy_gets_its_name_back_first(self):
+        self.break_off('renamed')
+        self.cinder._rename((B, U), (B, f'volume-{T}'))
+        self.assertEqual((), self.recover().orphans)
+        self.assert_at_rest(A)
+        self.assertEqual({('a', U)}, self.lvs())
+
+    def test_the_volume_names_what_is_not_there(self):
+        self.break_off('not renamable')
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.broken)
+        self.assertIn(f'run on a: lvrename vg-a volume-u volume-{T} ',
+                      found.why.replace('Run', 'run'))
+        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.balancer.round()
+        self.assertIn('broke off while Cinder completed it', self.log.output)
+        self.cinder._rename((A, U), (A, f'volume-{T}'))
+        self.recover()
+        self.assert_at_rest(A)
+        self.assertEqual({('a', f'volume-{T}')}, self.lvs())
+
+    def test_half_swapped(self):
+        self.break_off('half swapped')
+        self.assertEqual(B, self.cinder.volume('u').pool)
+        self.recover()
+        self.assert_at_rest(B)
+        self.assertEqual({('a', U), ('b', U)}, self.lvs())
+        self.assertIn('run on a: lvrename vg-a volume-u left-volume-u',
+                      self.log.output)
+
+    def test_half_swapped_with_the_name_of_the_copy(self):
+        self.cinder = self.cloud(
+            [record('u', B, name_id='t'),
+             record('t', B, migration_status='target:u')], {})
+        self.now += 900
+        self.balancer.mend(self.balancer.verdict('u'))
+        self.assertEqual({'u'}, set(self.homes()))
+        self.assertIn((B, 'volume-t'), self.cinder._lvs)
+
+    def test_without_any_data_nothing_is_touched(self):
+        self.break_off('renamed')
+        self.cinder._lvs -= {(A, U)}
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.broken)
+        self.assertIn('these are there: volume-u on b@ssd#ssd', found.why)
+        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertEqual('completing',
+                         self.cinder.volume('u').migration_status)
+
+    def test_data_that_goes_between_the_look_and_the_cure(self):
+        self.break_off('not renamed')
+        found = self.balancer.verdict('u')
+        self.cinder._lvs -= {(A, U)}
+        error = self.assertRaises(
+            errors.InputError, self.balancer.mend, found)
+        self.assertIn(f'volume-u is no longer on {A}', str(error))
+        self.assertIn((B, f'volume-{T}'), self.cinder._lvs)
+
+    def test_a_volume_that_went_on_between_the_look_and_the_cure(self):
+        self.break_off('not renamed')
+        found = self.balancer.verdict('u')
+        self.cinder._change('u', pool=B, migration_status='success')
+        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertIn((B, f'volume-{T}'), self.cinder._lvs)
+
+    def test_not_while_it_may_still_be_completed(self):
+        self.break_off('renamed')
+        self.now -= 100
+        self.assertFalse(self.balancer.verdict('u').over)
+        self.cinder.started[A] = self.now - 1
+        self.assertTrue(self.balancer.verdict('u').forgotten)
+
+    def test_not_while_cinder_does_not_list_what_is_there(self):
+        self.break_off('renamed')
+
+        class Deaf:
+            def __getattr__(_, name):
+                return getattr(self.cinder, name)
+
+            def logical_volumes(_, pool):
+                raise errors.CloudError('Cinder is in trouble.')
+        balancer = cloud.cycle.Balancer(
+            Deaf(), self.cinder, self.balancer.journal, self.settings,
+            lambda: self.now, self.pause)
+        found = balancer.verdict('u')
+        self.assertFalse(found.over)
+        self.assertIn('does not list the logical volumes of', found.why)
+
+
+@ddt.ddt
+class ClockTest(Case):
+    """A clock that is wrong proves nothing."""
+
+    def writing(self):
+        """A copy that dd writes, of which some clock is wrong."""
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.cinder._workloads.pop('u')
+        self.cinder._workloads[T] = cloud.busy(1024)
+
+    def test_a_boot_in_the_future(self):
+        self.writing()
+        self.cinder._workloads.pop(T)
+        self.cinder.started[A] = self.now + 3600
+        found = self.balancer.verdict('u')
+        self.assertFalse(found.over, found.sentence())
+        error = self.assertRaises(
+            errors.InputError, self.balancer.mend, found)
+        self.assertIn('may still run', str(error))
+        self.assertIn(T, self.homes())
+
+    def test_a_boot_by_a_clock_that_was_set(self):
+        self.writing()
+        self.cinder.started[A] = self.now - 1
+        self.assertFalse(self.balancer.verdict('u').over)
+
+    @ddt.data(A, B)
+    def test_a_service_whose_clock_is_another(self, pool):
+        self.writing()
+        self.cinder._workloads.pop(T)
+        self.now += 9000
+        for ahead_s, words in ((3600, 'after now'), (-3600, 'before now')):
+            self.cinder.serve(pool, updated_at=self.now + ahead_s)
+            found = self.balancer.verdict('u')
+            self.assertFalse(found.over)
+            self.assertIn(words, found.why)
+        self.cinder.serve(pool, updated_at=self.now)
+        self.assertTrue(self.balancer.verdict('u').over)
+
+    def test_a_volume_that_was_changed_in_the_future(self):
+        self.writing()
+        self.cinder._workloads.pop(T)
+        self.cinder._records['u'] = cloud.dataclasses.replace(
+            self.cinder._records['u'], updated_at=self.now + 3600)
+        self.assertIn('after now by the clock here',
+                      self.balancer.verdict('u').why)
+
+
+class InventoryTest(Case):
+
+    def test_a_driver_that_lists_nothing_is_not_asked(self):
+        self.cinder._pools = {
+            name: inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
+                                model='flat') for name in (A, B)}
+        self.break_off('renamed')
+        self.cinder.lists = False
+        found = self.balancer.verdict('u')
+        self.assertTrue(found.forgotten, found.sentence())
