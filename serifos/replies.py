@@ -28,6 +28,10 @@ Noun = TypeVar('Noun', inv.Record, inv.PoolStats, inv.Service, inv.Type)
 def record(said: object, snapshots: int = 0) -> inv.Record:
     """A volume as the API's detailed view gives it to an administrator."""
     doc = fields.document(said)
+    created_at, updated_at = (
+        fields.moment(doc, name) for name in ('created_at', 'updated_at'))
+    if created_at is None and updated_at is None:
+        raise ValueError('it has neither a created_at nor an updated_at')
     return inv.Record(
         _id(doc, 'id'), fields.number(doc, 'size', _MOST_GIB),
         fields.text(doc, 'status'),
@@ -46,8 +50,7 @@ def record(said: object, snapshots: int = 0) -> inv.Record:
         encrypted=fields.flag(doc, 'encrypted'),
         multiattach=fields.flag(doc, 'multiattach'),
         attachments=len(fields.items(doc, 'attachments')),
-        created_at=fields.moment(doc, 'created_at'),
-        updated_at=fields.moment(doc, 'updated_at'))
+        created_at=created_at, updated_at=updated_at)
 
 
 _HOST = 'os-vol-host-attr:host'

@@ -39,10 +39,13 @@ class Options(cfg.ConfigOpts):
 
     def reload_config_files(self) -> bool:
         """As oslo.service asks for it on SIGHUP; bad files change nothing."""
+        why = ''
         try:
             load(self._from)
         except errors.InputError as exc:
-            LOG.error('%s The configuration stays as it was.', exc)
+            why = str(exc)
+        if why:
+            LOG.error('%s The configuration stays as it was.', why)
             return False
         return super().reload_config_files()
 

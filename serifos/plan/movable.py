@@ -21,6 +21,9 @@ AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
 
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
+_FIRST, _LAST = (
+    datetime.datetime(*day, tzinfo=datetime.UTC).timestamp()
+    for day in ((1, 1, 1), (9999, 12, 31)))
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 
@@ -113,6 +116,10 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
 
 
 def stamp(at: float) -> str:
-    """Seconds of the epoch as ISO 8601, whole seconds, UTC."""
+    """Seconds of the epoch as ISO 8601, whole seconds, UTC.
+
+    What lies beyond the years 1 to 9999 is the nearest that has a name.
+    """
     return datetime.datetime.fromtimestamp(
-        int(at), datetime.UTC).isoformat().replace('+00:00', 'Z')
+        int(min(max(at, _FIRST), _LAST)),
+        datetime.UTC).isoformat().replace('+00:00', 'Z')

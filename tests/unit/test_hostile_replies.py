@@ -130,8 +130,9 @@ def observed():
 
 class HostileTest(testtools.TestCase):
 
-    @hypothesis.settings(deadline=None, max_examples=60, derandomize=True,
-                         database=None)
+    @hypothesis.settings(
+        deadline=None, max_examples=60, derandomize=True, database=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow])
     @hypothesis.given(changed())
     def test_nouns_or_one_sentence(self, said):
         cinder = volumes.Cinder(Client(said))
@@ -186,6 +187,7 @@ class UnreadTest(testtools.TestCase):
         {'size': float('nan')}, {'size': -1}, {'size': 10 ** 400},
         {'size': '10'}, {'size': None}, {'id': '../v'}, {'id': 5},
         {'id': None}, {'updated_at': 'yesterday'}, {'created_at': 5},
+        {'created_at': None, 'updated_at': None},
         {'metadata': ['x']}, {'metadata': {'serifos:pin': ['x']}},
         {'status': None}, {'attachments': 5}, {'description': 5},
         {'encrypted': 'maybe'}, {'volume_type': ['gold']})

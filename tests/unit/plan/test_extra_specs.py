@@ -34,3 +34,8 @@ class UnmetTest(testtools.TestCase):
         (key, required), = specs.items()
         self.assertEqual(f'{key}={required}',
                          extra_specs.unmet(specs, POOL))
+
+    @ddt.data(10 ** 400, float('nan'), [], {}, None, [[5]], '9' * 5000)
+    def test_a_capability_of_any_type_is_no_error(self, found):
+        for required in '>= 5', '= 5', '== 5', '<in> x', 's> a', '<is> True':
+            extra_specs.unmet({'odd': required}, {'odd': found})
