@@ -316,5 +316,5 @@ def _sentences(api: Any) -> Iterator[None]:
 
 def _said(exc: Exception) -> str:
     """Its words, without markup and without what urllib3 adds."""
-    text = re.sub('<[^>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
+    text = re.sub('<[^<>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
     return ' '.join(text.split()).rstrip('.')

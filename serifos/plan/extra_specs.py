@@ -47,21 +47,30 @@ def _offered(path: Sequence[str], required: str, found: Any) -> bool:
         if not isinstance(found, Mapping) or name not in found:
             return False
         found = found[name]
-    return any(meets(one, required) for one in (
-        found if isinstance(found, list) else [found]))
+    return any(map(_test(required),
+                   found if isinstance(found, list) else [found]))
 
 
 def meets(found: object, required: str) -> bool:
     """Whether a capability's value is what an extra spec asks for."""
+    return _test(required)(found)
+
+
+def _test(required: str) -> Callable[[object], bool]:
+    """What is asked for is read once, for however many values there are."""
     op, *asked = required.split() or ['']
     if op == '<or>':
-        return found in asked[::2]
+        choices = frozenset(asked[::2])
+        return lambda found: isinstance(found, str) and found in choices
     if op not in _OPERATORS:
-        return found == required
-    try:
-        return bool(asked) and _OPERATORS[op](found, asked[0])
-    except (ArithmeticError, RecursionError, TypeError, ValueError):
-        return False
+        return lambda found: found == required
+
+    def test(found: object) -> bool:
+        try:
+            return bool(asked) and _OPERATORS[op](found, asked[0])
+        except (ArithmeticError, RecursionError, TypeError, ValueError):
+            return False
+    return test
 
 
 def _true(value: object) -> bool:
