@@ -18,7 +18,9 @@ from typing import Any
 
 from serifos.bench import screen_levels as sl
 from serifos import errors
+from serifos import files
 from serifos import store
+from serifos import strict_json
 
 SCHEMA = 'serifos-screening/1'
 
@@ -77,12 +79,7 @@ def key(levels: Mapping[str, str], number: int) -> tuple[object, ...]:
 
 def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
     """:raises InputError: where it is missing, cut short or not ours"""
-    try:
-        lines = path.read_text(encoding='utf-8').split('\n')
-    except (OSError, UnicodeDecodeError):
-        raise errors.InputError(
-            f'The screening {path} cannot be read; give the -screening.jsonl '
-            'that screen wrote.') from None
+    lines = files.read_text(path, 'screening').split('\n')
     if lines[-1]:
         raise errors.FormatError(
             f'{path}, line {len(lines)} is cut short (a write was '
@@ -149,11 +146,10 @@ def append(path: pathlib.Path, run: Run) -> None:
 
 def _parse(where: str, line: str) -> dict[str, Any]:
     try:
-        doc = json.loads(line)
-    except json.JSONDecodeError as exc:
+        doc = strict_json.loads(line)
+    except ValueError as exc:
         raise errors.FormatError(
-            f'{where} is not JSON ({exc.msg}, column {exc.colno}); mend the '
-            'file, or make it again.') from None
+            f'{where}: {exc}; mend the file, or make it again.') from None
     if not isinstance(doc, dict):
         raise errors.FormatError(
             f'{where} is no object; mend the file, or make it again.')

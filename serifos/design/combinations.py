@@ -30,7 +30,7 @@ STUDY = design.Space(
 
 def number(space: design.Space, count: int) -> int:
     """How many sets of ``count`` workloads there are: C(p + n - 1, n)."""
-    return math.comb(len(space.patterns) + count - 1, count)
+    return math.comb(space.size + count - 1, count)
 
 
 def sets(space: design.Space) -> Iterator[design.Run]:

@@ -50,13 +50,17 @@ class Space:
                     raise errors.InputError(
                         f'A {what} of {value:g} cannot be run; give values '
                         f'from {least:g} to {greatest:g}.')
-        many = math.prod(len(set(values)) for values in (
+        if self.size > _MOST_PATTERNS:
+            raise errors.InputError(
+                f'These vectors make {self.size:,} patterns, more than the '
+                f'{_MOST_PATTERNS:,} that a design can be of; narrow them.')
+
+    @property
+    def size(self) -> int:
+        """How many patterns there are."""
+        return math.prod(len(set(values)) for values in (
             self.write_pcts, self.block_kibs, self.iodepths,
             self.random_pcts, self.think_times_us))
-        if many > _MOST_PATTERNS:
-            raise errors.InputError(
-                f'These vectors make {many:,} patterns, more than the '
-                f'{_MOST_PATTERNS:,} that a design can be of; narrow them.')
 
     @property
     def patterns(self) -> tuple[wl.Workload, ...]:
