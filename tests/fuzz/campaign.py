@@ -113,6 +113,7 @@ def _one(name: str, runs: int,
 def _child(name: str, runs: int, seed: int) -> int:
     import atheris
     with atheris.instrument_imports(include=['serifos']):
+        from tests.fuzz import files
         from tests.fuzz import mutation
         from tests.fuzz import targets
         from tests.fuzz import watch
@@ -123,7 +124,7 @@ def _child(name: str, runs: int, seed: int) -> int:
     def one(data: bytes) -> None:
         watched(data)
         if watched.inputs >= runs:
-            targets.clean()
+            files.clean()
             os.write(out, json.dumps(watched.to_json()).encode() + b'\n')
             os._exit(0)  # libFuzzer has no other end that runs nothing more
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of outside text, each as a function of bytes.
+"""The parsers of outside text, each as a function of bytes: of our own files
+here, of what others say in :mod:`tests.fuzz.edges`.
 
 A target returns, or raises SerifosError, or what its parser documents;
 anything else is a fault. ``corpus/NAME/`` holds a few good inputs of each.
@@ -12,9 +13,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 import json
-import os
 import pathlib
-import tempfile
 
 from serifos.cmd import model_fit
 from serifos.cmd import model_predict
@@ -30,6 +29,8 @@ from serifos import store
 from serifos import strict_json
 from serifos import tuning
 from serifos import workload as wl
+from tests.fuzz import edges
+from tests.fuzz import files
 
 CORPUS = pathlib.Path(__file__).parent / 'corpus'
 
@@ -37,36 +38,6 @@ Target = Callable[[bytes], None]
 
 FINE = (errors.SerifosError,)
 """What a target may raise."""
-
-
-def text(data: bytes) -> str:
-    """Bytes as an argument or a reply: any text, never an error."""
-    return data.decode('utf-8', 'replace')
-
-
-@functools.cache
-def _directory() -> pathlib.Path:
-    where = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
-    keeper = tempfile.TemporaryDirectory(dir=where, prefix='serifos-fuzz-')
-    _KEPT.append(keeper)
-    return pathlib.Path(keeper.name)
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def clean() -> None:
-    """Removes the files of this process."""
-    while _KEPT:
-        _KEPT.pop().cleanup()
-    _directory.cache_clear()
-
-
-def file_of(data: bytes, name: str = 'input') -> pathlib.Path:
-    """A file with these bytes; the next call replaces it."""
-    path = _directory() / f'{os.getpid()}-{name}'
-    path.write_bytes(data)
-    return path
 
 
 def _json(data: bytes) -> None:
@@ -96,7 +67,7 @@ def _finite(value: float) -> None:
 
 def _model(data: bytes) -> None:
     import numpy as np
-    model = store.read_model(file_of(data))
+    model = store.read_model(files.file_of(data))
     for load in _loads():
         for found in (model.predict(load), *model.interval(load),
                       model.plan(load)):
@@ -117,7 +88,7 @@ def _model(data: bytes) -> None:
 
 
 def _relation(data: bytes) -> None:
-    relation = store.read_relation(file_of(data))
+    relation = store.read_relation(files.file_of(data))
     for workload in WORKLOADS:
         if workload.iops and workload.latency_us:
             relation.expect(workload)
@@ -127,7 +98,7 @@ def _relation(data: bytes) -> None:
 
 
 def _dataset(data: bytes) -> None:
-    dataset = store.read_dataset(file_of(data))
+    dataset = store.read_dataset(files.file_of(data))
     for sample in dataset.valid():
         for figure in ds.FIGURES:
             sample.figure(figure)
@@ -142,7 +113,7 @@ def _some_model() -> mm.Model:
 
 
 def _cluster(data: bytes) -> None:
-    cluster = store.read_cluster(file_of(data))
+    cluster = store.read_cluster(files.file_of(data))
     plan_text.observation(cluster).encode()
     json.dumps(cluster.to_json(), allow_nan=False).encode()
     them = fleet.Fleet([_some_model() if pool.model else None
@@ -156,7 +127,7 @@ def _cluster(data: bytes) -> None:
 def _plan(data: bytes) -> None:
     from serifos.balancer import plans
     from serifos.plan import plan as pl
-    doc = store.read_plan(file_of(data))
+    doc = store.read_plan(files.file_of(data))
     plans.expires(doc)
     plans.steps(doc)
     plan_text.moves([pl.Move.from_json(move)
@@ -164,12 +135,12 @@ def _plan(data: bytes) -> None:
 
 
 def _tune(data: bytes) -> None:
-    with tuning.opened(file_of(data), {'seed': 0}) as journal:
+    with tuning.opened(files.file_of(data), {'seed': 0}) as journal:
         journal.has('mars', 'latency_us', {'nnodes': 21})
 
 
 def _workload(data: bytes) -> None:
-    load = wl.Load.of(model_predict.workload(text(data)))
+    load = wl.Load.of(model_predict.workload(files.text(data)))
     json.dumps(load.vector, allow_nan=False)
 
 
@@ -181,7 +152,19 @@ TARGETS: Mapping[str, Target] = {
     'cluster': _cluster,
     'plan': _plan,
     'tune': _tune,
+    'screening': edges.screening,
+    'ring': edges.of_ring,
     'workload': _workload,
+    'levels': edges.levels,
+    'vectors': edges.vectors,
+    'options': edges.options,
+    'cinder': edges.cinder,
+    'extra_spec': edges.extra_spec,
+    'refusal': edges.refusal,
+    'exposition': edges.exposition,
+    'prometheus': edges.of_prometheus,
+    'gnocchi': edges.of_gnocchi,
+    'sentences': edges.sentences,
 }
 """Name → the parser, in the order in which they are run."""
 

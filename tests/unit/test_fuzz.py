@@ -12,6 +12,7 @@ import warnings
 import ddt
 import testtools
 
+from tests.fuzz import files
 from tests.fuzz import mutation
 from tests.fuzz import targets
 from tests.fuzz import watch
@@ -28,7 +29,7 @@ class FuzzTest(testtools.TestCase):
         self.addCleanup(logging.disable, logging.NOTSET)
         self.enterContext(warnings.catch_warnings())
         warnings.simplefilter('ignore')
-        self.addCleanup(targets.clean)
+        self.addCleanup(files.clean)
 
     @ddt.data(*targets.TARGETS)
     def test_good_inputs_are_read(self, name):

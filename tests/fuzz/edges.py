@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parsers of what servers, programs and operators say, as functions of
+bytes; see :mod:`tests.fuzz.targets`."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+from typing import Any
+
+import requests
+
+from serifos import activity as act
+from serifos.bench import screen_journal
+from serifos.bench import screen_levels
+from serifos.cmd import balancer_sources
+from serifos.cmd import design_options
+from serifos.cmd import screen_options
+from serifos import conf
+from serifos.design import combinations
+from serifos.design import design
+from serifos import errors
+from serifos.plan import extra_specs
+from serifos import strict_json
+from serifos.telemetry import counters
+from serifos.telemetry import exporter
+from serifos.telemetry import gnocchi
+from serifos.telemetry import prometheus
+from serifos.telemetry import ring
+from serifos import urls
+from serifos import volumes
+from tests.fuzz import files
+
+_NOW = 10_000.0
+_PLACES = [act.Place('a', 'a', 'node1@ssd#ssd')]
+
+
+class _Server:
+    """A session whose every answer has this body."""
+
+    auth = None
+
+    def __init__(self, *bodies: bytes) -> None:
+        self._bodies = bodies
+
+    def request(self, url: str, method: str, **_: Any) -> requests.Response:
+        answer = requests.Response()
+        answer.status_code, answer.encoding = 200, 'utf-8'
+        answer.url = url
+        answer._content = self._bodies[0 if 'search' in url else -1]
+        return answer
+
+
+def exposition(data: bytes) -> None:
+    """What an exporter says."""
+    try:
+        found = exporter.parse(files.text(data))
+    except ValueError:
+        return
+    exporter.reading(_NOW, found)
+
+
+def of_prometheus(data: bytes) -> None:
+    """What a Prometheus answers."""
+    prometheus.Prometheus(_Server(data), 'http://p', clock=lambda: _NOW
+                          ).observe(_PLACES, 600, ['node1@ssd#ssd'])
+
+
+def of_gnocchi(data: bytes) -> None:
+    """What Gnocchi answers: to a search, then of a metric."""
+    search, _, measures = data.partition(b'\n')
+    gnocchi.Gnocchi(_Server(search, measures), 'http://g',
+                    lambda: {'a': ('i-1', '/dev/vdb')}, clock=lambda: _NOW
+                    ).observe(_PLACES, 600)
+
+
+def of_ring(data: bytes) -> None:
+    """Our own readings, after a crash or by another version."""
+    path = files.file_of(data, 'telemetry.jsonl', alone=True)
+    kept = ring.Ring(path.parent, 600)
+    kept.read()
+    kept.append({'h': counters.Reading(_NOW)})
+    kept.read(_NOW - 600)
+
+
+def cinder(data: bytes) -> None:
+    """What Cinder replies, path by path."""
+    from tests.unit import test_hostile_replies as hostile
+    try:
+        said = strict_json.loads(data)
+    except ValueError:
+        return
+    if not isinstance(said, dict):
+        said = {path: said for path in hostile.replies()}
+    said = {**{path: {} for path in hostile.replies()}, **said}
+    client = volumes.Cinder(hostile.Client(said))
+    for ask in (hostile.HostileTest._all_the_way,
+                lambda c: c.volume('v'), lambda c: c.halves('v'),
+                lambda c: c.attachments()):
+        try:
+            ask(client)
+        except errors.SerifosError:
+            pass
+
+
+def extra_spec(data: bytes) -> None:
+    """What a volume type asks for, then what a pool says."""
+    asked, _, said = files.text(data).partition('\n')
+    key, _, required = asked.partition('=')
+    try:
+        found = strict_json.loads(said)
+    except ValueError:
+        found = said.split(',')
+    extra_specs.unmet({key: required}, {key: found, 'a': {'b': found}})
+
+
+def refusal(data: bytes) -> None:
+    """What Cinder says where it refuses, in HTML or not."""
+    if '\n' in volumes._said(Exception(files.text(data))):
+        raise AssertionError('a newline')
+
+
+def screening(data: bytes) -> None:
+    """The journal of screen."""
+    header, runs = screen_journal.read(files.file_of(data))
+    for run in runs:
+        header.space.run(run.levels)
+    json.dumps([run.seen for run in runs], allow_nan=False)
+
+
+@functools.cache
+def _place() -> screen_levels.Place:
+    return screen_levels.Place('/srv', 800 * 2 ** 30, True, 512)
+
+
+def levels(data: bytes) -> None:
+    """--levels of screen."""
+    try:
+        name, asked = screen_options._levels(files.text(data))
+    except argparse.ArgumentTypeError:
+        return
+    screen_levels.space(_place(), {name: asked})
+
+
+def vectors(data: bytes) -> None:
+    """The lists of design, one a line."""
+    try:
+        lists = [design_options._list_of(float)(line)
+                 for line in files.text(data).split('\n')]
+    except argparse.ArgumentTypeError:
+        return
+    space = design.Space(*(lists * 6)[:2], (1, 2), *(lists * 6)[2:5])
+    combinations.number(space, 2)
+
+
+def options(data: bytes) -> None:
+    """serifos.conf."""
+    read = conf.load([str(files.file_of(data, 'serifos.conf'))])
+    balancer_sources.settings(read)
+
+
+def sentences(data: bytes) -> None:
+    """What others say, on its way into a sentence or a log."""
+    text = files.text(data)
+    said = str(errors.SerifosError(urls.masked(text)))
+    if len(said) > 1500 or '\n' in said:
+        raise AssertionError(said)
+    said.encode()
