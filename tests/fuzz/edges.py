@@ -18,9 +18,11 @@ from serifos.cmd import balancer_sources
 from serifos.cmd import design_options
 from serifos.cmd import screen_options
 from serifos import conf
+from serifos.database import old_journal
 from serifos.design import combinations
 from serifos.design import design
 from serifos import errors
+from serifos import journal
 from serifos.plan import extra_specs
 from serifos import strict_json
 from serifos.telemetry import counters
@@ -119,6 +121,17 @@ def refusal(data: bytes) -> None:
     """What Cinder says where it refuses, in HTML or not."""
     if '\n' in volumes._said(Exception(files.text(data))):
         raise AssertionError('a newline')
+
+
+def old_journal_of(data: bytes) -> None:
+    """The journal of earlier releases, and what is asked of it."""
+    found = old_journal.read(files.file_of(data))
+    entries = found.entries if found else ()
+    for ask in (journal.open_moves, journal.last_moves, journal.last_outcome,
+                journal.failures_in_a_row, journal.paused):
+        ask(entries)
+    journal.back_offs(entries, 0.0)
+    json.dumps([e.to_json() for e in entries], allow_nan=False).encode()
 
 
 def screening(data: bytes) -> None:

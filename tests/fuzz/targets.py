@@ -153,6 +153,7 @@ TARGETS: Mapping[str, Target] = {
     'plan': _plan,
     'tune': _tune,
     'screening': edges.screening,
+    'journal': edges.old_journal_of,
     'ring': edges.of_ring,
     'workload': _workload,
     'levels': edges.levels,

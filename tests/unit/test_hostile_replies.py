@@ -155,7 +155,7 @@ class HostileTest(testtools.TestCase):
             assert len(unread.sentence()) < 1500, unread
         list(observe.gaps(inventory, told, cluster))
         list(observe.hindrances(inventory, cluster, ('intel',), 2))
-        for verdict in forgotten.verdicts(inventory, told):
+        for verdict in forgotten.verdicts(inventory, told, 1.8e9):
             verdict.sentence(), verdict.plan()
         with tempfile.NamedTemporaryFile() as file:
             store.write_cluster(file.name, cluster)
@@ -249,7 +249,8 @@ class UnreadTest(testtools.TestCase):
         self.said = replies()
         self.said['/volumes/detail']['volumes'][2]['size'] = None
         inventory, _ = self.look()
-        found = forgotten.verdicts(inventory, observed())
+        found = forgotten.verdicts(
+            inventory, observed(), 1.8e9)
         self.assertEqual([False, False], [v.forgotten for v in found])
         self.assertIn('may be its copy', found[1].why)
 
