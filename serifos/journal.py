@@ -4,7 +4,8 @@
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
-``pause`` and ``resume`` (reason), ``recover`` (result, reason). An entry
+``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
+(reason), before which entries lie in the future. An entry
 may tell more; what it tells of these is what it should be, or the entry is
 refused where it comes in.
 """
@@ -126,6 +127,7 @@ _FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
     'request': {'volume': _name, 'source': _name, 'target': _name,
                 'plan': _name, 'size_gib': _size},
     'accepted': {'volume': _name},
+    'clock': {'reason': _words},
     'refused': {'volume': _name, 'reason': _words},
     'unknown': {'volume': _name, 'reason': _words},
     'outcome': {'volume': _name, 'result': _name, 'reason': _words,

@@ -9,6 +9,7 @@ or it has failed too often, nothing is moved and the log says why.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from oslo_log import log
 from serifos import activity
 from serifos.balancer import act
 from serifos.balancer import forgotten
+from serifos.balancer import journal_time
 from serifos.balancer import mend
 from serifos.balancer import observe
 from serifos.balancer import outcome as oc
@@ -40,6 +42,9 @@ from serifos.plan import plan as pl
 from serifos import store
 
 LOG = log.getLogger(__name__)
+
+_FEW = 50
+"""Backends that may be asked what they hold, for one volume."""
 
 
 def _warn(text: str) -> None:
@@ -160,6 +165,21 @@ class Balancer:
     def requests(self) -> requests.Requests:
         return requests.Requests(self.cinder, self.prove)
 
+    def entries(self) -> tuple[jn.Entry, ...]:
+        """Of the journal, none of them in the future."""
+        return journal_time.bounded(self.journal.entries(), self.clock())
+
+    def _note_the_clock(self) -> None:
+        """Bounds what a clock wrote that was ahead, and says so once."""
+        ahead = journal_time.unbounded(self.journal.entries(), self.clock())
+        if ahead:
+            LOG.warning(
+                'The last %d entries of the journal lie in the future: the '
+                'clock here was ahead, or is behind now. They count as of '
+                'now at the latest.', ahead)
+            self.journal.write(
+                'clock', reason=f'{ahead} entries lie in the future')
+
     def observe(self, cool_down: bool = True) -> Sight:
         """Looks at everything and writes ``cluster.json``.
 
@@ -167,7 +187,7 @@ class Balancer:
         :raises CloudError: where Cinder or telemetry does not answer; the
             file is left as it was
         """
-        settings, entries = self.settings, self.journal.entries()
+        settings, entries = self.settings, self.entries()
         inventory, now = self.cinder.inventory(), self.clock()
         observed = self.telemetry.observe(
             observe.places(inventory), settings.window_s,
@@ -210,7 +230,7 @@ class Balancer:
             if not verdict.forgotten:
                 yield verdict
                 continue
-            pools = self._pools(verdict) & {*groups}
+            pools = self._pools(verdict, groups) & {*groups}
             try:
                 names = {pool: self.cinder.logical_volumes(pool)
                          for pool in sorted(pools)}
@@ -221,11 +241,20 @@ class Balancer:
                 continue
             yield forgotten.decide(verdict, names, groups, watched)
 
-    def _pools(self, verdict: forgotten.Verdict) -> set[str]:
-        """Where its logical volumes may be; where it came from is ours."""
+    def _pools(self, verdict: forgotten.Verdict,
+               groups: Collection[str]) -> set[str]:
+        """Where its logical volumes may be.
+
+        Where it is on its target already its old one may be anywhere else,
+        unless it was us who asked.
+        """
         asked = [entry.facts['source'] for entry in self.journal.entries()
                  if entry.kind == 'request'
                  and entry.facts['volume'] == verdict.record.id]
+        if not asked and len(groups) <= _FEW and any(
+                half.target_of and half.pool == verdict.record.pool
+                for half in verdict.halves):
+            return {*groups}
         return {*asked[-1:], *(end.pool for end in verdict.ends if end.pool)}
 
     def _watch(self, inventory: inv.Inventory,
@@ -301,7 +330,7 @@ class Balancer:
 
     def _rests(self) -> bool:
         """Whether the time for moving has not come, with the reason said."""
-        entries = self.journal.entries()
+        entries = self.entries()
         if jn.paused(entries):
             LOG.warning('Nothing is moved: the balancer is paused; look at '
                         'serifos-balancer history, then serifos-balancer '
@@ -336,7 +365,8 @@ class Balancer:
 
         Also for what got no answer, was given up and began after all.
         """
-        entries = self.journal.entries()
+        self._note_the_clock()
+        entries = self.entries()
         for asked in jn.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '
                      'outcome yet.', asked.facts['volume'], asked.at)

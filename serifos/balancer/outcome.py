@@ -95,10 +95,12 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     if record.pool == target:
         return Outcome('success', f'it lives on {target}')
     before = asked.facts.get('seen')
+    if not isinstance(before, dict):
+        before = None
     changed = before is None or seen(record) != before
     error = record.migration_status == 'error' and changed
     known = error and before is not None and (
-        sure or before['migration_status'] != 'error')
+        sure or before.get('migration_status') != 'error')
     grace_s = patience.grace_s if sure else patience.unanswered_s
     if not known and waited_s < grace_s:
         return None

@@ -433,6 +433,55 @@ class RoundTest(cloud.Case):
         self.rounds(3)
         self.assertEqual(1, len(self.cinder.asked))
 
+    # Where a clock is wrong
+
+    AHEAD_S = 60 * 365.25 * 86400
+
+    def test_a_clock_that_was_ahead_freezes_nothing(self):
+        self.set(settle_s=600.0, cool_down_s=86400.0)
+        self.now += self.AHEAD_S
+        self.balancer.round()
+        self.assertEqual('success', self.entries()[-1].facts['result'])
+        home = self.homes()['u']
+        self.now = cloud.NOW + 1000
+        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder.add(record('x', home))
+        self.balancer.round()
+        self.assertIn('Nothing is moved for another 600 s', self.log.output)
+        self.rounds(2)
+        self.assertEqual(2, len(self.cinder.asked))
+        self.assertEqual(1, self.kinds().count('clock'))
+        self.assertEqual(
+            1, self.log.output.count('entries of the journal lie in the'))
+        # The volume that was moved then cools down for a day from now.
+        self.assertIn('cools down until 2027-01-16T', str(
+            self.balancer.observe().cluster.volume('u').movable))
+        self.now += 86400
+        self.assertIs(
+            True, self.balancer.observe().cluster.volume('u').movable)
+
+    def test_a_back_off_of_a_clock_that_was_ahead_ends(self):
+        self.cinder.faults['u'] = 'refused'
+        self.now += self.AHEAD_S
+        self.balancer.round()
+        self.now = cloud.NOW + 1000
+        self.balancer.settle_open_moves()
+        self.assertIn('left alone until 2027-01-15T', str(
+            self.balancer.observe().cluster.volume('u').movable))
+        self.now += 3601
+        self.assertIs(
+            True, self.balancer.observe().cluster.volume('u').movable)
+
+    def test_a_request_of_a_clock_that_was_ahead_times_out(self):
+        self.now += self.AHEAD_S
+        self.cinder.faults['u'] = 'killed'
+        self.stop_after = 5
+        self.balancer.round()
+        self.stop_after, self.slept, self.now = None, 0.0, cloud.NOW + 1000
+        self.balancer.settle_open_moves()
+        self.assertEqual('timeout', self.entries()[-2].facts['result'])
+        self.assertLess(self.slept, 200)
+
     # Where it is stopped
 
     def test_a_stop_in_the_middle_is_taken_up_again(self):

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When did the entries of the journal happen, if a clock was wrong?
+
+Pure. An entry that lies in the future was written by a clock that was ahead.
+It happened before whatever was written after it by a clock that is not, and
+else before now: so no cool-down, no back-off, no settling and no time limit
+lasts longer than its own length from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from serifos import journal as jn
+
+AHEAD_S = 60.0
+"""By which an entry may be ahead: of a clock that is being slewed."""
+
+
+def bounded(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
+    """The entries, none of them in the future.
+
+    :param now: seconds of the epoch
+    """
+    latest, found = now, []
+    for entry in reversed(entries):
+        at = jn.seconds(entry.at)
+        if at > now + AHEAD_S:
+            found.append(_moved(entry, at, latest))
+        else:
+            latest = at
+            found.append(entry)
+    return tuple(reversed(found))
+
+
+def unbounded(entries: Iterable[jn.Entry], now: float) -> int:
+    """How many entries in the future no later one bounds."""
+    count = 0
+    for entry in entries:
+        count = count + 1 if jn.seconds(entry.at) > now + AHEAD_S else 0
+    return count
+
+
+def _moved(entry: jn.Entry, at: float, to: float) -> jn.Entry:
+    facts = dict(entry.facts)
+    if entry.kind == 'back-off':
+        facts['until'] = _iso(to + jn.seconds(facts['until']) - at)
+    return dataclasses.replace(entry, at=_iso(to), facts=facts)
+
+
+def _iso(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(
+        timespec='milliseconds').replace('+00:00', 'Z')
