@@ -17,6 +17,7 @@ import re
 import secrets
 import stat
 import time
+from typing import TextIO
 
 from serifos import errors
 
@@ -64,6 +65,31 @@ def read_text(path: Path, what: str, most: int = MOST_BYTES) -> str:
     except (OSError, ValueError) as exc:
         raise errors.InputError(
             f'The {what} {path} cannot be read: {_why(exc)}.') from None
+
+
+def open_text(path: Path, what: str, most: int = MOST_BYTES) -> TextIO:
+    """A file to be read part by part, which raises UnicodeDecodeError.
+
+    :raises InputError: as :func:`read_text` does
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC
+                         | os.O_NONBLOCK | os.O_NOCTTY)
+    except FileNotFoundError:
+        raise errors.InputError(f'There is no {what} {path}.') from None
+    except (OSError, ValueError) as exc:
+        raise errors.InputError(
+            f'The {what} {path} cannot be read: {_why(exc)}.') from None
+    info = os.fstat(handle)
+    kind = _kind(info)
+    if kind is None and info.st_size <= most:
+        return open(handle, encoding='utf-8')
+    os.close(handle)
+    if kind is not None:
+        raise errors.InputError(
+            f'{path} is a {kind}; give the regular file of a {what}.')
+    raise errors.FormatError(
+        f'{path} is larger than the {most >> 20} MiB that a {what} may have.')
 
 
 def replace(path: Path, text: str) -> None:

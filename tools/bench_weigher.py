@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does SerifosWeigher add to a request, beside CapacityWeigher?
+"""What do SerifosWeigher and SerifosScheduler add to a request?
 
-    .venv-cinder29/bin/python tools/bench_weigher.py [--quick]
+    .venv-cinder29/bin/python tools/bench_weigher.py [--quick] MODELS
 
-Run by ``tools/bench weigher``, inside a virtual environment with Cinder.
-Real host states go through Cinder's own weight handler. Every pool holds
-ten active volumes in cluster.json; a tenth of the pools has a volume on its
-way. The median of the repetitions counts, in processor time.
+MODELS is a directory with a model of each kind; ``tools/bench weigher``
+fits them and runs this, inside a virtual environment with Cinder. All is
+processor time over that of CapacityWeigher in the same process, through
+Cinder's own weight handler with real host states; a driver's is what it
+does beside the weighers. Medians count; each pool holds eight active
+volumes in cluster.json, and each request is placed, so the next one finds
+one more volume on its way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+import itertools
 import logging
 import pathlib
 import statistics
@@ -34,81 +40,203 @@ from cinder.scheduler import weights  # noqa: E402
 from cinder.scheduler.weights import capacity  # noqa: E402
 
 from serifos import cluster as cl  # noqa: E402
+from serifos.scheduler import driver  # noqa: E402
+from serifos.scheduler import newcomer as nc  # noqa: E402
+from serifos.scheduler import placing  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 from serifos import store  # noqa: E402
 from serifos import workload as wl  # noqa: E402
 
-MODEL = 'intel-s3610'
-EXAMPLE = (pathlib.Path(__file__).parents[1]
-           / f'etc/serifos/examples/models/{MODEL}.json')
-SIZES, REPEATS, VOLUMES = (10, 100, 1000), 60, 10
-PLACING = {'request_spec': {
-    'operation': 'create_volume', 'volume_id': 'newcomer',
-    'volume_properties': {'size': 10}, 'volume_type': {
-        'name': 'gold', 'extra_specs': {'serifos:write_pct': '30'}}}}
-EXTENDING = {'request_spec': {'operation': 'extend_volume'}}
+SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
+KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'lrm', 'mars',
+         'cart', 'm5', 'cubist')
+BEYOND = 'hybrid'
+HINTS = ('none', 'seen', 'unseen')
+HANDLER = weights.OrderedHostWeightHandler('cinder.scheduler.weights')
+PATTERNS = itertools.cycle(itertools.product(
+    range(0, 101, 5), (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128),
+    (1, 2, 4, 8, 16)))
+
+Run = Callable[[dict[str, Any]], Any]
 
 
-def state(number: int) -> host_manager.PoolState:
-    """A pool with its ten volumes and, one in ten, another on its way."""
+def state(number: int, model: str) -> host_manager.PoolState:
     made = host_manager.PoolState(
-        f'node{number}@ssd', None, {'serifos_model': MODEL}, 'ssd')
+        f'node{number}@ssd', None, {'serifos_model': model}, 'ssd')
     made.total_capacity_gb = 10000
-    made.free_capacity_gb = 9000 - number
-    made.allocated_capacity_gb = 10 * VOLUMES + 10 * (number % 10 == 0)
+    made.free_capacity_gb = 9000 - number % 100
+    made.allocated_capacity_gb = 10 * VOLUMES
     made.provisioned_capacity_gb = made.allocated_capacity_gb
     return made
 
 
-def cluster(pools: int) -> cl.Cluster:
-    names = [state(i).host for i in range(pools)]
-    return cl.Cluster(tuple(map(cl.Pool, names)), tuple(
-        cl.Volume(f'{i}-{k}', name, 10, workload=wl.Workload(
-            (7 * i + 11 * k) % 100, 4 << (i + k) % 6, 8))
-        for i, name in enumerate(names) for k in range(VOLUMES)))
+def volume(pool: int, number: int, host: str) -> cl.Volume:
+    return cl.Volume(
+        f'{pool:06}-{number:04}-4abc-8def-0123456789ab', host, 10,
+        volume_type='gold', workload=wl.Workload(
+            (7 * pool + 11 * number) % 101, 4 << (pool + number) % 6,
+            1 + (3 * pool + number) % 8))
 
 
-Case = tuple[Any, dict[str, Any]]
-"""A weigher's class and the request that it weighs."""
+class Cloud:
+    """Pools and volumes, their file, and one process of cinder-scheduler."""
+
+    def __init__(self, directory: pathlib.Path, models: pathlib.Path,
+                 model: str, pools: int, volumes: int = VOLUMES) -> None:
+        self.path = directory / f'{model}-{pools}-{volumes}'
+        self.path.mkdir(exist_ok=True)
+        self.states = [state(i, model) for i in range(pools)]
+        self.cluster = cl.Cluster(
+            tuple(cl.Pool(each.host, model) for each in self.states),
+            tuple(volume(i, k, each.host)
+                  for i, each in enumerate(self.states)
+                  for k in range(volumes)))
+        self.write()
+        cfg.CONF.set_override('state_dir', str(self.path), group='serifos')
+        cfg.CONF.set_override('models_dir', str(models), group='serifos')
+        while not any(self.ask({}).predictions):
+            pass
+        self.number = 0
+
+    def write(self) -> None:
+        store.write_cluster(self.path / 'cluster.json', self.cluster)
+
+    def ask(self, hints: dict[str, str]) -> placing.Judgement:
+        request = nc.Request.of(asked(0, hints))
+        return placing.shared(cfg.CONF).judge([request], self.states)
+
+    def place(self, properties: dict[str, Any], where: Any) -> None:
+        serifos = placing.shared(cfg.CONF)
+        request = nc.Request.of(properties)
+        expected = serifos.judge([request], self.states[:1]).newcomers[0]
+        serifos.record(request, expected, where)
+
+    def pending(self, number: int) -> None:
+        """So many volumes on their way, each by a hint of its own."""
+        for i in range(number):
+            properties = asked(f'pending-{i}', hint())
+            self.place(properties, self.states[i % len(self.states)])
 
 
-def medians_us(handler: weights.OrderedHostWeightHandler, states: list[Any],
-               cases: Sequence[Case], repeats: int) -> list[float]:
-    """Processor time of each case; in turns, so that they fare alike."""
-    taken: list[list[float]] = [[] for _ in cases]
+def asked(volume_id: object, hints: dict[str, str]) -> dict[str, Any]:
+    return {'scheduler_hints': hints, 'request_spec': {
+        'operation': 'create_volume', 'volume_id': str(volume_id),
+        'volume_properties': {'size': 10},
+        'volume_type': {'name': 'silver', 'extra_specs': {}}}}
+
+
+def hint() -> dict[str, str]:
+    """A hint that was not given yet."""
+    return dict(zip(('serifos:write_pct', 'serifos:block_kib',
+                     'serifos:iodepth'), map(str, next(PATTERNS))))
+
+
+def taken_us(run: Run, properties: dict[str, Any]) -> tuple[float, Any]:
+    start = time.thread_time()
+    found = run(properties)
+    return (time.thread_time() - start) * 1e6, found
+
+
+def ratios(cloud: Cloud, repeats: int) -> tuple[float, dict[str, float]]:
+    """CapacityWeigher in us, and for each way to ask the ratios to it."""
+    times: dict[str, list[float]] = {}
+    states = cloud.states
+    seen = hint()
+
+    def stock(properties: dict[str, Any]) -> Any:
+        return HANDLER.get_weighed_objects(
+            [capacity.CapacityWeigher], states, properties)
+
+    def ours(properties: dict[str, Any]) -> Any:
+        return HANDLER.get_weighed_objects(
+            [weigher.SerifosWeigher], states, properties)
+
+    def ranked(properties: dict[str, Any]) -> Any:
+        return driver.ranked(weighed, [properties])
+
     for _ in range(repeats):
-        for times, (kind, properties) in zip(taken, cases):
-            start = time.thread_time()
-            handler.get_weighed_objects([kind], states, properties)
-            times.append(time.thread_time() - start)
-    return [statistics.median(times) * 1e6 for times in taken]
+        weighed = stock({})
+        times.setdefault('stock', []).append(taken_us(stock, {})[0])
+        for name, run in (('weigher', ours), ('driver', ranked)):
+            for how in HINTS:
+                cloud.number += 1
+                properties = asked(cloud.number, {
+                    'none': {}, 'seen': seen, 'unseen': hint()}[how])
+                us, found = taken_us(run, properties)
+                times.setdefault(f'{name} {how}', []).append(us)
+                cloud.place(properties, found[0].obj)
+    base = statistics.median(times.pop('stock'))
+    return base, {name: statistics.median(several) / base
+                  for name, several in times.items()}
+
+
+def by_kind(directory: pathlib.Path, models: pathlib.Path,
+            quick: bool) -> Iterator[str]:
+    yield ('                        CapacityWeigher  weigher               '
+           ' driver')
+    yield ('kind            pools                us  ' + '  '.join(
+        f'{how:>6}' for how in HINTS * 2))
+    for kind in KINDS + (f'{BEYOND} beyond',):
+        model, _, beyond = kind.partition(' ')
+        for pools in SIZES[:3] if quick else SIZES:
+            cloud = Cloud(directory, models, model, pools,
+                          14 if beyond else VOLUMES)
+            base, found = ratios(cloud, 8 if quick else max(
+                12, min(60, 30000 // pools)))
+            yield (f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
+                f'{found[f"{name} {how}"]:6.2f}'
+                for name in ('weigher', 'driver') for how in HINTS))
+
+
+def pending(directory: pathlib.Path, models: pathlib.Path,
+            quick: bool) -> Iterator[str]:
+    yield f'With {PENDING} volumes on their way, each by a hint of its own:'
+    for kind in ('consolidation', 'hybrid'):
+        for pools in SIZES[1:3] if quick else SIZES[1:]:
+            cloud = Cloud(directory, models, kind, pools)
+            cloud.pending(PENDING)
+            base, found = ratios(cloud, 8 if quick else 15)
+            yield (f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
+                f'{found[f"{name} {how}"]:6.2f}'
+                for name in ('weigher', 'driver') for how in HINTS))
+
+
+def new_file(directory: pathlib.Path, models: pathlib.Path,
+             quick: bool) -> Iterator[str]:
+    yield ('A new cluster.json, and requests one after the other until it '
+           'is read:')
+    yield ('kind            pools  volumes  requests  median ms  most ms  '
+           'CapacityWeigher ms')
+    for kind in ('consolidation', 'hybrid'):
+        for pools in SIZES[:3] if quick else SIZES:
+            cloud = Cloud(directory, models, kind, pools)
+            before = cloud.ask({}).snapshot
+            cloud.cluster = dataclasses.replace(cloud.cluster)
+            cloud.write()
+            stock = statistics.median(taken_us(
+                lambda properties: HANDLER.get_weighed_objects(
+                    [capacity.CapacityWeigher], cloud.states, properties),
+                {})[0] for _ in range(5))
+            times = []
+            while True:
+                us, found = taken_us(cloud.ask, {})
+                times.append(us)
+                if found.snapshot is not before:
+                    break
+            yield (f'{kind:14}  {pools:5}  {pools * VOLUMES:7}  '
+                   f'{len(times):8}  {statistics.median(times) / 1e3:9.1f}  '
+                   f'{max(times) / 1e3:7.1f}  {stock / 1e3:18.1f}')
 
 
 def main() -> None:
-    repeats = REPEATS // 6 if '--quick' in sys.argv[1:] else REPEATS
+    quick = '--quick' in sys.argv[1:]
+    models = pathlib.Path(sys.argv[-1])
     logging.disable(logging.CRITICAL)
     cfg.CONF([], project='cinder', default_config_files=[])
-    handler = weights.OrderedHostWeightHandler('cinder.scheduler.weights')
-    print('pools  volumes  first ms  CapacityWeigher us  SerifosWeigher us  '
-          'ratio  neutral us')
     with tempfile.TemporaryDirectory() as name:
-        store.write_model(pathlib.Path(name, f'{MODEL}.json'),
-                          store.read_model(EXAMPLE))
-        for option in ('state_dir', 'models_dir'):
-            cfg.CONF.set_override(option, name, group='serifos')
-        for pools in SIZES:
-            store.write_cluster(
-                pathlib.Path(name, 'cluster.json'), cluster(pools))
-            states = [state(i) for i in range(pools)]
-            placing = weigher.SerifosWeigher, PLACING
-            first, = medians_us(handler, states, [placing], 1)
-            stock, ours, neutral = medians_us(handler, states, [
-                (capacity.CapacityWeigher, PLACING), placing,
-                (weigher.SerifosWeigher, EXTENDING)], repeats)
-            print(f'{pools:5} {pools * VOLUMES:8} {first / 1e3:9.1f} '
-                  f'{stock:19.0f} {ours:18.0f} {ours / stock:6.2f} '
-                  f'{neutral:11.0f}', flush=True)
-    print('first: the request that finds new files and reads them.')
+        for section in (by_kind, pending, new_file):
+            for line in section(pathlib.Path(name), models, quick):
+                print(line, flush=True)
 
 
 if __name__ == '__main__':

@@ -63,6 +63,7 @@ _COLUMNS = tuple(wl.FEATURES.index(name) for name in FIELDS)
 _NOTHING = 1e-9
 _ROUNDED = 1e-7  # what the grid of Loads may take from the parts of a request
 _SMALL = 1e-4
+_TREND_WORK = 70.0
 _AT_ONCE = 4096  # rows that stay in a processor's cache
 
 # What is read of a file is bounded, so that a prediction for any finite Load
@@ -237,6 +238,15 @@ class Hybrid:
                   ) -> npt.NDArray[np.float64]:
         """The same for many Loads, as :meth:`many` reads them: float[n]."""
         return _in_pieces(self._spread, loads)
+
+    def work(self, load: wl.Load) -> float:
+        return _TREND_WORK + len(COORDINATES) * len(self.residual.points)
+
+    def spread_work(self) -> float:
+        """About how many multiplications :meth:`spread` takes."""
+        points = len(self.residual.points)
+        return (_TREND_WORK * (1 + len(TREND)) + len(TREND) ** 2
+                + points * (len(COORDINATES) + points))
 
     @property
     def terms(self) -> int:

@@ -45,6 +45,9 @@ class Form(Protocol):
         :returns: float[n]
         """
 
+    def work(self, load: wl.Load) -> float:
+        """About how many multiplications :meth:`predict` takes for this."""
+
     @property
     def terms(self) -> int:
         """Fitted figures besides an intercept, for the adjusted R²."""
@@ -59,6 +62,9 @@ class Unsure(Form, Protocol):
 
     def spread(self, load: wl.Load) -> float:
         """The standard deviation of the log of what a new run measures."""
+
+    def spread_work(self) -> float:
+        """About how many multiplications :meth:`spread` takes."""
 
     def deviation(self, loads: npt.NDArray[np.float64]
                   ) -> npt.NDArray[np.float64]:

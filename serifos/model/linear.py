@@ -70,6 +70,9 @@ class Linear:
                 found += values[which] * loads[:, column]
         return np.where(count == 0, 0.0, np.maximum(found, 0.0))
 
+    def work(self, load: wl.Load) -> float:
+        return 10.0
+
     @property
     def terms(self) -> int:
         return max(sum(term != INTERCEPT for term in row)

@@ -105,7 +105,7 @@ class Model:
         low, high = self.relative_interval
         return middle * (1 + low), middle * (1 + high)
 
-    @property
+    @functools.cached_property
     def deviations(self) -> tuple[float, float] | None:
         """The 90 % interval in standard deviations, where they are known."""
         ends = self.quality.get('deviations')
@@ -117,6 +117,13 @@ class Model:
         if self.extrapolates(load):
             return self.interval(load)[1]
         return self.predict(load)
+
+    def work(self, load: wl.Load) -> float:
+        """About how many multiplications :meth:`plan` takes for a Load."""
+        found = self.form.work(load)
+        if self.extrapolates(load) and self.deviations is not None:
+            found += self.form.spread_work()
+        return found
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Model:

@@ -126,6 +126,9 @@ class Queueing:
                 shape=shape))
         return tuple(found)
 
+    def work(self, load: wl.Load) -> float:
+        return 60.0 + 2 * min(load.sum_iodepth, pair.LARGEST)
+
     @property
     def terms(self) -> int:
         return self.fitted

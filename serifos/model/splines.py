@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,13 @@ class Splines:
         for term in self.sum_of:
             total += values(term.factors, x, term.coefficient)
         return np.where(loads[:, 0] == 0, 0.0, np.maximum(total, 0.0))
+
+    def work(self, load: wl.Load) -> float:
+        return 10.0 + self._work
+
+    @functools.cached_property
+    def _work(self) -> float:
+        return sum(1.0 + 2 * len(term.factors) for term in self.sum_of)
 
     @property
     def terms(self) -> int:

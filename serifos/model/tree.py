@@ -153,6 +153,15 @@ class Forest:
     def _arrays(self) -> list[tuple[Any, ...]]:
         return [_arrays(tree) for tree in self.trees]
 
+    def work(self, load: wl.Load) -> float:
+        return self._work
+
+    @functools.cached_property
+    def _work(self) -> float:
+        near = len(self.neighbours.runs) if self.neighbours else 0
+        return 10.0 + 7 * near + sum(
+            2 * _WIDTH + len(tree).bit_length() for tree in self.trees)
+
     @property
     def terms(self) -> int:
         return sum(sum(map(bool, node.row[1:])) + 1

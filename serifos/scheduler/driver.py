@@ -47,7 +47,7 @@ class SerifosScheduler(filter_scheduler.FilterScheduler):
         properties = {} if filter_properties is None else filter_properties
         weighed = super()._get_weighted_candidates(
             context, request_spec, properties)
-        return _ranked(weighed, [properties])
+        return ranked(weighed, [properties])
 
     def _get_weighted_candidates_generic_group(
             self, context: Any, group_spec: Any,
@@ -59,7 +59,7 @@ class SerifosScheduler(filter_scheduler.FilterScheduler):
             context, group_spec, request_spec_list, group_filter_properties,
             filter_properties_list)
         # A group is placed before its volumes: by one of each of its types.
-        return _ranked(weighed, [
+        return ranked(weighed, [
             {'request_spec': spec} for spec in request_spec_list])
 
     def _choose_top_backend(
@@ -76,9 +76,9 @@ class SerifosScheduler(filter_scheduler.FilterScheduler):
         return top
 
 
-def _ranked(weighed: list[weights.WeighedHost],
-            properties: Sequence[Mapping[str, Any]]
-            ) -> list[weights.WeighedHost]:
+def ranked(weighed: list[weights.WeighedHost],
+           properties: Sequence[Mapping[str, Any]]
+           ) -> list[weights.WeighedHost]:
     """The same host states, the best for the newcomers first."""
     try:
         requests = [nc.Request.of(each) for each in properties]

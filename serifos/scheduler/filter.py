@@ -64,6 +64,8 @@ def _refused(request: nc.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
     """Index → why, of the pools that would break a promise."""
     serifos = placing.shared(CONF)
+    if not serifos.promises(request):
+        return
     own = serifos.promise_us(request)
     found = serifos.judge([request], states)
     for i, prediction in enumerate(found.predictions):
@@ -92,9 +94,9 @@ def _strictest(found: placing.Judgement, pool: str,
     """The least latency promised to another volume there, and to which."""
     device = found.snapshot.devices[pool]
     promises = [(volume.max_latency_us, f'volume {volume.id}')
-                for volume in found.snapshot.promised.get(device, ())
+                for volume in found.snapshot.promised.get(device, ())[:2]
                 if volume.id != request.volume_id][:1]
-    if device in found.standing.promised:
-        promises.append((found.standing.promised[device],
+    if device in found.promised:
+        promises.append((found.promised[device],
                          'a volume placed there before'))
     return min(promises, default=None)

@@ -1,219 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
 """What do ``cluster.json`` and the models say, for the asking of a stat?
 
-Both are read again only where their stat changed. A model's file must be
+Both are read again only where their stat changed, a few lines a request;
+until that is done, what was known before stands. A model's file must be
 replaced as ours are, by a rename, which the directory's stat tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 import datetime
-import functools
 import os
 import pathlib
-import threading
-from typing import Any
 
-from serifos import cluster as cl
 from serifos import errors
 from serifos.model import model as mm
 from serifos import model_files
-from serifos import store
+from serifos.scheduler import reading
+from serifos.scheduler import snapshot as sn
 from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 
-_KEPT = 256
-"""What is kept for the next request, of each kind, before it is dropped."""
+LINES, LINES_EACH = 128, 0.25
+"""Pools, volumes and predictions of a new file that a request reads, and
+how many more for each of its candidates."""
 
+LINES_A_SECOND, LINES_SAVED = 1000.0, 4096
+"""What requests may do besides where they are rare, and the most of that."""
 
-@dataclasses.dataclass(frozen=True)
-class Snapshot:
-    """``cluster.json``, indexed for what a request asks.
+LINES_AT_FIRST = 20_000
+"""What a request reads where nothing is known yet."""
 
-    :param floor: outstanding I/Os below which a volume is idle
-    :param taken_at: of the observation, seconds of the epoch
-    """
-
-    cluster: cl.Cluster
-    floor: float
-    taken_at: float
-
-    @functools.cached_property
-    def devices(self) -> Mapping[str, str]:
-        """Pool → its device, of the pools whose load is known.
-
-        A pool that is not up, or that no telemetry sees, is as unknown as
-        one that is not in the file.
-        """
-        return {pool.name: pool.device_key for pool in self.cluster.pools
-                if pool.state == 'up'}
-
-    @functools.cached_property
-    def volumes(self) -> Mapping[str, cl.Volume]:
-        return {volume.id: volume for volume in self.cluster.volumes}
-
-    @functools.cached_property
-    def residents(self) -> Mapping[str, list[cl.Volume]]:
-        """Device → the volumes that live on it."""
-        found: dict[str, list[cl.Volume]] = {}
-        for volume in self.cluster.volumes:
-            if volume.pool in self.devices:
-                found.setdefault(
-                    self.devices[volume.pool], []).append(volume)
-        return found
-
-    @functools.cached_property
-    def promised(self) -> Mapping[str, list[cl.Volume]]:
-        """Device → its volumes with a promise, the strictest first."""
-        return {device: sorted(
-            (v for v in volumes if v.max_latency_us is not None),
-            key=lambda v: (v.max_latency_us, v.id))
-            for device, volumes in self.residents.items()}
-
-    @functools.cached_property
-    def gib(self) -> Mapping[str, float]:
-        """Pool → the sizes of its volumes added up, GiB."""
-        sums = dict.fromkeys(self.devices, 0.0)
-        for volume in self.cluster.volumes:
-            sums[volume.pool] = sums.get(volume.pool, 0.0) + volume.size_gib
-        return sums
-
-    @functools.cached_property
-    def mean_gib(self) -> float:
-        """The mean size of a volume, GiB; 0 without any."""
-        sizes = [volume.size_gib for volume in self.cluster.volumes]
-        return sum(sizes) / len(sizes) if sizes else 0.0
-
-    @functools.cached_property
-    def seen(self) -> Mapping[str, wl.Workload]:
-        """Volume type → the mean of its active volumes' workloads."""
-        by_type: dict[str, list[wl.Workload]] = {}
-        for volume in self.cluster.volumes:
-            if volume.volume_type is not None and self.active(volume):
-                by_type.setdefault(
-                    volume.volume_type, []).append(volume.workload)
-        return {name: _mean(found) for name, found in by_type.items()}
-
-    def active(self, volume: cl.Volume) -> bool:
-        return (volume.workload is not None
-                and volume.workload.is_active(self.floor))
-
-
-def _mean(found: Iterable[wl.Workload]) -> wl.Workload:
-    columns = zip(*((w.write_pct, w.block_kib, w.outstanding, w.random_pct)
-                    for w in found))
-    return wl.Workload(*(sum(column) / len(column) for column in columns))
-
-
-@dataclasses.dataclass(frozen=True)
-class View:
-    """A snapshot and the models that belong to it.
-
-    :param models: by the stems of their files
-    :param broken: stem → why its file is no model of latency
-    """
-
-    snapshot: Snapshot
-    models: Mapping[str, mm.Model]
-    broken: Mapping[str, str]
-    _loads: dict[tuple[str, str], wl.Load] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False)
-    _kept: dict[Hashable, dict[Any, Any]] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False)
-    _own: dict[tuple[str, wl.Workload | None], wl.Load] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False)
-
-    def load(self, device: str, stem: str) -> wl.Load:
-        """The Load of a device in the eyes of a model, computed once."""
-        key = device, stem
-        if key not in self._loads:
-            self._loads[key] = self.models[stem].load(
-                (volume.workload for volume
-                 in self.snapshot.residents.get(device, ())),
-                self.snapshot.floor)
-        return self._loads[key]
-
-    def kept(self, key: Hashable) -> dict[Any, Any]:
-        """A place to keep what follows from this view and a key alone."""
-        if len(self._kept) >= _KEPT and key not in self._kept:
-            self._kept.clear()
-        return self._kept.setdefault(key, {})
-
-    def own(self, stem: str, workload: wl.Workload | None) -> wl.Load:
-        """The Load of one workload in the eyes of a model."""
-        key = stem, workload
-        found = self._own.get(key)
-        if found is None:
-            if len(self._own) >= _KEPT:
-                self._own.clear()
-            found = self._own[key] = self.models[stem].load(
-                [workload], self.snapshot.floor)
-        return found
+_LINES_A_MODEL = 200
 
 
 class Known:
-    """The two files; safe to share between threads, green or native."""
+    """The two files; whoever uses it keeps a lock.
+
+    :param usual: the newcomer that the pools are priced for beforehand
+    """
 
     def __init__(self, state_dir: str, models_dir: str, max_age_s: float,
+                 usual: wl.Workload,
                  floor: float = wl.ACTIVE_FLOOR) -> None:
         self._cluster_path = pathlib.Path(state_dir, 'cluster.json')
         self._models_path = pathlib.Path(models_dir)
         self._max_age_s = max_age_s
+        self._usual = usual
         self._floor = floor
-        self._lock = threading.Lock()
         self._signatures: tuple[Signature | None, ...] = ()
-        self._view: View | None = None
+        self._work: reading.Steps[sn.View] | None = None
+        self._looked_at = 0.0
+        self._saved = 0.0
+        self._snapshot: tuple[Signature | None, sn.Snapshot] | None = None
+        self._models: dict[str, tuple[Signature | None,
+                                      mm.Model | str]] = {}
+        self._view: sn.View | None = None
         self._trouble = ''
 
-    def look(self, now: float) -> View:
+    def look(self, now: float, candidates: int = 0) -> sn.View:
         """What is known at ``now``, seconds of the epoch.
 
-        :raises InputError: where cluster.json is missing, broken or stale
+        :param candidates: of the request for which this is
+        :raises InputError: where cluster.json is missing, broken or stale,
+            or there was no time yet to read it
         """
+        lines = self._allowed(now, candidates)
         signatures = (_signature(self._cluster_path),
                       _signature(self._models_path))
-        with self._lock:
-            if signatures != self._signatures:
-                self._read(signatures)
-                self._signatures = signatures
-            view, trouble = self._view, self._trouble
+        if self._work is None and signatures != self._signatures:
+            self._signatures = signatures
+            self._work = self._reading(*signatures)
+        if self._work is not None:
+            self._read(lines)
+        view = self._view
         if view is None:
-            raise errors.InputError(trouble)
-        age = now - view.snapshot.taken_at
-        if abs(age) > self._max_age_s:
+            raise errors.InputError(self._trouble)
+        if self._is_stale(view, now):
             raise errors.InputError(
-                f'{self._cluster_path} was observed {_ago(age)}; see that '
+                f'{self._cluster_path} was observed '
+                f'{_ago(now - view.snapshot.taken_at)}; see that '
                 'serifos-balancer runs, and the clocks agree.')
         return view
 
-    def _read(self, signatures: tuple[Signature | None, ...]) -> None:
-        before = self._view
-        self._view = None
+    def _is_stale(self, view: sn.View, now: float) -> bool:
+        return abs(now - view.snapshot.taken_at) > self._max_age_s
+
+    def _allowed(self, now: float, candidates: int) -> float:
+        """How many lines this request may read."""
+        passed, self._looked_at = max(0.0, now - self._looked_at), now
+        self._saved = min(
+            self._saved + passed * LINES_A_SECOND, LINES_SAVED)
+        if self._view is None or self._is_stale(self._view, now):
+            return LINES_AT_FIRST
+        return LINES + LINES_EACH * candidates + self._saved
+
+    def _read(self, lines: float) -> None:
+        left = lines
         try:
-            if before and signatures[0] == self._signatures[0]:
-                snapshot = before.snapshot
-            else:
-                snapshot = self._read_cluster(signatures[0])
-            self._view = View(snapshot, *self._read_models())
+            while left > 0:
+                left -= next(self._work)
+            self._trouble = (f'{self._cluster_path} is new, and the '
+                             'requests to come go on reading it.')
+        except StopIteration as done:
+            self._view, self._work = done.value, None
         except errors.SerifosError as exc:
-            self._trouble = str(exc)
-        except model_files.BROKEN as exc:
-            self._trouble = f'{self._cluster_path} cannot be used: {exc!r}.'
+            self._fail(str(exc))
+        except (*model_files.BROKEN, OSError) as exc:
+            self._fail(f'{self._cluster_path} cannot be used: {exc!r}.')
+        self._saved = max(0.0, self._saved - (lines - max(0.0, left)))
 
-    def _read_cluster(self, signature: Signature | None) -> Snapshot:
-        cluster = store.read_cluster(self._cluster_path)
-        written_at = signature[0] / 1e9 if signature else 0.0
-        return Snapshot(cluster, self._floor,
-                        _epoch(cluster.observed_at, written_at))
+    def _fail(self, trouble: str) -> None:
+        self._view = self._work = self._snapshot = None
+        self._trouble = trouble
 
-    def _read_models(self) -> tuple[dict[str, mm.Model], dict[str, str]]:
-        return model_files.readable(
-            self._models_path, model_files.names(self._models_path))
+    def _reading(self, cluster: Signature | None,
+                 models: Signature | None) -> reading.Steps[sn.View]:
+        """All that is to be done where a file changed."""
+        if self._snapshot is None or cluster != self._snapshot[0]:
+            file = yield from reading.cluster(self._cluster_path)
+            snapshot = yield from sn.indexed(
+                file.pools, file.volumes, self._floor, _epoch(
+                    file.observed_at, cluster[0] / 1e9 if cluster else 0.0))
+            self._snapshot = cluster, snapshot
+        found, broken = yield from self._read_models()
+        return (yield from sn.priced(
+            self._snapshot[1], found, broken, self._usual))
+
+    def _read_models(self) -> reading.Steps[
+            tuple[Mapping[str, mm.Model], Mapping[str, str]]]:
+        before, self._models = self._models, {}
+        for stem in sorted(model_files.names(self._models_path)):
+            signature = _signature(self._models_path / f'{stem}.json')
+            kept = before.get(stem)
+            if kept is None or kept[0] != signature:
+                kept = signature, _model(self._models_path, stem)
+                yield _LINES_A_MODEL
+            self._models[stem] = kept
+        every = {stem: its for stem, (_, its) in self._models.items()}
+        return ({stem: its for stem, its in every.items()
+                 if isinstance(its, mm.Model)},
+                {stem: its for stem, its in every.items()
+                 if isinstance(its, str)})
+
+
+def _model(directory: pathlib.Path, stem: str) -> mm.Model | str:
+    """A model of latency, or why there is none with this name."""
+    try:
+        return model_files.read(directory, stem)
+    except errors.SerifosError as exc:
+        return str(exc)
 
 
 def _signature(path: pathlib.Path) -> Signature | None:

@@ -19,11 +19,15 @@ from oslo_config import cfg
 
 from serifos.conf import scheduler as options
 from serifos import errors
+from serifos.scheduler import inferred
 from serifos.scheduler import known
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import predict
+from serifos.scheduler import prices
 from serifos.scheduler import reservations as rs
 from serifos.scheduler import seldom
+from serifos.scheduler import settings as st
+from serifos.scheduler import snapshot as sn
 from serifos import workload as wl
 
 PLACES = frozenset({nc.CREATE, 'create_group', 'retype_volume'})
@@ -31,32 +35,7 @@ PLACES = frozenset({nc.CREATE, 'create_group', 'retype_volume'})
 
 CAPABILITY = 'serifos_model'
 
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """The options of [serifos] in cinder.conf."""
-
-    state_dir: str
-    models_dir: str
-    cluster_max_age: float
-    newcomer_write_pct: float
-    newcomer_block_kib: float
-    newcomer_iodepth: float
-    active_floor: float
-    reservation_ttl: float
-    newcomer_hints: bool
-
-    @classmethod
-    def of(cls, conf: cfg.ConfigOpts) -> Settings:
-        """:raises InputError: where an option is absurd"""
-        return cls(*(options.read(conf, field.name)
-                     for field in dataclasses.fields(cls)))
-
-    @property
-    def newcomer(self) -> wl.Workload:
-        """What a volume does of which nothing tells more."""
-        return wl.Workload(self.newcomer_write_pct, self.newcomer_block_kib,
-                           self.newcomer_iodepth)
+_GIB = 1 << 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,31 +46,37 @@ class Judgement:
     :param predictions: one for each candidate, in their order, or none at
         all where Serifos has no opinion
     :param candidates: in the order of the host states
-    :param standing: what is on its way already
+    :param promised: device → the least latency, µs, promised to a volume on
+        its way there, where there is one
     """
 
     newcomers: Sequence[nc.Newcomer]
     predictions: Sequence[predict.Prediction | None] = ()
     candidates: Sequence[predict.Candidate] = ()
-    standing: rs.Standing | None = None
-    snapshot: known.Snapshot | None = None
+    promised: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    snapshot: sn.Snapshot | None = None
 
 
 class Placing:
     """What one configuration of Serifos remembers between requests.
 
+    Safe to share between threads, green or native.
+
     :param clock: seconds of the epoch
     """
 
-    def __init__(self, settings: Settings,
+    def __init__(self, settings: st.Settings,
                  clock: Callable[[], float],
                  warnings: seldom.Seldom) -> None:
         self.settings = settings
         self._clock = clock
         self._warnings = warnings
+        self._lock = threading.Lock()
         self._known = known.Known(
             settings.state_dir, settings.models_dir,
-            settings.cluster_max_age, settings.active_floor)
+            settings.cluster_max_age, settings.newcomer,
+            settings.active_floor)
+        self._prices = prices.Prices(settings.newcomer)
         self._reservations = rs.Reservations(
             settings.reservation_ttl, settings.newcomer)
 
@@ -104,52 +89,104 @@ class Placing:
         :param infer: whether to look, at the next request, where this
             volume went; a driver records it instead
         """
-        now, first = self._clock(), requests[0]
-        view = self._look(now)
-        newcomers = [self._newcomer(request, view) for request in requests]
-        if view is None:
+        now = self._clock()
+        with self._lock:
+            view = self._look(now, len(states))
+            newcomers = [self._newcomer(request, view)
+                         for request in requests]
+            if view is None:
+                return Judgement(newcomers)
+            judgement = self._judge(
+                view, requests[0], newcomers, states, infer, now)
+        if not any(judgement.predictions):
+            self._no_opinion(view, judgement.candidates)
             return Judgement(newcomers)
-        snapshot = view.snapshot
-        candidates = [candidate(state, snapshot) for state in states]
-        asked = rs.Asked(first.size_gib, newcomers[0].workload, now)
-        self._reservations.update(snapshot, candidates, asked)
+        return judgement
+
+    def _judge(self, view: sn.View, first: nc.Request,
+               newcomers: Sequence[nc.Newcomer], states: Sequence[Any],
+               infer: bool, now: float) -> Judgement:
+        snapshot, here = view.snapshot, self._reservations
+        devices, sharing = snapshot.devices, snapshot.sharing
+        candidates = [candidate(state, devices) for state in states]
+        asked = inferred.Asked(first.size_gib, newcomers[0].workload, now)
+        here.update(snapshot, candidates, asked)
         if infer and first.operation == nc.CREATE:
-            self._reservations.ask(asked)
-        standing = self._reservations.standing(
-            snapshot.devices, but=first.volume_id)
-        predictor = predict.Predictor(
-            view, [newcomer.workload for newcomer in newcomers],
-            standing.workloads, _lifted(first, snapshot))
-        found = [predictor(each) for each in candidates]
-        if not any(found):
-            self._no_opinion(view, candidates)
-            return Judgement(newcomers)
-        return Judgement(newcomers, found, candidates, standing, snapshot)
+            here.ask(asked)
+        self._meet(view)
+
+        def standing(device: str) -> predict.Several:
+            return here.several(sharing[device], but=first.volume_id)
+
+        found = self._prices.of(
+            tuple(newcomer.workload for newcomer in newcomers),
+            [sn.Place(devices[pool], model) if pool in devices else None
+             for pool, model, _ in candidates],
+            standing, self._special(first, snapshot))
+        promised = {devices[pool]: here.promised_us(
+            sharing[devices[pool]], but=first.volume_id)
+            for pool in here.promising if pool in devices}
+        return Judgement(newcomers, found, candidates, {
+            device: promise for device, promise in promised.items()
+            if promise is not None}, snapshot)
+
+    def _meet(self, view: sn.View) -> None:
+        """Prices follow the file, and what came or went since."""
+        pools = self._reservations.changed()
+        if self._prices.meet(view):
+            pools = self._reservations.pools()
+        devices = view.snapshot.devices
+        self._prices.change({devices[pool] for pool in pools
+                             if pool in devices})
+
+    def _special(self, request: nc.Request, snapshot: sn.Snapshot
+                 ) -> dict[str, wl.Workload | None]:
+        """Device → the workload that leaves it for this request.
+
+        Where the volume lives, or None where it is but on its way.
+        """
+        found: dict[str, wl.Workload | None] = {}
+        on_its_way = self._reservations.pool_of(request.volume_id)
+        if on_its_way in snapshot.devices:
+            found[snapshot.devices[on_its_way]] = None
+        volume = snapshot.volumes.get(request.volume_id or '')
+        if volume is not None and volume.pool in snapshot.devices:
+            found[snapshot.devices[volume.pool]] = volume.workload
+        return found
 
     def record(self, request: nc.Request, newcomer: nc.Newcomer,
                state: Any) -> None:
         """A volume was placed there by whoever asks this."""
         now = self._clock()
-        view = self._look(now)
-        pool = candidate(state, view.snapshot).pool if view else (
-            state.backend_id)
-        self._reservations.record(request.volume_id, rs.Reservation(
-            pool, newcomer.workload, request.size_gib, now, request.home,
-            self.promise_us(request)))
+        with self._lock:
+            view = self._look(now, 0)
+            pool = candidate(state, view.snapshot.devices).pool if view else (
+                state.backend_id)
+            self._reservations.record(request.volume_id, rs.Reservation(
+                pool, newcomer.workload, request.size_gib, now, request.home,
+                self.promise_us(request)))
+
+    def promises(self, request: nc.Request) -> bool:
+        """Whether anything is promised, to the newcomer or to others."""
+        with self._lock:
+            view = self._look(self._clock(), 0)
+            return view is not None and bool(
+                view.snapshot.promised or self._reservations.promising
+                or self.promise_us(request) is not None)
 
     def promise_us(self, request: nc.Request) -> float | None:
         """The latency that the volume's type promises, µs."""
         return request.promise_us(self._refuse)
 
-    def _look(self, now: float) -> known.View | None:
+    def _look(self, now: float, candidates: int) -> sn.View | None:
         try:
-            return self._known.look(now)
+            return self._known.look(now, candidates)
         except errors.InputError as exc:
             self._warnings.warn('neutral', 'Serifos has no opinion: %s', exc)
             return None
 
     def _newcomer(self, request: nc.Request,
-                  view: known.View | None) -> nc.Newcomer:
+                  view: sn.View | None) -> nc.Newcomer:
         """What the volume will do; one that was seen just goes on."""
         snapshot = view and view.snapshot
         volume = snapshot and snapshot.volumes.get(request.volume_id or '')
@@ -166,7 +203,7 @@ class Placing:
     def _refuse(self, text: str) -> None:
         self._warnings.warn('value', 'Serifos: %s', text)
 
-    def _no_opinion(self, view: known.View,
+    def _no_opinion(self, view: sn.View,
                     candidates: Sequence[predict.Candidate]) -> None:
         if not candidates:
             return
@@ -182,30 +219,23 @@ class Placing:
             'model and a known load. The first: %s', len(candidates), why)
 
 
-def candidate(state: Any, snapshot: known.Snapshot) -> predict.Candidate:
+def candidate(state: Any, devices: Mapping[str, str]) -> predict.Candidate:
     """A host state of Cinder's as a candidate.
 
     A pool of a cluster of cinder-volumes goes by the cluster's name.
     """
     pool = state.backend_id
-    if pool not in snapshot.devices:
+    if pool not in devices:
         pool = state.host
-    model = state.capabilities and state.capabilities.get(CAPABILITY)
-    return predict.Candidate(pool, str(model or pool),
-                             nc.number(state.allocated_capacity_gb))
-
-
-def _lifted(request: nc.Request, snapshot: known.Snapshot
-            ) -> Mapping[str, wl.Workload | None]:
-    """Device → the workload that leaves it, where the volume lives on."""
-    volume = snapshot.volumes.get(request.volume_id or '')
-    if volume is None or volume.pool not in snapshot.devices:
-        return {}
-    return {snapshot.devices[volume.pool]: volume.workload}
+    capabilities, gib = state.capabilities, state.allocated_capacity_gb
+    model = capabilities.get(CAPABILITY) if capabilities else None
+    return predict.Candidate(
+        pool, model if type(model) is str and model else str(model or pool),
+        gib if type(gib) is int and abs(gib) < _GIB else nc.number(gib))
 
 
 _LOCK = threading.Lock()
-_SHARED: list[Placing] = []
+_SHARED: list[tuple[Any, Placing]] = []
 
 
 def shared(conf: cfg.ConfigOpts) -> Placing:
@@ -213,11 +243,13 @@ def shared(conf: cfg.ConfigOpts) -> Placing:
 
     :raises InputError: where an option is absurd
     """
-    settings = Settings.of(conf)
+    told = st.told(conf)
     with _LOCK:
-        if not _SHARED or _SHARED[0].settings != settings:
-            _SHARED[:] = [Placing(settings, time.time, seldom.WARNINGS)]
-        return _SHARED[0]
+        if not _SHARED or told is None or _SHARED[0][0] != told:
+            settings = st.Settings.of(conf)
+            _SHARED[:] = [(told, Placing(
+                settings, time.time, seldom.WARNINGS))]
+        return _SHARED[0][1]
 
 
 options.register_opts(cfg.CONF)

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import collections
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import math
 import statistics
+from typing import NamedTuple
 
-from serifos.scheduler import known
+from serifos.model import model as mm
 from serifos import workload as wl
 
 NEUTRAL = 1.0
@@ -22,8 +23,7 @@ always draw the first of those.
 """
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A pool that a volume may be placed in.
 
     :param model: the stem of its model's file
@@ -36,8 +36,7 @@ class Candidate:
     allocated_gib: float | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(NamedTuple):
     """µs, and how far from it measurements are on average, µs."""
 
     latency_us: float
@@ -47,70 +46,49 @@ class Prediction:
 Several = Mapping[wl.Workload, int]
 """Workloads and how many of each there are."""
 
+Own = Callable[[wl.Workload], wl.Load]
+"""Workload → its Load in the eyes of a model."""
 
-class Predictor:
-    """The predictions of one request.
 
-    :param coming: what is placed, all of it together
-    :param standing: device → what is on its way there already
-    :param lifted: device → the workload that leaves it for this
+def prediction(model: mm.Model, load: wl.Load) -> Prediction | None:
+    """What planning takes for this Load; None where that is no figure."""
+    latency = _plan(model, load)
+    if not math.isfinite(latency):
+        return None
+    return Prediction(latency, latency * model.quality.get('mre', 0.0))
+
+
+def _plan(model: mm.Model, load: wl.Load) -> float:
+    """As the model says; NaN where it fails, as one beyond its range may."""
+    try:
+        return model.plan(load)
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def with_added(model: mm.Model, own: Own, load: wl.Load,
+               several: Several) -> wl.Load:
+    """A Load and the workloads that are expected to come to it."""
+    for workload, count in several.items():
+        load += _added(model, own, load, workload, count)
+    return load
+
+
+def _added(model: mm.Model, own: Own, load: wl.Load, workload: wl.Workload,
+           count: int) -> wl.Load:
+    """What so many expected workloads add to a Load.
+
+    Where their QoS bounds each to so many requests per second, no more are
+    outstanding than pass in the latency that they would see at full depth
+    (Little's law; at its own depth it sees no more than that).
     """
-
-    def __init__(self, view: known.View, coming: Sequence[wl.Workload],
-                 standing: Mapping[str, Several],
-                 lifted: Mapping[str, wl.Workload | None]) -> None:
-        self._view = view
-        self._devices = view.snapshot.devices
-        self._coming = collections.Counter(coming)
-        self._standing = standing
-        self._lifted = lifted
-        self._special = standing.keys() | lifted.keys()
-        # Where nothing but what the file says is there, the next request of
-        # this kind will be told the same.
-        self._usual = view.kept(tuple(coming))
-
-    def __call__(self, candidate: Candidate) -> Prediction | None:
-        """None where the pool's load is unknown or it has no model."""
-        device = self._devices.get(candidate.pool)
-        if device is None or candidate.model not in self._view.models:
-            return None
-        if device in self._special:
-            return self._predict(device, candidate.model)
-        key = device, candidate.model
-        if key not in self._usual:
-            self._usual[key] = self._predict(device, candidate.model)
-        return self._usual[key]
-
-    def _predict(self, device: str, stem: str) -> Prediction | None:
-        model = self._view.models[stem]
-        load = self._view.load(device, stem)
-        if device in self._lifted:
-            load -= self._view.own(stem, self._lifted[device])
-        for several in (self._standing.get(device, {}), self._coming):
-            for workload, count in several.items():
-                load += self._added(stem, load, workload, count)
-        latency = model.plan(load)
-        if not math.isfinite(latency):
-            return None
-        return Prediction(latency, latency * model.quality.get('mre', 0.0))
-
-    def _added(self, stem: str, load: wl.Load, workload: wl.Workload,
-               count: int) -> wl.Load:
-        """What so many expected workloads add to a Load.
-
-        Where their QoS bounds each to so many requests per second, no more
-        are outstanding than pass in the latency that they would see at full
-        depth (Little's law; at its own depth it sees no more than that).
-        """
-        each = self._view.own(stem, workload)
-        added = each if count == 1 else times(each, count)
-        if workload.iops is None or not each.count:
-            return added
-        passing = workload.iops * self._view.models[stem].plan(
-            load + added) / 1e6
-        return times(self._view.own(stem, dataclasses.replace(
-            workload, iodepth=min(workload.iodepth, passing), iops=None)),
-            count)
+    each = own(workload)
+    added = each if count == 1 else times(each, count)
+    if workload.iops is None or not each.count:
+        return added
+    passing = workload.iops * _plan(model, load + added) / 1e6
+    return times(own(dataclasses.replace(
+        workload, iodepth=min(workload.iodepth, passing), iops=None)), count)
 
 
 def times(load: wl.Load, count: int) -> wl.Load:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from collections.abc import Iterable
 import dataclasses
 import datetime
 import os
@@ -14,8 +16,11 @@ import fixtures
 
 from serifos import cluster as cl
 from serifos.model import model as mm
+from serifos.scheduler import snapshot as sn
 from serifos import store
 from serifos import workload as wl
+
+USUAL = wl.Workload(30, 16, 8)
 
 
 def model(name: str, us_per_kib: float = 10.0, mre: float = 0.0,
@@ -41,6 +46,29 @@ def volume(name: str, pool: str, block_kib: float | None = 16,
     return cl.Volume(
         name, pool, size_gib, workload=block_kib and wl.Workload(
             30, block_kib, 8), **facts)
+
+
+def finish(steps: Generator[int, None, Any]) -> Any:
+    """What work in steps comes to in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def snapshot(pools: Iterable[str | cl.Pool],
+             volumes: Iterable[cl.Volume] = (),
+             at: float = 0.0) -> sn.Snapshot:
+    return finish(sn.indexed(
+        [p if isinstance(p, cl.Pool) else cl.Pool(p) for p in pools],
+        volumes, 0.05, at))
+
+
+def view(pools: Iterable[str | cl.Pool], volumes: Iterable[cl.Volume] = (),
+         usual: wl.Workload = USUAL, **models: mm.Model) -> sn.View:
+    """What is known of a cluster, models by the stems of their files."""
+    return finish(sn.priced(snapshot(pools, volumes), models, {}, usual))
 
 
 class Files(fixtures.Fixture):

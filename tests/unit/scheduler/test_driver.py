@@ -127,7 +127,7 @@ class DriverTest(Case):
             raise ZeroDivisionError('a bug')
 
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.scheduler.predict.Predictor.__call__', fail))
+            'serifos.scheduler.prices.Prices.of', fail))
         self.assertEqual([A] * 2, self.landed(2))
         self.assertEqual(1, self.log.output.count('Traceback'))
 

@@ -28,7 +28,7 @@ class KnownTest(testtools.TestCase):
 
     def make(self):
         return known.Known(str(self.files.dir), str(self.files.models_dir),
-                           max_age_s=600)
+                           600, files.USUAL)
 
     def trouble(self, now=NOW):
         return str(self.assertRaises(
@@ -68,7 +68,7 @@ class KnownTest(testtools.TestCase):
         self.assertIn('cluster', self.trouble())
 
     def test_what_overwhelms_the_parser_is_refused(self):
-        self.files.break_cluster('[' * 99999)
+        self.files.break_cluster('{"pools": ' + '[' * 99999)
         self.assertIn('nested too deeply', self.trouble())
 
     def test_a_missing_file_is_said(self):
@@ -115,20 +115,18 @@ class KnownTest(testtools.TestCase):
 
 class SnapshotTest(testtools.TestCase):
 
-    def snapshot(self, pools, volumes):
-        return known.Snapshot(
-            cl.Cluster(tuple(pools), tuple(volumes)), 0.05, NOW)
-
     def test_pools_that_share_a_device_add(self):
-        found = self.snapshot(
-            [cl.Pool('a', device='sdb'), cl.Pool('b', device='sdb')],
-            [files.volume('1', 'a', 16), files.volume('2', 'b', 32)])
-        view = known.View(found, {'ssd': files.model('ssd')}, {})
-        load = view.load(found.devices['a'], 'ssd')
+        view = files.view(
+            [cl.Pool('a', 'ssd', device='sdb'),
+             cl.Pool('b', 'ssd', device='sdb')],
+            [files.volume('1', 'a', 16), files.volume('2', 'b', 32)],
+            ssd=files.model('ssd'))
+        (place, load), = view.loads.items()
+        self.assertEqual(view.snapshot.devices['a'], place.device)
         self.assertEqual((2, 48), (load.count, load.sum_block_kib))
 
     def test_a_pool_that_is_not_up_is_unknown(self):
-        found = self.snapshot([cl.Pool('a', state='without telemetry')], [])
+        found = files.snapshot([cl.Pool('a', state='without telemetry')], [])
         self.assertEqual({}, found.devices)
 
     def test_seen_is_the_mean_of_the_active_ones_of_a_type(self):
@@ -139,6 +137,6 @@ class SnapshotTest(testtools.TestCase):
         idle = dataclasses.replace(
             active, id='3', workload=wl.Workload(90, 4, 0.01))
         unseen = files.volume('4', 'a', None, volume_type='gold')
-        found = self.snapshot([cl.Pool('a')], [active, other, idle, unseen])
+        found = files.snapshot([cl.Pool('a')], [active, other, idle, unseen])
         self.assertEqual(
             {'gold': wl.Workload(40, 40, 5)}, found.seen)

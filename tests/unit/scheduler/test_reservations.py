@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import cluster as cl
-from serifos.scheduler import known
+from serifos.scheduler import inferred
 from serifos.scheduler import predict
 from serifos.scheduler import reservations as rs
 from serifos import workload as wl
@@ -21,9 +21,7 @@ TTL = 3600.0
 
 
 def snapshot(*volumes, pools=('a', 'b'), at=0.0):
-    return known.Snapshot(cl.Cluster(tuple(
-        p if isinstance(p, cl.Pool) else cl.Pool(p) for p in pools),
-        volumes), 0.05, at)
+    return files.snapshot(pools, volumes, at)
 
 
 class Case(testtools.TestCase):
@@ -36,20 +34,21 @@ class Case(testtools.TestCase):
         self.kept.update(
             found, [predict.Candidate(pool, 'ssd', gib)
                     for pool, gib in allocated.items()],
-            rs.Asked(size, workload, at))
-        self.devices = found.devices
+            inferred.Asked(size, workload, at))
+        self.sharing = found.sharing
 
     def ask(self, size=10.0, at=0.0, workload=MINE):
-        self.kept.ask(rs.Asked(size, workload, at))
+        self.kept.ask(inferred.Asked(size, workload, at))
 
     def record(self, name, pool='a', size=10.0, at=0.0, **facts):
         self.kept.record(name, rs.Reservation(pool, MINE, size, at, **facts))
 
     def standing(self, **but):
         """Device → the workloads on their way there."""
-        found = self.kept.standing(self.devices, **but).workloads
+        found = {device: self.kept.several(pools, **but)
+                 for device, pools in self.sharing.items()}
         return {device: list(collections.Counter(several).elements())
-                for device, several in found.items()}
+                for device, several in found.items() if several}
 
 
 class RecordedTest(Case):

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cluster.json`` and the models, indexed for what a request asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import NamedTuple
+
+from serifos import cluster as cl
+from serifos import errors
+from serifos.model import model as mm
+from serifos.scheduler import predict
+from serifos.scheduler import reading
+from serifos import workload as wl
+
+_WORK_A_LINE = 150
+"""Multiplications that take as long as reading a line."""
+
+
+class Place(NamedTuple):
+    """A device, and the model that tells its latency."""
+
+    device: str
+    model: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Snapshot:
+    """``cluster.json``; a new object for every new file.
+
+    A pool that is not up, or that no telemetry sees, is as unknown as one
+    that is not in the file.
+
+    :param floor: outstanding I/Os below which a volume is idle
+    :param taken_at: of the observation, seconds of the epoch
+    :param devices: pool → its device, of the pools whose load is known
+    :param sharing: device → its pools
+    :param places: what the file says of the models of those pools
+    :param volumes: by their ids, all of them
+    :param residents: device → the volumes that live on it
+    :param promised: device → its volumes with a promise, the strictest first
+    :param gib: pool → the sizes of its volumes added up, GiB
+    :param copies_gib: the same of the copies of migrations, where there are
+    :param mean_gib: the mean size of a volume, GiB; 0 without any
+    :param seen: volume type → the mean of its active volumes' workloads
+    """
+
+    floor: float
+    taken_at: float
+    devices: Mapping[str, str]
+    sharing: Mapping[str, tuple[str, ...]]
+    places: frozenset[Place]
+    volumes: Mapping[str, cl.Volume]
+    residents: Mapping[str, list[cl.Volume]]
+    promised: Mapping[str, list[cl.Volume]]
+    gib: Mapping[str, float]
+    copies_gib: Mapping[str, float]
+    mean_gib: float
+    seen: Mapping[str, wl.Workload]
+
+    def active(self, volume: cl.Volume) -> bool:
+        return (volume.workload is not None
+                and volume.workload.is_active(self.floor))
+
+
+def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
+            floor: float, taken_at: float) -> reading.Steps[Snapshot]:
+    """A Snapshot, in steps.
+
+    :raises InputError: where a pool or a volume stands there twice
+    """
+    devices: dict[str, str] = {}
+    sharing: dict[str, tuple[str, ...]] = {}
+    places: set[Place] = set()
+    copies: dict[str, float] = {}
+    names: set[str] = set()
+    for pool in pools:
+        _once('pool', pool.name, names)
+        names.add(pool.name)
+        if pool.copies_gib:
+            copies[pool.name] = pool.copies_gib
+        if pool.state == 'up':
+            device = devices[pool.name] = pool.device_key
+            sharing[device] = (*sharing.get(device, ()), pool.name)
+            places.add(Place(device, pool.model or pool.name))
+        yield 1
+    by_id: dict[str, cl.Volume] = {}
+    residents: dict[str, list[cl.Volume]] = {}
+    promised: dict[str, list[cl.Volume]] = {}
+    gib = dict.fromkeys(devices, 0.0)
+    seen: dict[str, _Mean] = {}
+    for volume in volumes:
+        _once('volume', volume.id, by_id)
+        by_id[volume.id] = volume
+        gib[volume.pool] = gib.get(volume.pool, 0.0) + volume.size_gib
+        its = devices.get(volume.pool)
+        if its is not None:
+            residents.setdefault(its, []).append(volume)
+            if volume.max_latency_us is not None:
+                promised.setdefault(its, []).append(volume)
+        if (volume.volume_type is not None and volume.workload is not None
+                and volume.workload.is_active(floor)):
+            seen.setdefault(volume.volume_type, _Mean()).add(volume.workload)
+        yield 1
+    for several in promised.values():
+        several.sort(key=_strictness)
+        yield 1
+    total = sum(volume.size_gib for volume in by_id.values())
+    return Snapshot(
+        floor, taken_at, devices, sharing, frozenset(places), by_id,
+        residents, promised, gib, copies,
+        total / len(by_id) if by_id else 0.0,
+        {name: mean.workload for name, mean in seen.items()})
+
+
+def _once(kind: str, name: str, names: Iterable[str]) -> None:
+    if name in names:
+        raise errors.InputError(
+            f'cluster.json names {kind} {name} twice; each {kind} may stand '
+            'there once.')
+
+
+def _strictness(volume: cl.Volume) -> tuple[float, str]:
+    return volume.max_latency_us or 0.0, volume.id
+
+
+class _Mean:
+    """The mean of workloads that come one by one."""
+
+    def __init__(self) -> None:
+        self._sums = [0.0] * 4
+        self._count = 0
+
+    def add(self, its: wl.Workload) -> None:
+        self._count += 1
+        for i, value in enumerate((its.write_pct, its.block_kib,
+                                   its.outstanding, its.random_pct)):
+            self._sums[i] += value
+
+    @property
+    def workload(self) -> wl.Workload:
+        return wl.Workload(*(total / self._count for total in self._sums))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class View:
+    """A snapshot and the models that belong to it, priced.
+
+    :param models: by the stems of their files
+    :param broken: stem → why its file is no model of latency
+    :param loads: the Load of each place that the snapshot names and a model
+        is there for
+    :param usual: what is predicted there with one usual newcomer
+    """
+
+    snapshot: Snapshot
+    models: Mapping[str, mm.Model]
+    broken: Mapping[str, str]
+    loads: Mapping[Place, wl.Load]
+    usual: Mapping[Place, predict.Prediction | None]
+
+    def load(self, place: Place) -> wl.Load:
+        """The Load of a device in the eyes of one of the models."""
+        found = self.loads.get(place)
+        return load(self.snapshot, self.models[place.model],
+                    place.device) if found is None else found
+
+
+def load(snapshot: Snapshot, model: mm.Model, device: str) -> wl.Load:
+    return model.load((volume.workload for volume
+                       in snapshot.residents.get(device, ())),
+                      snapshot.floor)
+
+
+def priced(snapshot: Snapshot, models: Mapping[str, mm.Model],
+           broken: Mapping[str, str],
+           usual: wl.Workload) -> reading.Steps[View]:
+    """A View, in steps.
+
+    :param usual: the newcomer whose latency is predicted everywhere, so
+        that others can be estimated by it
+    """
+    loads: dict[Place, wl.Load] = {}
+    found: dict[Place, predict.Prediction | None] = {}
+    own = {stem: model.load([usual], snapshot.floor)
+           for stem, model in models.items()}
+    for place in snapshot.places:
+        model = models.get(place.model)
+        if model is not None:
+            now = loads[place] = load(snapshot, model, place.device)
+            then = now + own[place.model]
+            found[place] = predict.prediction(model, then)
+            yield (1 + len(snapshot.residents.get(place.device, ()))
+                   + int(model.work(then)) // _WORK_A_LINE)
+    return View(snapshot, models, broken, loads, found)

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one request may cost, in predictions and lines: not in seconds."""
+
+import dataclasses
+import random
+import types
+
+import ddt
+import fixtures
+import testtools
+
+from serifos import cluster as cl
+from serifos.model import kinds
+from serifos.scheduler import known
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import pending
+from serifos.scheduler import placing
+from serifos.scheduler import predict
+from serifos.scheduler import prices
+from serifos.scheduler import reservations as rs
+from serifos.scheduler import seldom
+from serifos.scheduler import settings as st
+from tests.unit.scheduler import files
+
+NOW = 1_800_000_000.0
+COUNTED = 'counted'
+
+
+@dataclasses.dataclass
+class Counted:
+    """As outstanding, but it counts how often it predicts, at some cost.
+
+    Latency grows with reads on half of the devices and with writes on the
+    others, so that no order of pools holds for all newcomers.
+    """
+
+    cost: float
+    asked: int = 0
+
+    def predict(self, load):
+        self.asked += 1
+        return 100 + 5 * load.sum_q_s_r + 20 * load.sum_q_s_w
+
+    def work(self, load):
+        return self.cost
+
+    @property
+    def terms(self):
+        return 2
+
+
+class Case(testtools.TestCase):
+
+    pools = 100
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.files = self.useFixture(files.Files())
+        self.form = Counted(100.0)
+        readers = {**kinds.READERS, 'outstanding': lambda *_: self.form}
+        self.patch(kinds, 'READERS', readers)
+        self.files.models(files.model('ssd', kind='outstanding'))
+        chance = random.Random(1)
+        self.names = [f'node{i}@ssd#ssd' for i in range(self.pools)]
+        self.volumes = [
+            dataclasses.replace(files.volume(
+                f'{i}', name, chance.choice((4, 16, 64))), workload=dataclasses
+                .replace(files.USUAL, write_pct=chance.uniform(0, 100),
+                         block_kib=chance.choice((4, 16, 64))))
+            for i, name in enumerate(self.names)]
+        self.now = NOW
+        self.write()
+        self.states = [types.SimpleNamespace(
+            backend_id=name, host=name, allocated_capacity_gb=10,
+            capabilities={'serifos_model': 'ssd'}) for name in self.names]
+        self.placing = self.make()
+        self.judge()
+        self.form.asked = 0
+
+    def make(self, **options):
+        values = {'cluster_max_age': 1800, 'newcomer_write_pct': 30,
+                  'newcomer_block_kib': 16, 'newcomer_iodepth': 8,
+                  'active_floor': 0.05, 'reservation_ttl': 3600,
+                  'newcomer_hints': True, **options}
+        return placing.Placing(st.Settings(
+            str(self.files.dir), str(self.files.models_dir), **values),
+            lambda: self.now, seldom.Seldom())
+
+    def write(self, later=0):
+        """The balancer observes what it did before."""
+        self.files.cluster([cl.Pool(name, 'ssd') for name in self.names],
+                           self.volumes, now=self.now + later)
+
+    def request(self, number=0, hints=(), **facts):
+        return nc.Request('create_volume', f'new-{number}', 10.0,
+                          hints=dict(hints), **facts)
+
+    def judge(self, number=0, hints=(), **facts):
+        return self.placing.judge(
+            [self.request(number, hints, **facts)], self.states)
+
+    def place(self, number, hints=()):
+        """Asks, and goes where it is fastest."""
+        found = self.judge(number, hints)
+        best = min(range(self.pools), key=lambda i: found.predictions[
+            i].latency_us if found.predictions[i] else 1e9)
+        self.placing.record(self.request(number, hints),
+                            found.newcomers[0], self.states[best])
+        return self.states[best].host, found
+
+    def hostile(self, i):
+        """A hint like no other: beyond reason, huge, nested or absurd."""
+        return {'serifos:write_pct': f'{i * 7 % 101}.{i}',
+                'serifos:block_kib': (4 + i, '1' * 10**5, 60000 - i)[i % 3],
+                'serifos:iodepth': (1 + i, 65000 - i, [[{'x': i}]])[i % 3],
+                'x' * 99: [i]}
+
+    @property
+    def most(self):
+        """Predictions that one request may take."""
+        allowed = prices.WORK + prices.WORK_EACH * self.pools
+        return 2 + allowed / (self.form.cost + prices.OVERHEAD)
+
+
+@ddt.ddt
+class PredictionsTest(Case):
+
+    @ddt.data(100.0, 5000.0, 1e9)
+    def test_an_unseen_hint_costs_no_more_than_is_allowed(self, cost):
+        self.form.cost = cost
+        for i in range(25):
+            self.form.asked = 0
+            found = self.judge(i, self.hostile(i))
+            self.assertTrue(all(found.predictions))
+            self.assertLessEqual(self.form.asked, self.most)
+
+    def test_the_usual_newcomer_costs_none(self):
+        self.judge(1)
+        self.assertEqual(0, self.form.asked)
+
+    def test_requests_of_a_kind_go_on_where_the_last_one_stopped(self):
+        hint = {'serifos:block_kib': 64}
+        for i in range(40):
+            self.form.asked = 0
+            self.judge(i, hint)
+        self.assertEqual(0, self.form.asked)
+        self.form.asked = 0
+        # Another cloud's worth of hints does not push it out at this size.
+        for i in range(40):
+            self.judge(i, self.hostile(i))
+        self.form.asked = 0
+        self.judge(0, hint)
+        self.assertEqual(0, self.form.asked)
+
+    def test_a_placement_makes_one_device_new(self):
+        self.place(0)
+        self.form.asked = 0
+        self.judge(1)
+        self.assertEqual(1, self.form.asked)
+
+    def test_ten_thousand_reservations_cost_what_one_does(self):
+        self.placing.judge([self.request()], self.states[:1])
+        newcomers = [nc.expected(
+            self.request(0, self.hostile(i)), {}, files.USUAL,
+            lambda text: None) for i in range(500)]
+        for i in range(10000):
+            request = self.request(i)
+            self.placing.record(request, newcomers[i % 500],
+                                self.states[i % 50])
+        for i in range(3):
+            self.form.asked = 0
+            self.judge(20000 + i, self.hostile(i))
+            self.assertLessEqual(self.form.asked, self.most)
+        for _ in range(40):
+            self.judge(30000)
+        self.form.asked = 0
+        self.place(30001)
+        self.judge(30002)
+        self.assertLessEqual(self.form.asked, 2 + pending.KINDS)
+
+    def test_a_new_file_makes_the_next_requests_no_dearer(self):
+        for i in range(10):
+            self.place(i, self.hostile(i))
+        self.write(1)
+        for i in range(20):
+            self.form.asked = 0
+            self.judge(i, self.hostile(i % 10))
+            lines = known.LINES + known.LINES_EACH * self.pools
+            self.assertLessEqual(self.form.asked, self.most + lines)
+
+    def test_the_best_is_never_an_estimate(self):
+        """Whatever is asked for, its best place was predicted exactly."""
+        self.form.cost = 3000.0  # three predictions a request
+        for i in range(30):
+            hint = {'serifos:write_pct': 5 * (i % 21),
+                    'serifos:block_kib': 2 ** (i % 9)}
+            found = self.judge(i, hint)
+            best = min(p.latency_us for p in found.predictions)
+            exact = {self.exact(j, found.newcomers[0].workload)
+                     for j, p in enumerate(found.predictions)
+                     if p.latency_us == best}
+            self.assertIn(best, exact)
+
+    def test_estimates_are_near_what_they_stand_for(self):
+        found = self.judge(0, {'serifos:block_kib': 64})
+        its = found.newcomers[0].workload
+        for i, prediction in enumerate(found.predictions):
+            exact = self.exact(i, its)
+            self.assertLess(abs(prediction.latency_us / exact - 1), 0.05)
+
+    def exact(self, index, newcomer):
+        asked = self.form.asked
+        view = files.view([cl.Pool(self.names[index], 'ssd')],
+                          [self.volumes[index]],
+                          ssd=files.model('ssd', kind='outstanding'))
+        load, = view.loads.values()
+        self.form.asked = asked
+        return self.form.predict(load + view.models['ssd'].load([newcomer]))
+
+
+class ReservationsTest(Case):
+
+    pools = 20
+
+    def test_the_oldest_of_too_many_makes_way(self):
+        self.patch(rs, 'MOST', 400)
+        usual = nc.expected(self.request(), {}, files.USUAL, None)
+        for i in range(rs.MOST + 30):
+            self.placing.record(
+                self.request(i), usual, self.states[i % 20])
+        predicted = self.judge(99999).predictions
+        most = predict.Prediction(
+            100 + (1 + rs.MOST / 20 + 1) * 8 * 64 * 20, 0.0)
+        self.assertLessEqual(max(p.latency_us for p in predicted),
+                             most.latency_us)
+
+    def test_many_that_end_at_once_end_in_several_requests(self):
+        usual = nc.expected(self.request(), {}, files.USUAL, None)
+        for i in range(1500):
+            self.placing.record(
+                self.request(i), usual, self.states[i % 20])
+        usual = [self.placing_of_none(i) for i in range(20)]
+        self.now += 3601
+        self.write()
+        worst = []
+        for i in range(6):
+            found = self.judge(5000 + i).predictions
+            worst.append(max(p.latency_us for p in found))
+        self.assertEqual(sorted(worst, reverse=True), worst)
+        self.assertEqual(max(usual), worst[-1])
+
+    def placing_of_none(self, index):
+        view = files.view([cl.Pool(self.names[index], 'ssd')],
+                          [self.volumes[index]],
+                          ssd=files.model('ssd', kind='outstanding'))
+        prediction, = view.usual.values()
+        return prediction.latency_us
+
+
+class NewFileTest(Case):
+
+    pools = 200
+
+    def setUp(self):
+        super().setUp()
+        self.patch(known, 'LINES_SAVED', 100)
+
+    def test_a_new_file_is_read_by_many_requests(self):
+        old = self.judge(0).snapshot
+        self.write(1)
+        self.judge(1)  # with what was saved up while nothing came
+        looks = 0
+        while self.judge(2).snapshot is old:
+            looks += 1
+            self.assertLess(looks, 100)
+        lines = 2 * len(self.volumes) + 3 * self.pools
+        allowed = known.LINES + known.LINES_EACH * self.pools
+        self.assertGreater(looks, (lines - known.LINES_SAVED) / allowed - 2)
+
+    def test_seldom_requests_read_more_of_it(self):
+        old = self.judge(0).snapshot
+        self.write(1)
+        looks = 0
+        while self.judge(2).snapshot is old:
+            looks += 1
+            self.now += 60
+        self.assertLess(looks, 7)
+
+    def test_where_nothing_is_known_there_is_no_opinion_meanwhile(self):
+        self.volumes = [
+            dataclasses.replace(volume, id=f'{volume.id}-{k}')
+            for volume in self.volumes for k in range(4)]
+        self.patch(known, 'LINES_AT_FIRST', 500)
+        self.write()
+        self.placing = self.make()
+        self.assertEqual((), self.judge(0).predictions)
+        for _ in range(8):
+            found = self.judge(1)
+        self.assertTrue(all(found.predictions))
+
+    def test_a_stale_file_is_no_reason_to_read_the_new_one_slowly(self):
+        self.now += 4000
+        self.write()
+        self.assertTrue(all(self.judge(0).predictions))
