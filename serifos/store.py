@@ -14,7 +14,6 @@ import hashlib
 from importlib import resources
 import json
 import os
-import pathlib
 from typing import Any
 
 import fastjsonschema
@@ -42,16 +41,6 @@ def read_model(path: str | os.PathLike[str]) -> mm.Model:
 
 def write_model(path: str | os.PathLike[str], model: mm.Model) -> None:
     write_json(path, model.to_json())
-
-
-def read_models(directory: str | os.PathLike[str],
-                stems: set[str]) -> dict[str, mm.Model]:
-    """The models with these stems.
-
-    :raises InputError: where one is missing; the sentence says which
-    """
-    return {stem: read_model(pathlib.Path(directory, f'{stem}.json'))
-            for stem in sorted(stems)}
 
 
 def read_relation(path: str | os.PathLike[str]) -> rl.Relation:
