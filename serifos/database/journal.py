@@ -107,6 +107,12 @@ class Journal:
         return dataclasses.replace(
             self, token=self.database.run(take, write=True))
 
+    def leader(self) -> str:
+        """Who took the lead last; empty where nobody has."""
+        self._make()
+        return self.database.run(lambda connection: connection.scalar(
+            sa.select(tb.HEAD.c.leader)))
+
     def prove(self) -> None:
         """:raises NotLeading: where another balancer has taken the lead"""
         self.database.run(self._refuse_stale)
