@@ -9,6 +9,7 @@ before and after the call that makes it.
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 
 from oslo_log import log
@@ -90,6 +91,12 @@ class Hands:
         except refused.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
             return self._over(asked, _refusal(exc))
+        except errors.NotLeading:
+            # Where another one leads it settles this by itself.
+            with contextlib.suppress(errors.SerifosError):
+                self._over(asked, Outcome('not started', (
+                    'that this balancer may act could not be proved')))
+            raise
         except errors.CloudError as exc:
             LOG.warning('Whether Cinder took up the migration of volume %s '
                         'is not known: %s', move.volume, exc)

@@ -66,6 +66,19 @@ class LeadTest(Case):
                       str(error))
         self.assertEqual(([], []), (self.kinds(), self.cinder.asked))
 
+    def test_a_request_that_was_not_made_is_not_waited_for(self):
+        leading = self.lead()
+        leading.take()
+
+        def prove():
+            raise errors.NotLeading('The server of the lock is away.')
+        balancer = self.balancer.under(leading.journal, prove)
+        self.assertRaises(errors.NotLeading, balancer.round)
+        self.assertEqual(
+            [('request', None), ('outcome', 'not started')],
+            [(e.kind, e.facts.get('result')) for e in self.entries()])
+        self.assertEqual((), jn.open_moves(self.entries()))
+
     def test_a_lead_that_was_lost_is_taken_as_if_for_the_first_time(self):
         one = self.lead()
         one.take()
