@@ -8,18 +8,17 @@ What is shown and refused is decided in pure code over one frozen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import json
 import os
 import pathlib
 import stat
 import time
-from typing import Any
 
 from serifos.bench import command
+from serifos.bench import lsblk
+from serifos.bench import reply
 from serifos import errors
 
 GIB = 2 ** 30
@@ -30,14 +29,9 @@ IDLE_FILESYSTEMS = frozenset({
 them, and a mount is seen. Any other may be a part of something bigger that
 is not running now (a volume group, an array, a pool, another host's)."""
 
-# With NAME first, what stands on a disk is listed below it; without, beside.
-_COLUMNS = ('NAME', 'KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
-            'MODEL', 'SERIAL', 'WWN', 'MOUNTPOINTS', 'LOG-SEC')
 _KINDS = ('disk', 'loop', 'part', 'mpath', 'raid')
 _TABLES = ('gpt', 'dos', 'PMBR', 'mac', 'bsd', 'sun', 'sgi', 'atari')
 _SYSTEM = ('/', '/boot', '/boot/efi', '/usr', '/var', '[SWAP]')
-
-Node = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +39,7 @@ class Device:
     """A block device, and who uses it.
 
     :param kind: lsblk's type: disk, loop, part, lvm, ...
+    :param number: major:minor
     :param logical_block: bytes of the smallest request
     :param mounts: where it, or what stands on it, is mounted
     :param holders: devices that stand on it
@@ -71,6 +66,7 @@ class Device:
     openers: tuple[str, ...] = ()
     system: bool = False
     serial_is_shared: bool = False
+    number: str | None = None
 
     @property
     def name(self) -> str:
@@ -109,7 +105,7 @@ def identify(path: str) -> Device:
     :raises DeviceError: where it is none, or cannot be looked at
     """
     number, real = _number(path)
-    device = parse(_tree(), number)
+    device = find(lsblk.tree(), number)
     if device is None:
         raise errors.DeviceError(
             f'lsblk does not list {path}; it holds nothing to measure.')
@@ -127,33 +123,32 @@ def identify(path: str) -> Device:
         openers=tuple(sorted(_lasting_openers(number))))
 
 
-def parse(tree: Sequence[Node], number: str) -> Device | None:
+def find(tree: Sequence[lsblk.Node], number: str) -> Device | None:
     """The device with this major:minor in a tree that lsblk printed."""
     for disk in tree:
-        for node in _walk(disk):
-            if node['maj:min'] == number:
+        for node in disk.walk():
+            if node.number == number:
                 return dataclasses.replace(
                     _device(node, disk), serial_is_shared=any(
-                        other is not disk and other['serial']
-                        and other['serial'] == node['serial']
-                        for other in tree))
+                        other is not disk and other.serial
+                        and other.serial == node.serial for other in tree))
     return None
 
 
-def _device(node: Node, disk: Node) -> Device:
-    below = [*_walk(node)]
+def _device(node: lsblk.Node, disk: lsblk.Node) -> Device:
+    below = [*node.walk()]
     children = below[1:]
     return Device(
-        path=node['path'], kind=node['type'], size_bytes=int(node['size']),
-        model=_stripped(node['model']), serial=_stripped(node['serial']),
-        wwn=_stripped(node['wwn']), transport=node['tran'],
-        logical_block=int(node['log-sec']), read_only=bool(node['ro']),
-        mounts=tuple(sorted({m for n in below for m in _mounts(n)})),
-        holders=tuple(sorted({n['kname'] for n in children
-                              if n['type'] != 'part'})),
-        partitions=tuple(sorted({n['kname'] for n in children
-                                 if n['type'] == 'part'})),
-        system=any(m in _SYSTEM for n in _walk(disk) for m in _mounts(n)))
+        path=node.path, kind=node.kind, size_bytes=node.size_bytes,
+        model=node.model, serial=node.serial, wwn=node.wwn,
+        transport=node.transport, logical_block=node.logical_block,
+        read_only=node.read_only, number=node.number,
+        mounts=tuple(sorted({m for n in below for m in n.mounts})),
+        holders=tuple(sorted({n.kname for n in children
+                              if n.kind != 'part'})),
+        partitions=tuple(sorted({n.kname for n in children
+                                 if n.kind == 'part'})),
+        system=any(m in _SYSTEM for n in disk.walk() for m in n.mounts))
 
 
 def refusal(device: Device) -> str | None:
@@ -207,7 +202,7 @@ def held(device: Device) -> Iterator[int]:
     try:
         now = dataclasses.replace(identify(device.path),
                                   openers=device.openers)
-        if now != device:
+        if now != device or _numbered(os.fstat(fd)) != device.number:
             raise errors.DeviceError(
                 f'{device.path} has changed since it was shown; nothing '
                 'was touched: run the command again.')
@@ -220,17 +215,11 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     """(path, model, serial) of the disk that a file lives on, or Nones."""
     dev = os.stat(path).st_dev
     number = f'{os.major(dev)}:{os.minor(dev)}'
-    for disk in _tree():
-        if any(node['maj:min'] == number for node in _walk(disk)):
-            return (disk['path'], _stripped(disk['model']),
-                    _stripped(disk['serial'])
-                    or _kernels_serial(disk['kname']))
+    for disk in lsblk.tree():
+        if any(node.number == number for node in disk.walk()):
+            return (disk.path, disk.model,
+                    disk.serial or _kernels_serial(disk.kname))
     return (None, None, None)
-
-
-def _tree() -> list[Node]:
-    return json.loads(command.run(
-        ['lsblk', '-J', '-b', '-o', ','.join(_COLUMNS)]))['blockdevices']
 
 
 def _kernels_serial(name: str) -> str | None:
@@ -238,7 +227,7 @@ def _kernels_serial(name: str) -> str | None:
     for file, head in (('serial', 0), ('device/vpd_pg80', 4)):
         with contextlib.suppress(OSError):
             page = pathlib.Path('/sys/class/block', name, file).read_bytes()
-            return _stripped(page[head:].decode('ascii', 'replace'))
+            return lsblk.stripped(page[head:].decode('ascii', 'replace'))
     return None
 
 
@@ -255,14 +244,26 @@ def _number(path: str) -> tuple[str, str]:
     if not os.access(path, os.R_OK | os.W_OK):
         raise errors.DeviceError(
             f'{path} may not be read and written by you; run as root.')
-    number = f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}'
-    return number, os.path.realpath(path)
+    return _numbered(info), os.path.realpath(path)
+
+
+def _numbered(info: os.stat_result) -> str:
+    return f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}'
 
 
 def _signatures(path: str) -> tuple[str, ...]:
-    listing = command.run(['wipefs', '--no-act', '--json', path]).strip()
-    found = json.loads(listing)['signatures'] if listing else []
-    return tuple(sorted({signature['type'] for signature in found}))
+    return signatures(command.run(['wipefs', '--no-act', '--json', path]))
+
+
+def signatures(text: str) -> tuple[str, ...]:
+    """The types in a listing of wipefs, which is empty without any.
+
+    :raises ToolError: where this is not what wipefs prints
+    """
+    if not text.strip():
+        return ()
+    found = reply.read(text, 'wipefs')['signatures'].items()
+    return tuple(sorted({one['type'].text() for one in found}))
 
 
 def _held_by(number: str) -> list[str]:
@@ -293,7 +294,8 @@ def _openers(number: str) -> Iterator[str]:
         with contextlib.suppress(OSError):
             if any(_is_device(link, number)
                    for link in (process / 'fd').iterdir()):
-                name = (process / 'comm').read_text().strip()
+                name = (process / 'comm').read_text(
+                    errors='replace').strip()
                 yield f'{name} (process {process.name})'
 
 
@@ -304,19 +306,4 @@ def _is_device(link: pathlib.Path, number: str) -> bool:
         info = os.stat(link)
     except OSError:
         return False
-    return (stat.S_ISBLK(info.st_mode) and number
-            == f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}')
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.get('children', ()):
-        yield from _walk(child)
-
-
-def _mounts(node: Node) -> list[str]:
-    return [m for m in node['mountpoints'] if m]
-
-
-def _stripped(text: str | None) -> str | None:
-    return (text or '').strip() or None
+    return stat.S_ISBLK(info.st_mode) and number == _numbered(info)

@@ -19,6 +19,7 @@ import contextlib
 import dataclasses
 import itertools
 import pathlib
+import re
 import threading
 import time
 
@@ -62,20 +63,27 @@ def parse(text: str, at_s: float) -> Reading:
     rows = {name: values.split() for name, _, values in (
         line.partition(' ') for line in text.splitlines())}
     try:
-        ticks = [int(value) for value in rows['cpu'][:_COUNTED]]
+        ticks = [_count(value) for value in rows['cpu'][:_COUNTED]]
         idle = sum(ticks[i] for i in _IDLE)
         return Reading(at_s, sum(ticks) - idle, sum(ticks),
-                       int(rows['ctxt'][0]), int(rows['intr'][0]))
+                       _count(rows['ctxt'][0]), _count(rows['intr'][0]))
     except (KeyError, IndexError, ValueError):
         raise errors.ToolError(
             f'{STAT} does not say how busy the machine is; leave '
             '--observe-host out.') from None
 
 
+def _count(text: str) -> int:
+    if not re.fullmatch('[0-9]{1,20}', text):
+        raise ValueError(text)
+    return int(text)
+
+
 def read() -> Reading:
     """:raises ToolError: where this machine does not tell"""
     try:
-        return parse(STAT.read_text(encoding='ascii'), time.time())
+        return parse(STAT.read_text(encoding='ascii', errors='replace'),
+                     time.time())
     except OSError as exc:
         raise errors.ToolError(
             f'{STAT} cannot be read ({exc.strerror}); leave --observe-host '

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import re
-from typing import Any
 
+from serifos.bench import reply
 from serifos import errors
 
 PASSWORD = 'serifos'
@@ -16,6 +17,7 @@ PASSWORD = 'serifos'
 _SANITIZE = {1: ('block erase', 2), 0: ('crypto erase', 4),
              2: ('overwrite', 3)}
 _WAIT_S = 24 * 3600
+_MOST_BITS = 2 ** 32 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +35,20 @@ class Purge:
     timeout_s: float = 3600
 
 
-def nvme(path: str, controller: Mapping[str, Any],
-         namespace: Mapping[str, Any], namespaces: int) -> dict[str, Purge]:
+def fields(text: str, source: str, names: Sequence[str],
+           optional: Sequence[str] = ()) -> dict[str, int]:
+    """Bit fields of what ``nvme ... -o json`` printed.
+
+    :param optional: what older devices lack
+    :raises ToolError: where one is missing, or is no field of bits
+    """
+    doc = reply.read(text, source)
+    return {name: doc[name].whole(0, _MOST_BITS) for name in (
+        *names, *(name for name in optional if name in doc.object()))}
+
+
+def nvme(path: str, controller: Mapping[str, int],
+         namespace: Mapping[str, int], namespaces: int) -> dict[str, Purge]:
     """What an NVMe device offers.
 
     :param controller: ``nvme id-ctrl -o json``
@@ -68,12 +82,13 @@ def sanitize_state(text: str) -> int:
 
     :raises ToolError: where the text does not say
     """
-    found = re.search(r'\(SSTAT\)\s*:\s*(0x[0-9a-f]+|\d+)', text, re.I)
+    found = re.search(r'\(SSTAT\)\s*:\s*(0x[0-9a-f]{1,8}|[0-9]{1,9})\b', text,
+                      re.I)
     if found is None:
         raise errors.ToolError(
             'nvme sanitize-log does not say whether the sanitize goes on; '
             'look at it yourself before the device is used.')
-    return int(found[1], 0) & 7
+    return int(found[1], 16 if found[1][:2] in ('0x', '0X') else 10) & 7
 
 
 def ata(path: str, text: str) -> dict[str, Purge]:
@@ -95,7 +110,7 @@ def ata(path: str, text: str) -> dict[str, Purge]:
             f"{path}'s ATA security is frozen by the firmware, so it cannot "
             'be erased; suspend and resume the machine (rtcwake -m mem -s '
             '5) or replug its power, or take --purge discard.')
-    minutes = re.search(r'(\d+)min for SECURITY ERASE UNIT', text)
+    minutes = re.search(r'\b([0-9]{1,5})min for SECURITY ERASE UNIT', text)
     erase = ('hdparm', '--user-master', 'u')
     return {'secure-erase': Purge(
         'secure-erase', f'ATA secure erase (password {PASSWORD} meanwhile)'

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import fcntl
-import json
 import os
 import pathlib
 import re
@@ -83,7 +82,12 @@ def purge(device: dv.Device, chosen: offers.Purge, fd: int) -> str:
     if chosen.name == 'none':
         return chosen.words
     LOG.info('purging %s: %s', device.path, chosen.words)
-    marks = _mark(fd, device.size_bytes)
+    try:
+        marks = _mark(fd, device.size_bytes)
+    except OSError as exc:
+        raise errors.ToolError(
+            f'{device.path} cannot be written ({exc.strerror}); see the '
+            'kernel log for what ails it.') from None
     with _uninterrupted():
         _ACTS[chosen.name](device, chosen, fd)
     left = [at for at, mark in marks.items()
@@ -116,10 +120,12 @@ def _nvme(path: str) -> dict[str, offers.Purge]:
         LOG.warning('nvme-cli is not installed, so that the format and '
                     'sanitize of %s are not considered', path)
         return {}
-    controller = json.loads(command.run(
-        ['nvme', 'id-ctrl', path, '-o', 'json']))
-    namespace = json.loads(command.run(
-        ['nvme', 'id-ns', path, '-o', 'json']))
+    controller = offers.fields(
+        command.run(['nvme', 'id-ctrl', path, '-o', 'json']),
+        'nvme id-ctrl', ('oacs', 'fna'), ('sanicap',))
+    namespace = offers.fields(
+        command.run(['nvme', 'id-ns', path, '-o', 'json']),
+        'nvme id-ns', ('flbas', 'dps'))
     # With namespace management there may be some that are not attached.
     every = ['--all'] if controller['oacs'] & 8 else []
     listing = command.run(['nvme', 'list-ns', path, *every])

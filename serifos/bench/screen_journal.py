@@ -11,21 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import json
-import math
 import os
 import pathlib
 from typing import Any
 
+from serifos.bench import reply
 from serifos.bench import screen_levels as sl
 from serifos import errors
 from serifos import files
 from serifos import store
-from serifos import strict_json
 
 SCHEMA = 'serifos-screening/1'
 
 RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
 """What a run says, of its reads or its writes."""
+
+_LEAST = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,24 +80,28 @@ def key(levels: Mapping[str, str], number: int) -> tuple[object, ...]:
 
 def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
     """:raises InputError: where it is missing, cut short or not ours"""
-    lines = files.read_text(path, 'screening').split('\n')
+    return parse(files.read_text(path, 'screening'), str(path))
+
+
+def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
+    """What the text of a journal says.
+
+    :param path: whose text it is, for errors
+    :raises FormatError: where it is cut short, or no journal of ours
+    """
+    lines = text.split('\n')
     if lines[-1]:
         raise errors.FormatError(
             f'{path}, line {len(lines)} is cut short (a write was '
             'interrupted); run the same screen again to resume it.')
-    docs = [_parse(f'{path}, line {n}', line)
+    docs = [reply.read(line, f'{path}, line {n}', errors.FormatError)
             for n, line in enumerate(lines, 1) if line.strip()]
-    if not docs or docs[0].get('schema') != SCHEMA:
-        said = docs[0].get('schema') if docs else None
+    said = docs[0]['schema'].value if docs else None
+    if said != SCHEMA:
+        said = said if isinstance(said, str) else 'none'
         raise errors.FormatError(
-            f'{path} is of schema {said or "none"}; this serifos reads '
-            f'{SCHEMA}.')
-    try:
-        return _header(docs[0]), tuple(map(_run, docs[1:]))
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
-        raise errors.FormatError(
-            f'{path} is no screening ({type(exc).__name__}: {exc}); mend '
-            'the file, or make it again.') from None
+            f'{path} is of schema {said}; this serifos reads {SCHEMA}.')
+    return _header(docs[0]), tuple(map(_run, docs[1:]))
 
 
 def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
@@ -144,33 +149,34 @@ def append(path: pathlib.Path, run: Run) -> None:
             'same command resumes.') from None
 
 
-def _parse(where: str, line: str) -> dict[str, Any]:
+def _header(doc: reply.Reply) -> Header:
+    varied = {}
+    for name, ends in doc['varied'].pairs():
+        levels = ends.items(2)
+        if len(levels) > 2:
+            raise ends.wrong('two levels')
+        varied[name] = (_level(name, levels[0]), _level(name, levels[1]))
+    if not varied:
+        raise doc['varied'].wrong('one parameter or more')
+    said = doc['said']
+    return Header(
+        doc['device'].object(), doc['host'].text(), doc['kernel'].text(),
+        doc['fio'].text(), doc['runtime_s'].figure(), varied,
+        {name: _level(name, one) for name, one in doc['held'].pairs()},
+        () if said.value is None else tuple(
+            one.text() for one in said.items()),
+        doc['created_at'].text_or_none())
+
+
+def _run(doc: reply.Reply) -> Run:
+    return Run(
+        {name: _level(name, one) for name, one in doc['levels'].pairs()},
+        doc['round'].whole(1),
+        {name: doc[name].figure(_LEAST) for name in RESPONSES})
+
+
+def _level(name: str, said: reply.Reply) -> str:
     try:
-        doc = strict_json.loads(line)
-    except ValueError as exc:
-        raise errors.FormatError(
-            f'{where}: {exc}; mend the file, or make it again.') from None
-    if not isinstance(doc, dict):
-        raise errors.FormatError(
-            f'{where} is no object; mend the file, or make it again.')
-    return doc
-
-
-def _header(doc: Mapping[str, Any]) -> Header:
-    names = {field.name for field in dataclasses.fields(Header)}
-    known = {name: value for name, value in doc.items() if name in names}
-    known['varied'] = {name: (low, high)
-                       for name, (low, high) in doc['varied'].items()}
-    known['said'] = tuple(doc.get('said', ()))
-    for name in (*known['varied'], *known['held']):
-        if name not in sl.PARAMETERS:
-            raise ValueError(f'there is no parameter {name}')
-    return Header(**known)
-
-
-def _run(doc: Mapping[str, Any]) -> Run:
-    seen = {name: float(doc[name]) for name in RESPONSES}
-    for name, value in seen.items():
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f'a {name} of {value} is no figure')
-    return Run(dict(doc['levels']), int(doc['round']), seen)
+        return sl.checked(name, said.text())
+    except (KeyError, errors.InputError):
+        raise said.wrong('a parameter of screen and a level of it') from None

@@ -140,7 +140,7 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
             raise errors.InputError(
                 f'There is no parameter {name}; there are '
                 f'{", ".join(PARAMETERS)}.')
-    known = {name: tuple(_checked(name, level) for level in levels)
+    known = {name: tuple(checked(name, level) for level in levels)
              for name, levels in asked.items()}
     here = {name: p for name, p in PARAMETERS.items()
             if place.is_directory or not p.about_files}
@@ -167,7 +167,7 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
 
 def number(text: str) -> int:
     """A count, or a size such as 512B or 4KiB in bytes."""
-    found = re.fullmatch(r'(\d{1,15})(B|[KMG]iB)?', text)
+    found = re.fullmatch(r'([0-9]{1,15})(B|[KMG]iB)?', text)
     if found is None:
         raise ValueError(text)
     return int(found[1]) * _UNITS[found[2] or 'B']
@@ -179,7 +179,11 @@ def size_text(size: int) -> str:
     return f'{size // _UNITS[unit]}{unit}'
 
 
-def _checked(name: str, level: str) -> str:
+def checked(name: str, level: str) -> str:
+    """A level as it is written in runs.
+
+    :raises InputError: where a parameter cannot have it
+    """
     p = PARAMETERS[name]
     if p.kind in ('choice', 'flag'):
         if level not in (p.low, p.high):

@@ -39,6 +39,8 @@ def steady(values: Sequence[float]) -> Steadiness:
     if len(window) < WINDOW:
         return Steadiness(float('inf'), float('inf'), False)
     mean = statistics.fmean(window)
+    if not mean > 0:
+        return Steadiness(float('inf'), float('inf'), False)
     excursion = (max(window) - min(window)) / mean
     line = statistics.linear_regression(range(WINDOW), window)
     slope = abs(line.slope) * (WINDOW - 1) / mean

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
+import json
 
 import ddt
 import testtools
 
 from serifos.bench import device
+from serifos.bench import lsblk
 from serifos import errors
 
 
@@ -17,6 +19,11 @@ def node(name, number, kind='disk', mounts=(None,), children=(), **others):
             'children': list(children), **others}
 
 
+def find(tree, number):
+    return device.find(lsblk.parse(json.dumps({'blockdevices': tree})),
+                       number)
+
+
 IDLE = device.Device('/dev/sdb', 'disk', 400 * device.GIB, 'INTEL', 'S1',
                      '0x5')
 
@@ -24,7 +31,7 @@ IDLE = device.Device('/dev/sdb', 'disk', 400 * device.GIB, 'INTEL', 'S1',
 class ParseTest(testtools.TestCase):
 
     def test_facts_of_an_idle_disk(self):
-        found = device.parse(
+        found = find(
             [node('sda', '8:0', serial='S0'), node('sdb', '8:16')], '8:16')
         self.assertEqual('/dev/sdb', found.path)
         self.assertEqual('INTEL SSDSC2BX40', found.model)
@@ -36,15 +43,15 @@ class ParseTest(testtools.TestCase):
                 node('nvme0n2', '259:1', wwn='eui.2'),
                 node('nvme1n1', '259:2', wwn='eui.3', serial='S2')]
         self.assertEqual(['eui.1', 'eui.2', 'S2'], [
-            device.parse(tree, f'259:{i}').confirm_word for i in range(3)])
+            find(tree, f'259:{i}').confirm_word for i in range(3)])
 
     def test_what_is_not_listed(self):
-        self.assertIsNone(device.parse([node('sda', '8:0')], '8:16'))
+        self.assertIsNone(find([node('sda', '8:0')], '8:16'))
 
     def test_mounts_and_holders_anywhere_above_count(self):
         lv = node('dm-0', '253:0', 'lvm', ['/srv'])
         part = node('sdb1', '8:17', 'part', children=[lv])
-        found = device.parse([node('sdb', '8:16', children=[part])], '8:16')
+        found = find([node('sdb', '8:16', children=[part])], '8:16')
         self.assertEqual((('/srv',), ('dm-0',), ('sdb1',)), (
             found.mounts, found.holders, found.partitions))
 
@@ -52,12 +59,12 @@ class ParseTest(testtools.TestCase):
         tree = [node('sda', '8:0', children=[
             node('sda1', '8:1', 'part', ['/']),
             node('sda2', '8:2', 'part', serial=None)])]
-        self.assertTrue(device.parse(tree, '8:2').system)
-        self.assertTrue(device.parse(tree, '8:0').system)
+        self.assertTrue(find(tree, '8:2').system)
+        self.assertTrue(find(tree, '8:0').system)
 
     def test_swap_is_the_system(self):
         tree = [node('sdb', '8:16', mounts=['[SWAP]'])]
-        self.assertTrue(device.parse(tree, '8:16').system)
+        self.assertTrue(find(tree, '8:16').system)
 
 
 @ddt.ddt
