@@ -7,6 +7,8 @@ and text comes out; what builds the first and reads the second is pure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -27,6 +29,7 @@ LOG = log.getLogger(__name__)
 
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
 _LAST_WORDS = 300
+_LOOK_S = 0.05
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
@@ -69,13 +72,19 @@ def run(argv: Sequence[str], timeout_s: float = 60,
 
 
 def together(argvs: Sequence[Sequence[str]], timeout_s: float,
-             die_with_us: bool = False) -> list[Result]:
+             die_with_us: bool = False, inherit: Sequence[int] = (),
+             typed: str = '',
+             look: Callable[[int], bool] | None = None) -> list[Result]:
     """Starts programs at once and waits for all of them.
 
     Each is a session of its own: a Ctrl-C is ours alone, and what it
     started is killed with it at the deadline, or when we are interrupted.
 
     :param die_with_us: the kernel kills them even where we are killed
+    :param inherit: descriptors of ours that they have too
+    :param typed: what each reads from its standard input
+    :param look: called with the id of each process some times a second
+        until it has seen enough; what it raises ends all of them
     :raises ToolError: where a program is missing
     """
     deadline = time.monotonic() + timeout_s
@@ -85,9 +94,13 @@ def together(argvs: Sequence[Sequence[str]], timeout_s: float,
             LOG.debug('running %s', argv)
             out = stack.enter_context(tempfile.TemporaryFile())
             err = stack.enter_context(tempfile.TemporaryFile())
-            process = _start(argv, out.fileno(), err.fileno(), die_with_us)
+            read = stack.enter_context(_typed(typed))
+            process = _start(argv, (read, out.fileno(), err.fileno()),
+                             die_with_us, inherit)
             stack.callback(_kill, process)
             running.append((process, out, err))
+        if look is not None:
+            _look([process for process, _, _ in running], deadline, look)
         codes = [_wait(process, deadline) for process, _, _ in running]
         for process, _, _ in running:
             _kill(process)
@@ -95,12 +108,23 @@ def together(argvs: Sequence[Sequence[str]], timeout_s: float,
                 for code, (_, out, err) in zip(codes, running)]
 
 
-def _start(argv: Sequence[str], out: int, err: int,
-           die_with_us: bool) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def _typed(text: str) -> Iterator[int]:
+    """A descriptor from which a program reads a text, or nothing at all."""
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        yield file.fileno()
+
+
+def _start(argv: Sequence[str], streams: tuple[int, int, int],
+           die_with_us: bool, inherit: Sequence[int]
+           ) -> subprocess.Popen[bytes]:
+    read, out, err = streams
     try:
         return subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            env=_environment(), start_new_session=True,
+            list(argv), stdin=read, stdout=out, stderr=err,
+            env=_environment(), start_new_session=True, pass_fds=inherit,
             preexec_fn=_die_with_parent if die_with_us else None)
     except FileNotFoundError:
         raise errors.ToolError(
@@ -113,6 +137,15 @@ def _start(argv: Sequence[str], out: int, err: int,
 
 def _die_with_parent() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _look(processes: Sequence[subprocess.Popen[bytes]], deadline: float,
+          look: Callable[[int], bool]) -> None:
+    while processes and time.monotonic() < deadline:
+        processes = [process for process in processes
+                     if process.poll() is None and not look(process.pid)]
+        if processes:
+            time.sleep(_LOOK_S)
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> int | None:

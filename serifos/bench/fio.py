@@ -10,16 +10,15 @@ met the requests of all the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import json
 import os
 import re
-from typing import Any
 
 from serifos.bench import command
+from serifos.bench import fio_result as result
 from serifos.bench import host
+from serifos.bench import opened
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos import workload as wl
@@ -31,25 +30,23 @@ HANG_S = 60.0
 """Seconds beyond its time after which a fio counts as hanging."""
 
 _RAMP_S = 1.0
-_APART_S = 1.0      # what processes may end apart, seconds,
-_APART_SHARE = 0.1  # or this share of the runtime
 _SLOWEST_FILL = 2 ** 20  # bytes a second
 _FILL_BLOCK = 128 * 1024
-
-Figures = Mapping[str, Any]
-
-
-class FioError(errors.ToolError):
-    """A fio that failed, hung or printed rubbish; it costs one run."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """Where a workload does its I/O: bytes of a device or file."""
+    """Where a workload does its I/O: bytes of a device or file.
+
+    :param path: its name, for people
+    :param fd: the descriptor by which we hold it, None until it is open.
+        fio is given this and no name, so that it opens what we hold
+    """
 
     path: str
     offset: int
     size: int
+    fd: int | None = None
 
 
 def version() -> str:
@@ -58,7 +55,7 @@ def version() -> str:
     :raises ToolError: where fio is missing, or too old
     """
     text = command.run(['fio', '--version']).strip()
-    found = re.match(r'fio-(\d+)\.(\d+)', text)
+    found = re.match(r'fio-([0-9]{1,4})\.([0-9]{1,6})', text)
     if not found:
         raise errors.ToolError(
             f'The fio on the PATH does not say its version but '
@@ -142,10 +139,12 @@ def fill_command(region: Region, engine: str) -> list[str]:
 
 def _common(region: Region, engine: str, iodepth: int,
             block: int) -> list[str]:
-    path = region.path.replace('\\', r'\\').replace(':', r'\:')
+    if region.fd is None:
+        raise ValueError(f'{region.path} is not open')
     # A thread dies with its fio; a process that fio forked would go on.
     return [
-        'fio', '--name=serifos', '--thread=1', f'--filename={path}',
+        'fio', '--name=serifos', '--thread=1',
+        f'--filename={opened.path(region.fd)}',
         f'--offset={region.offset}', f'--size={region.size}',
         '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
         '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
@@ -155,83 +154,6 @@ def _common(region: Region, engine: str, iodepth: int,
 
 def _ms(seconds: float) -> str:
     return f'{round(1000 * seconds)}ms'
-
-
-def parse(text: str) -> dict[str, Any]:
-    """The figures of one fio process, by the names of the dataset.
-
-    Beside them ``requests`` and ``ended_ms``, which :func:`sample` takes.
-
-    :raises FioError: where the text is no result of fio's
-    """
-    try:
-        doc = json.loads(text[text.index('{'):], parse_constant=_no_figure)
-        job, = doc['jobs']
-        read, write = job['read'], job['write']
-        error, requests = job['error'], _requests(read) + _requests(write)
-        figures = {} if error or not requests else {
-            'latency_us': sum(_mean_us(side) * _requests(side)
-                              for side in (read, write)) / requests,
-            **_side('read', read), **_side('write', write),
-            'iops': read['iops'] + write['iops'],
-            'requests': requests, 'ended_ms': doc['timestamp_ms']}
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        words = ' '.join(text.split())[:200]
-        raise FioError('fio printed no result that can be read: '
-                       f'{words or "nothing at all"}') from None
-    if error:
-        raise FioError(f'fio failed: {os.strerror(error)}')
-    if not requests:
-        raise FioError('fio finished no request in the whole run')
-    return figures
-
-
-def _side(name: str, side: Figures) -> dict[str, float | None]:
-    some = _requests(side) > 0
-    return {
-        f'{name}_latency_us': _mean_us(side) if some else None,
-        f'{name}_p99_us': (side['lat_ns']['percentile']['99.000000'] / 1000
-                           if some else None),
-        f'{name}_iops': side['iops'], f'{name}_bw_kib_s': side['bw']}
-
-
-def _requests(side: Figures) -> int:
-    return int(side['lat_ns']['N'])
-
-
-def _mean_us(side: Figures) -> float:
-    return float(side['lat_ns']['mean']) / 1000
-
-
-def _no_figure(name: str) -> float:
-    raise ValueError(name)
-
-
-def sample(workloads: Sequence[wl.Workload], runtime_s: float,
-           seen: Sequence[Figures]) -> ds.Sample:
-    """A run from what each of its workloads saw.
-
-    The run's latency is the mean over the workloads, each tenant once; that
-    of a request is the mean over all requests of all workloads.
-
-    :raises FioError: where the workloads did not run at the same time
-    """
-    ends = [one['ended_ms'] for one in seen]
-    apart = (max(ends) - min(ends)) / 1000
-    if apart > max(_APART_S, _APART_SHARE * runtime_s):
-        raise FioError(
-            f'the workloads ended {apart:.1f} s apart, so that they did not '
-            'run together; the machine may be too busy')
-    requests = [one['requests'] for one in seen]
-    return ds.Sample(
-        tuple(workloads),
-        latency_us=sum(one['latency_us'] for one in seen) / len(seen),
-        request_latency_us=sum(
-            one['latency_us'] * n for one, n in zip(seen, requests)
-        ) / sum(requests),
-        seen=tuple({name: value for name, value in one.items()
-                    if name not in ('requests', 'ended_ms')}
-                   for one in seen))
 
 
 def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
@@ -253,13 +175,13 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
             outputs = _run(
                 [workload_command(w, region, runtime_s, _RAMP_S, engine)
                  for w, region in zip(workloads, regions, strict=False)],
-                runtime_s + _RAMP_S, hang_s)
-        seen = [parse(text) for text in outputs]
+                regions[:len(workloads)], runtime_s + _RAMP_S, hang_s)
+        seen = [result.parse(text) for text in outputs]
         if readings:
             ended_s = min(one['ended_ms'] for one in seen) / 1000
             beside = host.between(readings, ended_s - runtime_s, ended_s)
             seen = [{**one, **beside} for one in seen]
-        return sample(workloads, runtime_s, seen)
+        return result.sample(workloads, runtime_s, seen)
     return measure
 
 
@@ -268,23 +190,27 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
 
     :raises FioError: in fio's own words
     """
-    text, = _run([fill_command(region, engine)],
+    text, = _run([fill_command(region, engine)], [region],
                  region.size / _SLOWEST_FILL, hang_s)
-    written = json.loads(text[text.index('{'):])['jobs'][0]['write']
-    if written['io_bytes'] < region.size // _FILL_BLOCK * _FILL_BLOCK:
-        raise FioError(
-            f'fio wrote {written["io_bytes"]} of the {region.size} bytes of '
+    written = result.written(text)
+    if written < region.size // _FILL_BLOCK * _FILL_BLOCK:
+        raise result.FioError(
+            f'fio wrote {written} of the {region.size} bytes of '
             f'{region.path}')
 
 
-def _run(commands: Sequence[Sequence[str]], seconds: float,
-         hang_s: float) -> list[str]:
-    results = command.together(commands, seconds + hang_s, die_with_us=True)
-    for result in results:
-        if result.code is None:
-            raise FioError(
+def _run(commands: Sequence[Sequence[str]], regions: Sequence[Region],
+         seconds: float, hang_s: float) -> list[str]:
+    fds = sorted({region.fd for region in regions if region.fd is not None})
+    ours = {opened.identity(os.fstat(fd)) for fd in fds}
+    results = command.together(
+        commands, seconds + hang_s, die_with_us=True, inherit=fds,
+        look=opened.watch(lambda: ours, fds))
+    for ended in results:
+        if ended.code is None:
+            raise result.FioError(
                 f'fio did not end {hang_s:g} s after its time and was '
                 'killed')
-        if result.code:
-            raise FioError(f'fio failed: {result.last_words}')
-    return [result.out for result in results]
+        if ended.code:
+            raise result.FioError(f'fio failed: {ended.last_words}')
+    return [ended.out for ended in results]

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import json
 import os
-from typing import Any
+import re
 
 from serifos.bench import command
+from serifos.bench import reply
 from serifos import errors
 
 TAG = 'serifos-scratch'
 GIB = 2 ** 30
+_NAME = re.compile(f'{TAG}-[0-9]+')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +55,19 @@ def identify(name: str) -> VolumeGroup:
 
 
 def parse(text: str) -> VolumeGroup:
-    """A volume group from the report of vgs, one row for each PV."""
-    rows = _rows(text, 'vg')
+    """A volume group from the report of vgs, one row for each PV.
+
+    :raises ToolError: where this is not what vgs prints
+    """
+    rows = _rows(text, 'vgs', 'vg')
+    if not rows:
+        raise errors.ToolError('vgs reports no volume group.')
+    first = rows[0]
     return VolumeGroup(
-        rows[0]['vg_name'], rows[0]['vg_uuid'], int(rows[0]['vg_size']),
-        int(rows[0]['vg_free']), int(rows[0]['vg_extent_size']),
-        tuple(row['pv_name'] for row in rows))
+        first['vg_name'].text(), first['vg_uuid'].text(),
+        first['vg_size'].whole(), first['vg_free'].whole(),
+        first['vg_extent_size'].whole(1),
+        tuple(row['pv_name'].text() for row in rows))
 
 
 def refuse_if_small(group: VolumeGroup, count: int, size: int) -> None:
@@ -87,10 +95,18 @@ def scratch(group: str, count: int,
         for i in range(count):
             command.run(create_command(group, i, size))
             path = f'/dev/{group}/{TAG}-{i}'
-            opened[path] = os.open(path, os.O_RDWR | os.O_EXCL
-                                   | os.O_CLOEXEC)
+            opened[path] = _held(path)
             stack.callback(os.close, opened[path])
         yield opened
+
+
+def _held(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as exc:
+        raise errors.DeviceError(
+            f'{path}, which was made for this build, cannot be opened for '
+            f'us alone ({exc.strerror}).') from None
 
 
 def create_command(group: str, index: int, size: int) -> list[str]:
@@ -108,10 +124,13 @@ def _remove(group: str) -> None:
 
 
 def ours(text: str) -> list[str]:
-    """Names of the volumes in a report of lvs that carry tag and name."""
-    return [row['lv_name'] for row in _rows(text, 'lv')
-            if TAG in row['lv_tags'].split(',')
-            and row['lv_name'].startswith(f'{TAG}-')]
+    """Names of the volumes in a report of lvs that carry tag and name.
+
+    :raises ToolError: where this is not what lvs prints
+    """
+    return [row['lv_name'].text() for row in _rows(text, 'lvs', 'lv')
+            if TAG in row['lv_tags'].text().split(',')
+            and _NAME.fullmatch(row['lv_name'].text())]
 
 
 def _report(program: str, columns: str, group: str) -> list[str]:
@@ -119,6 +138,6 @@ def _report(program: str, columns: str, group: str) -> list[str]:
             '--nosuffix', '--options', columns, group]
 
 
-def _rows(text: str, key: str) -> list[dict[str, Any]]:
-    return [row for report in json.loads(text)['report']
-            for row in report[key]]
+def _rows(text: str, program: str, key: str) -> list[reply.Reply]:
+    return [row for report in reply.read(text, program)['report'].items()
+            for row in report[key].items()]

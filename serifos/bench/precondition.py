@@ -13,11 +13,11 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import json
 import pathlib
 from typing import Any
 
 from serifos.bench import fio
+from serifos.bench import reply
 from serifos.bench import steady as sd
 from serifos.bench import target as tg
 from serifos import errors
@@ -33,6 +33,7 @@ PATTERN = wl.Workload(write_pct=100, block_kib=4, iodepth=8)
 """A round of settling: this on each piece of the target, IOPS added."""
 
 _CHUNK = 4 * 2 ** 30
+_LEAST_IOPS = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,8 +124,8 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
 def _fill(area: tg.Area, state: State, keep: Callable[[State], State],
           ports: Ports) -> State:
     chunks = [
-        fio.Region(piece.path, piece.offset + at,
-                   min(_CHUNK, piece.size - at))
+        dataclasses.replace(piece, offset=piece.offset + at,
+                            size=min(_CHUNK, piece.size - at))
         for _ in range(TIMES) for piece in area.pieces
         for at in range(0, piece.size, _CHUNK)]
     total, written = sum(chunk.size for chunk in chunks), 0
@@ -161,13 +162,22 @@ def _begun(target: tg.Target, record: pathlib.Path) -> State:
     if target.fresh or not record.exists():
         return new
     try:
-        doc = json.loads(record.read_text())
-        if doc['schema'] != SCHEMA:
-            raise ValueError(doc['schema'])
-        was = State(doc['identity'], doc['purge'], int(doc['written']),
-                    tuple(doc['iops']))
-    except (ValueError, KeyError, TypeError, OSError):
+        was = parse(record.read_bytes())
+    except (OSError, errors.FormatError):
         raise errors.FormatError(
             f'{record} cannot be read; remove it to precondition again.'
         ) from None
     return was if was.identity == new.identity else new
+
+
+def parse(text: str | bytes) -> State:
+    """What a record says.
+
+    :raises FormatError: where it is none
+    """
+    doc = reply.read(text, 'the record', errors.FormatError)
+    doc['schema'].one_of([SCHEMA])
+    return State(
+        doc['identity'].object(), doc['purge'].text_or_none(),
+        doc['written'].whole(),
+        tuple(one.figure(_LEAST_IOPS) for one in doc['iops'].items()))

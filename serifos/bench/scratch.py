@@ -1,53 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scratch file of our own: made, known again, and removed.
+"""A scratch file of our own, which nobody can take for another.
 
-A note beside it, ``PATH.serifos``, names the inode and size of the file
-that we made. Without it, or where it names another file, a file is somebody
-else's and stays as it is.
+While it is measured it has no name: it is made without one, programs are
+given its descriptor, and the kernel frees it with us, however we end. So no
+file of anybody's can take its place, and nothing is ever removed by name.
+With ``keep`` it is made under its name, where nothing may be yet, and is the
+user's from then on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import errno
 import fcntl
-import json
 import os
 import pathlib
-from typing import Any
+import tempfile
 
+from serifos.bench import opened
 from serifos import errors
-from serifos import store
 
-SCHEMA = 'serifos-scratch/1'
 GIB = 2 ** 30
 _MARGIN_SHARE = 20   # of the filesystem is left free,
 _MARGIN_MOST = GIB   # or this where that is less
+_BLOCK = 4096
 
 
 def refusal(path: pathlib.Path, size: int) -> str | None:
     """Why a scratch file cannot be made there, or None."""
     if not path.parent.is_dir():
         return f'There is no directory {path.parent} for the scratch file.'
-    if os.path.lexists(path) and not is_ours(path):
-        return (f'{path} exists and serifos did not make it; name a path '
-                'where nothing is yet.')
-    if os.path.lexists(note(path)) and _read(path) is None:
-        return (f'{note(path)} exists and is no note of serifos about a '
-                'scratch file; name another path.')
-    return no_room(
-        path.parent, size, 'a scratch file',
-        path.stat().st_blocks * 512 if path.exists() else 0)
+    if os.path.lexists(path):
+        return (f'{path} exists, and serifos did not make it for this '
+                f'build; name a path where nothing is yet{_hint(path)}.')
+    return no_room(path.parent, size, 'a scratch file')
 
 
-def no_room(directory: pathlib.Path, size: int, what: str,
-            reused: int = 0) -> str | None:
-    """Why what we make does not fit on a filesystem, or None.
-
-    :param reused: bytes of it that are taken by us already
-    """
+def no_room(directory: pathlib.Path, size: int, what: str) -> str | None:
+    """Why what we make does not fit on a filesystem, or None."""
     room = os.statvfs(directory)
-    free = room.f_bavail * room.f_frsize + reused
+    free = room.f_bavail * room.f_frsize
     margin = min(room.f_blocks * room.f_frsize // _MARGIN_SHARE,
                  _MARGIN_MOST)
     if free < size + margin:
@@ -59,42 +52,41 @@ def no_room(directory: pathlib.Path, size: int, what: str,
 
 
 @contextlib.contextmanager
-def made(path: pathlib.Path, size: int, keep: bool) -> Iterator[None]:
-    """An allocated file of exactly this size, ours alone, meanwhile.
+def made(path: pathlib.Path, size: int, keep: bool) -> Iterator[int]:
+    """The descriptor of an allocated file of exactly this size, all zeros.
 
-    :param keep: leave it where it is afterwards
-    :raises DeviceError: where it cannot be made, or another build has it
+    :param keep: make it under its name, and leave it there afterwards
+    :raises DeviceError: where it cannot be made, or another build measures
+        in the same directory; at the end, where somebody has put something
+        else in the place of a file that shall be kept
     """
-    with contextlib.ExitStack() as stack:
-        if path.exists():
-            stack.enter_context(_locked(path))
-            _remove(path)
-        stack.enter_context(_new(path, size, keep))
-        yield
+    with _alone(path):
+        why = refusal(path, size)
+        if why is not None:
+            raise errors.DeviceError(why)
+        fd = _new(path, keep)
+        try:
+            _allocate(fd, path, size)
+            refuse_without_direct_io(fd, path)
+            yield fd
+            if keep:
+                _refuse_replaced(fd, path)
+        finally:
+            os.close(fd)
 
 
-@contextlib.contextmanager
-def _new(path: pathlib.Path, size: int, keep: bool) -> Iterator[None]:
-    why = refusal(path, size)
-    if why is not None:
-        raise errors.DeviceError(why)
+def _new(path: pathlib.Path, keep: bool) -> int:
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL
-                     | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if keep:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL
+                           | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        # Without a name; where a filesystem has no such files, its name is
+        # random and taken away at once.
+        with tempfile.TemporaryFile(dir=path.parent, buffering=0) as file:
+            return os.dup(file.fileno())
     except OSError as exc:
         raise errors.DeviceError(
             f'{path} cannot be made: {exc.strerror}.') from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        store.write_json(note(path), {
-            'schema': SCHEMA, 'inode': os.fstat(fd).st_ino, 'size': size})
-        _allocate(fd, path, size)
-        refuse_without_direct_io(path)
-        yield
-    finally:
-        if not keep:
-            _remove(path)
-        os.close(fd)
 
 
 def _allocate(fd: int, path: pathlib.Path, size: int) -> None:
@@ -107,21 +99,35 @@ def _allocate(fd: int, path: pathlib.Path, size: int) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: pathlib.Path) -> Iterator[None]:
-    with open(path, 'rb') as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+def _alone(path: pathlib.Path) -> Iterator[None]:
+    """No other build beside a scratch file: each would measure the other."""
+    try:
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY
+                     | os.O_CLOEXEC)
+    except OSError as exc:
+        raise errors.DeviceError(
+            f'{path.parent}, the directory of the scratch file, cannot be '
+            f'read: {exc.strerror}.') from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as exc:
+        if exc.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            os.close(fd)
             raise errors.DeviceError(
-                f'Another build is using {path}; wait for its end, or name '
-                'another path.') from None
+                f'Another build measures in {path.parent}; wait for its '
+                'end, or name a path on another device.') from None
+        # A network's filesystem may have no locks for directories.
+    try:
         yield
+    finally:
+        os.close(fd)
 
 
-def refuse_without_direct_io(path: str | os.PathLike[str]) -> None:
+def refuse_without_direct_io(fd: int, path: pathlib.Path) -> None:
     """:raises DeviceError: where the page cache cannot be gone around"""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC))
+        os.close(os.open(opened.path(fd),
+                         os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC))
     except OSError as exc:
         raise errors.DeviceError(
             f'{path} takes no direct I/O ({exc.strerror}), so that memory '
@@ -129,34 +135,31 @@ def refuse_without_direct_io(path: str | os.PathLike[str]) -> None:
         ) from None
 
 
-def note(path: pathlib.Path) -> pathlib.Path:
-    """Where it is said that a scratch file is ours."""
-    return path.with_name(f'{path.name}.serifos')
+def refuse_unwritten(fd: int, path: pathlib.Path, size: int) -> None:
+    """That a fill came into this file and no other, by what it holds.
+
+    :raises DeviceError: where its beginning, middle or end is still zeros
+    """
+    for at in (0, size // 2, size - _BLOCK):
+        if not any(os.pread(fd, _BLOCK, at)):
+            raise errors.DeviceError(
+                f'fio ended well, and did not write the scratch file {path} '
+                f'at byte {at}; see what fio is on this machine, and '
+                'whether it wrote to another file.')
 
 
-def is_ours(path: pathlib.Path) -> bool:
-    """Whether the note beside a file says that we made this very file."""
-    said = _read(path)
-    try:
-        info = path.lstat()
-    except OSError:
-        return False
-    return (said is not None and path.is_file() and not path.is_symlink()
-            and said.get('inode') == info.st_ino
-            and isinstance(said.get('size'), int)
-            and info.st_size <= said['size'])
+def _refuse_replaced(fd: int, path: pathlib.Path) -> None:
+    with contextlib.suppress(OSError):
+        if opened.identity(path.lstat()) == opened.identity(os.fstat(fd)):
+            return
+    raise errors.DeviceError(
+        f'The scratch file {path} was removed or replaced by somebody '
+        'while it was measured; what is there now was left as it is, and '
+        'the runs made are in the dataset.')
 
 
-def _read(path: pathlib.Path) -> dict[str, Any] | None:
-    try:
-        said = json.loads(note(path).read_text())
-    except (OSError, ValueError):
-        return None
-    return said if (isinstance(said, dict)
-                    and said.get('schema') == SCHEMA) else None
-
-
-def _remove(path: pathlib.Path) -> None:
-    if is_ours(path):
-        path.unlink()
-        note(path).unlink()
+def _hint(path: pathlib.Path) -> str:
+    note = path.with_name(f'{path.name}.serifos')
+    return (f' (a serifos of before left it where {note} is beside it: '
+            'remove both if nobody needs them)' if note.exists()
+            else ', or remove it if nobody needs it')

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import mmap
 import os
 import pathlib
-import tempfile
 import time
 
 from oslo_log import log
@@ -21,8 +20,12 @@ from oslo_log import log
 from serifos.bench import campaign
 from serifos.bench import command
 from serifos.bench import device as dv
+from serifos.bench import filesystem
 from serifos.bench import fio
+from serifos.bench import fio_result
 from serifos.bench import folder
+from serifos.bench import names
+from serifos.bench import opened
 from serifos.bench import screen_job
 from serifos.bench import screen_journal as sj
 from serifos.bench import screen_levels as sl
@@ -38,17 +41,30 @@ Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
 
 @dataclasses.dataclass(frozen=True)
+class Claim:
+    """A device or directory that is ours for a while.
+
+    :param fd: its descriptor
+    :param written: what fio may write there
+    :param empty: called before and after each run
+    """
+
+    fd: int
+    written: Callable[[], Collection[opened.Identity]]
+    empty: Callable[[], None] = lambda: None
+
+
+@dataclasses.dataclass(frozen=True)
 class Screened:
     """A target as screening sees it.
 
     :param target: looked at, and not yet touched
-    :param open: claims it; gives what empties it before a run
+    :param open: claims it
     """
 
     target: tg.Target
     place: sl.Place
-    open: Callable[[], contextlib.AbstractContextManager[
-        Callable[[], None]]]
+    open: Callable[[], contextlib.AbstractContextManager[Claim]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,91 +99,62 @@ def find(text: str, size_gib: float) -> Screened:
                      target.logical_block)
 
     @contextlib.contextmanager
-    def claim() -> Iterator[Callable[[], None]]:
-        with target.open():
-            yield lambda: None
+    def claim() -> Iterator[Claim]:
+        with target.open() as area:
+            fd = area.pieces[0].fd
+            assert fd is not None
+            device = opened.identity(os.fstat(fd))
+            yield Claim(fd, lambda: (device,))
     return Screened(target, place, claim)
 
 
 def _directory(path: pathlib.Path, size_gib: float) -> Screened:
+    names.refuse_unsafe(str(path / folder.NAME))
     size = int(size_gib * sl.GIB)
     why = folder.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    source, filesystem = tg.mounted(path)
+    source, kind = filesystem.mounted(path)
     disk, model, serial = dv.disk_below(path)
-    block = smallest_direct(path)
+    block = filesystem.smallest_direct(path)
     place = sl.Place(str(path / folder.NAME), size, True, block)
+
+    @contextlib.contextmanager
+    def claim() -> Iterator[Claim]:
+        with folder.made(path, size) as (fd, empty):
+            yield Claim(fd, lambda: folder.written(fd), empty)
     return Screened(
         tg.Target(
             str(path), None,
             {'directory': f'{path / folder.NAME} (made, and removed '
                           'afterwards)',
              'size': f'up to {size_gib:.4g} GiB in files at a time',
-             'filesystem': f'{filesystem} on {source}',
+             'filesystem': f'{kind} on {source}',
              'model': model or 'unknown', 'serial': serial or 'none'},
-            {'model': model or f'files on {filesystem} ({disk or source})',
+            {'model': model or f'files on {kind} ({disk or source})',
              'serial': serial, 'target': str(path), 'size_gib': size_gib},
             (), block, None, True, contextlib.nullcontext),
-        place, lambda: folder.made(path, size))
+        place, claim)
 
 
-def smallest_direct(directory: pathlib.Path) -> int:
-    """Bytes of the smallest direct request that a filesystem takes.
-
-    Found by reading a file without a name; nothing is left behind.
-
-    :raises DeviceError: where it takes none, as one in memory does
-    """
-    try:
-        with tempfile.TemporaryFile(dir=directory) as file:
-            file.write(bytes(8192))
-            file.flush()
-            os.fsync(file.fileno())
-            fd = os.open(f'/proc/self/fd/{file.fileno()}',
-                         os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
-            try:
-                return next(size for size in (512, 4096)
-                            if _reads(fd, size))
-            finally:
-                os.close(fd)
-    except (OSError, StopIteration):
-        raise errors.DeviceError(
-            f'{directory} takes no direct I/O, so that memory would be '
-            'measured; name a directory on another filesystem.') from None
-
-
-def _reads(fd: int, size: int) -> bool:
-    # Direct I/O wants memory that is aligned as well: a page of its own.
-    with mmap.mmap(-1, 8192) as page, memoryview(page) as view:
-        try:
-            with view[:size] as part:
-                return os.preadv(fd, [part], size) == size
-        except OSError:
-            return False
-
-
-def measurer(place: sl.Place, runtime_s: float, empty: Callable[[], None],
+def measurer(place: sl.Place, claim: Claim, runtime_s: float,
              hang_s: float = fio.HANG_S) -> Measure:
-    """A ``measure(levels) -> figures`` by real fio.
+    """A ``measure(levels) -> figures`` by real fio."""
+    look = opened.watch(claim.written, (claim.fd,))
 
-    :param empty: called before and after each run
-    """
     def measure(levels: Mapping[str, str]) -> Mapping[str, float]:
-        empty()
-        with tempfile.TemporaryDirectory(prefix='serifos-') as directory:
-            file = pathlib.Path(directory, 'job.fio')
-            file.write_text(screen_job.job(levels, place, runtime_s))
-            said, = command.together(
-                [['fio', '--output-format=json', str(file)]],
-                runtime_s + hang_s, die_with_us=True)
-        empty()
+        claim.empty()
+        said, = command.together(
+            [['fio', '--output-format=json', '-']], runtime_s + hang_s,
+            die_with_us=True, inherit=(claim.fd,), look=look,
+            typed=screen_job.job(levels, place, claim.fd, runtime_s))
+        claim.empty()
         if said.code is None:
-            raise fio.FioError(
+            raise fio_result.FioError(
                 f'fio did not end {hang_s:g} s after its time and was '
                 f'killed, with {words(levels)}')
         if said.code:
-            raise fio.FioError(
+            raise fio_result.FioError(
                 f'fio failed with {words(levels)}: {said.last_words}')
         return figures(said.out)
     return measure
@@ -175,7 +162,7 @@ def measurer(place: sl.Place, runtime_s: float, empty: Callable[[], None],
 
 def figures(text: str) -> dict[str, float]:
     """What a run says, by the names of the journal, from fio's JSON."""
-    seen = fio.parse(text)
+    seen = fio_result.parse(text)
     return {'bandwidth_kib_s': float(seen['read_bw_kib_s']
                                      + seen['write_bw_kib_s']),
             'iops': float(seen['iops']),

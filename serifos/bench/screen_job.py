@@ -7,6 +7,8 @@ do nothing beside others: :data:`NOTES` says so to the user.
 
 from __future__ import annotations
 
+from serifos.bench import job_file
+from serifos.bench import opened
 from serifos.bench import screen_levels as sl
 from serifos import errors
 
@@ -27,12 +29,21 @@ NOTES = (
 """What stands for what, and what is without effect where."""
 
 
-def job(levels: sl.Levels, place: sl.Place, runtime_s: float) -> str:
-    """The text of fio's job file for one run."""
-    return '[serifos]\n' + ''.join(
-        f'{name}={value}\n' for name, value
-        in {**_what(levels), **_where(levels, place), **_how(runtime_s)
-            }.items())
+def job(levels: sl.Levels, place: sl.Place, fd: int,
+        runtime_s: float) -> str:
+    """The text of fio's job file for one run.
+
+    :param fd: the descriptor of the place, which fio inherits
+    :raises InputError: where a level is none that fio could run
+    """
+    try:
+        options = {**_what(levels), **_where(levels, place, fd),
+                   **_how(runtime_s)}
+    except (KeyError, ValueError, OverflowError) as exc:
+        raise errors.InputError(
+            f'A run has levels that fio cannot run ({exc}); mend --levels.'
+        ) from None
+    return job_file.text(options)
 
 
 def _what(levels: sl.Levels) -> dict[str, object]:
@@ -52,27 +63,28 @@ def _what(levels: sl.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: sl.Levels, place: sl.Place) -> dict[str, object]:
+def _where(levels: sl.Levels, place: sl.Place,
+           fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
-    path = place.path.replace('\\', r'\\').replace(':', r'\:')
     if place.is_directory:
         least, most = (sl.number(levels[f'{end}_file_size'])
                        for end in ('min', 'max'))
         least = max(least, sl.number(levels['min_block_size']))
         return {
-            'directory': path,
+            # With a link fio would say that it is no directory.
+            'directory': f'{opened.path(fd)}/.',
             'filename_format': ('serifos.$filenum' if shared else
                                 'serifos.$jobnum.$filenum'),
             'nrfiles': levels['files_used'],
             'filesize': f'{least}-{most}' if least < most else most,
             # Threads that share files stop for want of it otherwise.
-            'size': int(levels['files_used']) * most,
+            'size': sl.number(levels['files_used']) * most,
             'overwrite': int(levels['overwrite'] == 'true'),
             'file_service_type': levels['file_service'],
             'fallocate': 'none'}
-    threads = 1 if shared else int(levels['thread_count'])
+    threads = 1 if shared else max(1, sl.number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
-    return {'filename': path, 'size': share,
+    return {'filename': opened.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,
             'allow_file_create': 0, 'allow_mounted_write': 0}
 

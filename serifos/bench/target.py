@@ -16,22 +16,21 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import json
 import math
 import pathlib
 from typing import Any
 
-from serifos.bench import command
 from serifos.bench import device as dv
+from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import lvm
+from serifos.bench import names
 from serifos.bench import purge as pg
 from serifos.bench import scratch
 from serifos import errors
 
 GIB = 2 ** 30
 _ALIGN = 2 ** 20
-_IN_MEMORY = ('tmpfs', 'ramfs')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +106,7 @@ def find(text: str, wish: Wish) -> Target:
     """The target that a user named; nothing is touched.
 
     :raises DeviceError: where there is none, or it may not be measured
+    :raises InputError: where its name is not safe with fio
     """
     if text.startswith('file:'):
         return _file(pathlib.Path(text.removeprefix('file:')), wish)
@@ -116,7 +116,9 @@ def find(text: str, wish: Wish) -> Target:
 
 
 def _block(path: str, wish: Wish) -> Target:
+    names.refuse_unsafe(path)
     device = dv.identify(path)
+    names.refuse_unsafe(device.path)
     why = dv.refusal(device)
     if why is not None:
         raise errors.DeviceError(why)
@@ -128,7 +130,8 @@ def _block(path: str, wish: Wish) -> Target:
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
         with dv.held(device) as fd:
-            yield Area((whole,), regions,
+            ours = dataclasses.replace(whole, fd=fd)
+            yield Area((ours,), shares(ours, wish.count),
                        lambda: pg.purge(device, chosen, fd))
 
     return Target(
@@ -139,6 +142,7 @@ def _block(path: str, wish: Wish) -> Target:
 
 
 def _group(name: str, wish: Wish) -> Target:
+    names.refuse_no_group(name)
     group = lvm.identify(name)
     size = math.ceil(wish.lv_size_gib * GIB / group.extent) * group.extent
     lvm.refuse_if_small(group, wish.count, size)
@@ -148,7 +152,9 @@ def _group(name: str, wish: Wish) -> Target:
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
         with lvm.scratch(name, wish.count, size) as opened:
-            yield Area(regions, regions,
+            ours = tuple(dataclasses.replace(region, fd=opened[region.path])
+                         for region in regions)
+            yield Area(ours, ours,
                        lambda: _discard(opened.values(), size))
 
     return Target(
@@ -173,49 +179,34 @@ def _discard(opened: Sequence[int], size: int) -> str:
 
 def _file(path: pathlib.Path, wish: Wish) -> Target:
     path = path.absolute()
+    names.refuse_unsafe(str(path))
     size = int(wish.size_gib * GIB) // _ALIGN * _ALIGN
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    source, filesystem = mounted(path.parent)
+    source, kind = filesystem.mounted(path.parent)
     disk, model, serial = dv.disk_below(path.parent)
     whole = fio.Region(str(path), 0, size)
     regions = shares(whole, wish.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with scratch.made(path, size, wish.keep):
+        with scratch.made(path, size, wish.keep) as fd:
+            ours = dataclasses.replace(whole, fd=fd)
             # Reading where nothing was written yet would be no I/O.
-            fio.fill(whole, wish.engine)
-            yield Area((whole,), regions)
+            fio.fill(ours, wish.engine)
+            scratch.refuse_unwritten(fd, path, size)
+            yield Area((ours,), shares(ours, wish.count))
 
     return Target(
         f'file:{path}', None,
         {'file': str(path), 'size': f'{size / GIB:.4g} GiB',
-         'filesystem': f'{filesystem} on {source}',
+         'filesystem': f'{kind} on {source}',
          'model': model or 'unknown', 'serial': serial or 'none',
          'afterwards': 'kept' if wish.keep else 'removed'},
-        _identity(model or f'file on {filesystem} ({disk or source})',
+        _identity(model or f'file on {kind} ({disk or source})',
                   serial, size, f'file:{path}', regions, wish),
         regions, 512, None, True, claim)
-
-
-def mounted(directory: pathlib.Path) -> tuple[str, str]:
-    """The source and the type of the filesystem of a directory.
-
-    :raises DeviceError: where it lives in memory
-    """
-    said = command.run(
-        ['findmnt', '--json', '--target', str(directory), '--output',
-         'SOURCE,FSTYPE'], accept=(0, 1))
-    if not said.strip():  # a bare chroot knows no mount above the file
-        return 'unknown', 'unknown'
-    mount = json.loads(said)['filesystems'][0]
-    if mount['fstype'] in _IN_MEMORY:
-        raise errors.DeviceError(
-            f'{directory} is a {mount["fstype"]}, which lives in memory; '
-            'name a path on the device that shall be measured.')
-    return mount['source'], mount['fstype']
 
 
 def shares(whole: fio.Region, count: int) -> tuple[fio.Region, ...]:
@@ -229,8 +220,9 @@ def shares(whole: fio.Region, count: int) -> tuple[fio.Region, ...]:
             f'{whole.path} is too small for {count} workloads at once, of '
             'which each needs 1 MiB at least; give a larger one or fewer '
             '--counts.')
-    return tuple(fio.Region(whole.path, whole.offset + i * share, share)
-                 for i in range(count))
+    return tuple(dataclasses.replace(
+        whole, offset=whole.offset + i * share, size=share)
+        for i in range(count))
 
 
 def _identity(model: str | None, serial: str | None, size_bytes: int,

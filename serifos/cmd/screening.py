@@ -108,12 +108,12 @@ class Job:
             return self.had()
         with contextlib.ExitStack() as stack:
             stop = stack.enter_context(progress.Stop())
-            empty = stack.enter_context(self.screened.open())
+            claim = stack.enter_context(self.screened.open())
             shown = stack.enter_context(progress.shown())
             screen.run(
                 runs, self.path, self.header, screen.Ports(
-                    screen.measurer(self.screened.place,
-                                    self.header.runtime_s, empty,
+                    screen.measurer(self.screened.place, claim,
+                                    self.header.runtime_s,
                                     self.args.hang_after),
                     lambda p: shown('screen', p.done, p.total,
                                     p.seconds_left), stop))

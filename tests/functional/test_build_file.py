@@ -9,7 +9,6 @@ import signal
 import statistics
 import time
 
-from serifos.bench import scratch
 from serifos import store
 from tests.functional import machine
 from tests.unit.cmd import command
@@ -39,7 +38,8 @@ class FileTest(machine.MachineTest):
 
     def assert_nothing_left(self):
         self.assertFalse(self.file.exists())
-        self.assertFalse(scratch.note(self.file).exists())
+        self.assertEqual([], [name for name in os.listdir(self.directory)
+                              if not name.startswith('x.json')])
 
     def test_from_a_file_to_a_model(self):
         code, out, err = self.model('build', *self.target, '-f', 'json')
@@ -132,7 +132,7 @@ class FileTest(machine.MachineTest):
         process = self.start('build', *self.target)
         machine.wait_until(lambda: self.lines() >= 4)
         machine.interrupt(process, signal.SIGKILL)
-        self.assertTrue(self.file.exists())
+        self.assert_nothing_left()
         with open(self.dataset, 'a') as file:
             file.write('{"workloads": [{"write_p')
         code, _, err = self.model('build', *self.target)
@@ -155,19 +155,35 @@ class FileTest(machine.MachineTest):
         info = self.file.stat()
         self.assertEqual((64 * MIB, 64 * MIB),
                          (info.st_size, info.st_blocks * 512))
-        self.assertTrue(scratch.is_ours(self.file))
         with open(self.file, 'rb') as file:
             for at in range(0, 64 * MIB, 4 * MIB):  # it was filled
                 self.assertNotEqual(bytes(4096), os.pread(
                     file.fileno(), 4096, at))
-            fcntl.flock(file, fcntl.LOCK_EX)
-            self.refused(3, 'Another build', 'build', *self.target,
-                         '--name', 'other')
+        self.refused(3, 'name a path where nothing is yet', 'build',
+                     *self.target, '--name', 'other')
+        self.assertEqual(info.st_mtime_ns, self.file.stat().st_mtime_ns)
+
+    def test_one_build_at_a_time_in_a_directory(self):
+        handle = os.open(self.directory, os.O_RDONLY)
+        self.addCleanup(os.close, handle)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        self.refused(3, 'Another build', 'build', *self.target)
+        self.assert_nothing_left()
 
     def test_somebody_elses_file(self):
         self.file.write_text('precious')
         self.refused(3, 'serifos did not make it', 'build', *self.target)
         self.assertEqual('precious', self.file.read_text())
+
+    def test_a_file_that_a_user_puts_there_during_a_build(self):
+        process = self.start('build', *self.target)
+        machine.wait_until(lambda: self.lines() >= 3)
+        self.file.write_text('precious')
+        info = self.file.stat()
+        _, err = process.communicate(timeout=300)
+        self.assertEqual(0, process.returncode, err)
+        self.assertEqual('precious', self.file.read_text())
+        self.assertEqual(info.st_ino, self.file.stat().st_ino)
 
     def test_no_space(self):
         self.refused(3, 'does not fit', 'build', f'file:{self.file}',

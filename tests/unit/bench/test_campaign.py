@@ -7,7 +7,7 @@ import fixtures
 import testtools
 
 from serifos.bench import campaign
-from serifos.bench import fio
+from serifos.bench import fio_result
 from serifos.design import design
 from serifos import errors
 from serifos.model import dataset as ds
@@ -33,7 +33,7 @@ class Device:
         self.calls.append(workloads)
         self.now += runtime_s + 2
         if self.fail(workloads, len(self.calls)):
-            raise fio.FioError('fio failed: no luck')
+            raise fio_result.FioError('fio failed: no luck')
         return ds.Sample(tuple(workloads), workloads[0].block_kib)
 
 

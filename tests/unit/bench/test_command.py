@@ -54,6 +54,27 @@ class CommandTest(testtools.TestCase):
             us.kill()
         self.assertTrue(gone(int(said.read_text())))
 
+    def test_what_it_reads_and_inherits(self):
+        fd = os.open(self.useFixture(fixtures.TempDir()).path, os.O_RDONLY)
+        self.addCleanup(os.close, fd)
+        found, = command.together(
+            [['sh', '-c', f'cat; cd /proc/self/fd/{fd} && echo there']], 60,
+            inherit=(fd,), typed='hello\n')
+        self.assertEqual((0, 'hello\nthere\n'), (found.code, found.out))
+
+    def test_what_looks_at_it_may_end_it(self):
+        seen = []
+
+        def look(pid):
+            seen.append(pid)
+            if len(seen) > 2:
+                raise errors.DeviceError('no more')
+        self.assertRaises(errors.DeviceError, command.together,
+                          [['sleep', '60'], ['sleep', '60']], 60, look=look)
+        self.assertEqual(2, len({*seen}))
+        for pid in {*seen}:
+            self.assertTrue(gone(pid))
+
     def test_they_run_at_the_same_time(self):
         # Who opens one end of a pipe waits for the other end.
         pipe = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'pipe')

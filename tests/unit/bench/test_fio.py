@@ -6,18 +6,19 @@ import ddt
 import testtools
 
 from serifos.bench import fio
+from serifos.bench import fio_result
 from serifos import errors
 from serifos import workload as wl
 
-REGION = fio.Region('/dev/sdx', 2 ** 30, 2 ** 31)
+REGION = fio.Region('/dev/sdx', 2 ** 30, 2 ** 31, 7)
 
 
 def side(requests, mean_us=None, p99_us=None, bw=0):
     percentile = {} if p99_us is None else {
         'percentile': {'99.000000': p99_us * 1000}}
-    return {'iops': requests / 10, 'bw': bw, 'total_ios': requests,
-            'lat_ns': {'N': requests, 'mean': (mean_us or 0) * 1000,
-                       **percentile}}
+    return {'iops': min(requests, 10 ** 15) / 10, 'bw': bw,
+            'total_ios': requests, 'lat_ns': {
+                'N': requests, 'mean': (mean_us or 0) * 1000, **percentile}}
 
 
 def output(read, write, error=0, ended_ms=1000):
@@ -40,7 +41,7 @@ class CommandTest(testtools.TestCase):
                        '--runtime=15000ms', '--ramp_time=1000ms',
                        '--percentage_random=100', '--norandommap=1',
                        '--offset=1073741824', '--size=2147483648',
-                       '--filename=/dev/sdx', '--output-format=json'):
+                       '--filename=/proc/self/fd/7', '--output-format=json'):
             self.assertIn(option, options)
 
     def test_it_makes_no_file_and_writes_to_nothing_mounted(self):
@@ -63,9 +64,13 @@ class CommandTest(testtools.TestCase):
         self.assertNotIn('ramp_time', ' '.join(options))
         self.assertNotIn('think', ' '.join(self.options(iodepth=3.0)))
 
-    def test_a_path_with_a_colon_is_one_file(self):
-        options = fio.fill_command(fio.Region('/a:b', 0, 4096), 'libaio')
-        self.assertIn(r'--filename=/a\:b', options)
+    def test_fio_is_told_no_name_of_the_users(self):
+        for options in (self.options(), fio.fill_command(REGION, 'libaio')):
+            self.assertNotIn('/dev/sdx', ' '.join(options))
+
+    def test_what_is_not_open_is_not_run(self):
+        self.assertRaises(ValueError, fio.fill_command,
+                          fio.Region('/dev/sdx', 0, 4096), 'libaio')
 
     @ddt.data(({'write_pct': 33.3}, 'write_pct of 33.3'),
               ({'iodepth': 2.5}, 'iodepth of 2.5'),
@@ -87,7 +92,7 @@ class CommandTest(testtools.TestCase):
 class ParseTest(testtools.TestCase):
 
     def test_nanoseconds_end_here(self):
-        found = fio.parse('fio: a note\n' + output(
+        found = fio_result.parse('fio: a note\n' + output(
             side(300, 100, 200, bw=1200), side(100, 500, 900, bw=400)))
         self.assertEqual(200, found['latency_us'])  # (300·100+100·500)/400
         self.assertEqual((100, 500), (found['read_latency_us'],
@@ -100,23 +105,30 @@ class ParseTest(testtools.TestCase):
                                        found['write_bw_kib_s']))
 
     def test_a_kind_that_it_had_none_of_is_unknown(self):
-        found = fio.parse(output(side(0), side(10, 50, 60)))
+        found = fio_result.parse(output(side(0), side(10, 50, 60)))
         self.assertIsNone(found['read_latency_us'])
         self.assertIsNone(found['read_p99_us'])
         self.assertEqual(0, found['read_iops'])
 
     @ddt.data(
-        ('', 'nothing at all'), ('rubbish', 'rubbish'), ('{}', 'no result'),
-        ('{"jobs": []}', 'no result'), ('{"jobs": [1]}', 'no result'),
-        (output(side(10, 50, 60), side(0))[:-9], 'no result'),
-        (output(side(10, float('nan'), 60), side(0)), 'no result'),
-        (output(side(10, 50), side(0)), 'no result'),  # percentile missing
+        ('', 'nothing at all'), ('rubbish', 'rubbish'),
+        ('{}', 'has None as jobs'),
+        ('{"jobs": []}', 'a list of 1 or more'),
+        ('{"jobs": [1]}', 'has 1 as jobs[0]'),
+        (output(side(10, 50, 60), side(0))[:-9], 'not JSON'),
+        (output(side(10, 50, 60), side(0)) * 2, 'Extra data'),
+        (output(side(10, float('nan'), 60), side(0)), 'NaN'),
+        (output(side(10, 50), side(0)), 'read.lat_ns.percentile'),
+        (output(side(10 ** 400, 50, 60), side(0)), 'no finite number'),
+        (output(side(10, 1e300, 60), side(0)), 'read.lat_ns.mean'),
+        (output(side(10, 50, 60), side(0), ended_ms='x'), 'timestamp_ms'),
+        (output(side(10, 50, 60), side(0), error=10 ** 30), 'as jobs[0].err'),
         (output(side(0), side(0)), 'finished no request'),
         (output(side(0), side(0), error=5), 'Input/output error'))
     @ddt.unpack
     def test_rubbish_costs_one_run(self, text, words):
         self.assertIn(words, str(self.assertRaises(
-            fio.FioError, fio.parse, text)))
+            fio_result.FioError, fio_result.parse, text)))
 
 
 class MeasurerTest(testtools.TestCase):
@@ -131,9 +143,9 @@ class SampleTest(testtools.TestCase):
     WORKLOADS = (wl.Workload(0, 4), wl.Workload(100, 4))
 
     def test_every_tenant_counts_once(self):
-        seen = [fio.parse(output(side(900, 100, 1), side(0))),
-                fio.parse(output(side(0), side(100, 500, 1)))]
-        sample = fio.sample(self.WORKLOADS, 10, seen)
+        seen = [fio_result.parse(output(side(900, 100, 1), side(0))),
+                fio_result.parse(output(side(0), side(100, 500, 1)))]
+        sample = fio_result.sample(self.WORKLOADS, 10, seen)
         self.assertEqual(300, sample.latency_us)
         self.assertEqual(140, sample.request_latency_us)
         self.assertEqual(self.WORKLOADS, sample.workloads)
@@ -141,8 +153,8 @@ class SampleTest(testtools.TestCase):
         self.assertNotIn('ended_ms', sample.seen[0])
 
     def test_workloads_that_did_not_run_together_are_no_run(self):
-        seen = [fio.parse(output(side(9, 1, 1), side(0), ended_ms=ms))
+        seen = [fio_result.parse(output(side(9, 1, 1), side(0), ended_ms=ms))
                 for ms in (1000, 2400)]
-        fio.sample(self.WORKLOADS, 15, seen)  # within 10 % of 15 s
+        fio_result.sample(self.WORKLOADS, 15, seen)  # within 10 % of 15 s
         self.assertIn('1.4 s apart', str(self.assertRaises(
-            fio.FioError, fio.sample, self.WORKLOADS, 1, seen)))
+            fio_result.FioError, fio_result.sample, self.WORKLOADS, 1, seen)))

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos.bench import device
+from serifos.bench import filesystem
+from serifos.bench import fio_result
 from serifos.bench import host
 from serifos.bench import lsblk
+from serifos.bench import lvm
 from serifos.bench import offers
+from serifos.bench import precondition
 from serifos.bench import screen_journal as sj
 from serifos import errors
 from tests.unit.bench import hostile
@@ -22,6 +26,16 @@ NODE = {'name': 'sdb', 'kname': 'sdb', 'path': '/dev/sdb', 'maj:min': '8:16',
         'model': 'M', 'serial': 'S', 'wwn': None, 'mountpoints': [None, '/x'],
         'log-sec': 512}
 LSBLK = {'blockdevices': [{**NODE, 'children': [{**NODE, 'type': 'part'}]}]}
+SIDE = {'iops': 9.5, 'bw': 9, 'io_bytes': 4096, 'lat_ns': {
+    'N': 9, 'mean': 9.5, 'percentile': {'99.000000': 9}}}
+FIO = {'timestamp_ms': 1, 'jobs': [{'error': 0, 'read': SIDE, 'write': SIDE}]}
+GROUP = {'vg_name': 'g', 'vg_uuid': 'u', 'vg_size': '9', 'vg_free': '9',
+         'vg_extent_size': '3', 'pv_name': '/dev/sdb'}
+VGS = {'report': [{'vg': [GROUP]}]}
+LVS = {'report': [{'lv': [{'lv_name': 'serifos-scratch-0',
+                           'lv_tags': 'serifos-scratch'}]}]}
+RECORD = {'schema': 'serifos-precondition/1', 'identity': {'model': 'M'},
+          'purge': 'discard', 'written': 9, 'iops': [9.5, 9]}
 HEADER = {'schema': 'serifos-screening/1', 'device': {}, 'host': 'h',
           'kernel': 'k', 'fio': 'fio-3.33', 'runtime_s': 1.0,
           'varied': {'io_depth': ['1', '100']},
@@ -45,7 +59,11 @@ class HostileTest(testtools.TestCase):
             return None
 
     def test_what_is_mutated_can_be_read(self):
-        self.assertTrue(lsblk.parse(json.dumps(LSBLK)))
+        for parse, doc in (
+                (lsblk.parse, LSBLK), (fio_result.parse, FIO),
+                (lvm.parse, VGS), (lvm.ours, LVS),
+                (precondition.parse, RECORD)):
+            self.assertTrue(parse(json.dumps(doc)))
         self.assertTrue(sj.parse(
             f'{json.dumps(HEADER)}\n{json.dumps(RUN)}\n', 'x'))
 
@@ -58,6 +76,34 @@ class HostileTest(testtools.TestCase):
                 device.refusal(found)
                 self.assertTrue(found.facts)
                 self.assertGreater(found.logical_block, 0)
+
+    @few
+    @given(hostile.texts(FIO))
+    def test_fio(self, text):
+        figures = self.said(fio_result.parse, text, fio_result.FioError)
+        for value in (figures or {}).values():
+            self.assertTrue(value is None or math.isfinite(value))
+        written = self.said(fio_result.written, text, fio_result.FioError)
+        self.assertTrue(written is None or written >= 0)
+
+    @few
+    @given(hostile.texts(VGS, LVS))
+    def test_lvm(self, text):
+        group = self.said(lvm.parse, text)
+        if group is not None:
+            self.said(lambda _: lvm.refuse_if_small(group, 1, 2 ** 30), '',
+                      errors.DeviceError)
+        for name in self.said(lvm.ours, text) or ():
+            self.assertRegex(name, '^serifos-scratch-[0-9]+$')
+
+    @few
+    @given(hostile.texts(
+        {'filesystems': [{'source': '/dev/sdb', 'fstype': 'ext4'}]},
+        {'signatures': [{'type': 'ext4', 'offset': '0x438'}]}))
+    def test_findmnt_and_wipefs(self, text):
+        self.said(filesystem.parse, text)
+        for name in self.said(device.signatures, text) or ():
+            self.assertIsInstance(name, str)
 
     @few
     @given(hostile.texts({'oacs': 30, 'fna': 0, 'sanicap': 3},
@@ -94,6 +140,12 @@ class HostileTest(testtools.TestCase):
         if reading is not None:
             self.assertTrue(math.isfinite(reading.towards(
                 host.Reading(2.0, 1e6, 1e6, 1e6, 1e6), 1.5).busy))
+
+    @few
+    @given(hostile.texts(RECORD))
+    def test_a_record_of_preconditioning(self, text):
+        state = self.said(precondition.parse, text, errors.FormatError)
+        self.assertTrue(state is None or state.words)
 
     @few
     @given(hostile.texts(HEADER), hostile.texts(RUN))

@@ -25,7 +25,7 @@ DEVICE = sl.Place('/dev/sdx', 8 * GIB, False, 512)
 
 def options(place=DIRECTORY, **levels):
     """The options of the job of a run."""
-    text = screen_job.job(sl.space(place, {}).run(levels), place, 10)
+    text = screen_job.job(sl.space(place, {}).run(levels), place, 7, 10)
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(text)
     return dict(parser['serifos'])
@@ -168,9 +168,10 @@ class JobTest(testtools.TestCase):
 
     def test_threads_on_a_device_have_a_region_each_or_one(self):
         own = options(DEVICE, thread_count='8')
-        self.assertEqual(('1073741824', '1073741824', '/dev/sdx', '0'), (
-            own['size'], own['offset_increment'], own['filename'],
-            own['allow_mounted_write']))
+        self.assertEqual(
+            ('1073741824', '1073741824', '/proc/self/fd/7', '0'),
+            (own['size'], own['offset_increment'], own['filename'],
+             own['allow_mounted_write']))
         one = options(DEVICE, thread_count='8', threads_similarity='true')
         self.assertEqual((str(8 * GIB), '0'),
                          (one['size'], one['offset_increment']))
@@ -320,7 +321,7 @@ class FolderTest(testtools.TestCase):
 
     def test_made_emptied_and_removed(self):
         (self.dir / 'precious').write_text('x')
-        with folder.made(self.dir, 1) as empty:
+        with folder.made(self.dir, 1) as (_, empty):
             (self.ours / 'serifos.0.1').write_text('x')
             empty()
             self.assertEqual(['note.json'], [
@@ -339,6 +340,52 @@ class FolderTest(testtools.TestCase):
         self.ours.mkdir()
         (self.ours / 'note.json').write_text(note.replace(': ', ': 1'))
         self.assertFalse(folder.is_ours(self.ours))
+
+    def test_what_jobs_make_is_removed_and_nothing_else(self):
+        with folder.made(self.dir, 1) as (_, empty):
+            for name in ('serifos.7', 'serifos.0.12'):
+                (self.ours / name).write_text('x')
+            empty()
+            for name in ('serifos.conf', 'serifos.1.2.3', 'x'):
+                (self.ours / name).write_text('precious')
+                self.assertIn(f'holds {name}', str(self.assertRaises(
+                    errors.DeviceError, empty)))
+                (self.ours / name).unlink()
+            (self.ours / 'mine').write_text('precious')
+        self.assertEqual('precious', (self.ours / 'mine').read_text())
+
+    def test_a_link_among_the_files_of_jobs(self):
+        precious = self.dir / 'precious'
+        precious.write_text('x')
+        with folder.made(self.dir, 1) as (_, empty):
+            (self.ours / 'serifos.0.0').symlink_to(precious)
+            self.assertIn('holds serifos.0.0', str(self.assertRaises(
+                errors.DeviceError, empty)))
+        self.assertEqual('x', precious.read_text())
+
+    def test_another_directory_in_place_of_ours(self):
+        with folder.made(self.dir, 1) as (_, empty):
+            self.ours.rename(self.dir / 'moved')
+            self.ours.mkdir()
+            (self.ours / 'serifos.0').write_text('precious')
+            (self.dir / 'moved' / 'serifos.0').write_text('x')
+            empty()
+        self.assertEqual('precious', (self.ours / 'serifos.0').read_text())
+        self.assertEqual([], [*(self.dir / 'moved').iterdir()])
+
+    def test_a_directory_that_others_can_write_to(self):
+        self.ours.mkdir()
+        self.ours.chmod(0o777)
+        (self.ours / 'note.json').write_text(
+            '{"schema": "serifos-folder/1", "inode": '
+            f'{self.ours.stat().st_ino}}}')
+        self.assertIn('did not make it', folder.refusal(self.dir, 1))
+        self.ours.chmod(0o700)
+        self.assertIsNone(folder.refusal(self.dir, 1))
+
+    def test_an_empty_directory_is_the_users(self):
+        self.ours.mkdir()
+        self.assertIn('did not make it', folder.refusal(self.dir, 1))
 
     def test_somebody_elses(self):
         self.ours.mkdir()

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fio printed, as the figures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import os
+from typing import Any
+
+from serifos.bench import reply
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos import workload as wl
+
+_MOST_ERRNO = 4095
+_APART_S = 1.0      # what processes may end apart, seconds,
+_APART_SHARE = 0.1  # or this share of the runtime
+
+Figures = Mapping[str, Any]
+
+
+class FioError(errors.ToolError):
+    """A fio that failed, hung or printed rubbish; it costs one run."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The figures of one fio process, by the names of the dataset.
+
+    Beside them ``requests`` and ``ended_ms``, which :func:`sample` takes.
+
+    :raises FioError: where the text is no result of fio's
+    """
+    doc, job = _job(text)
+    error = job['error'].whole(-_MOST_ERRNO, _MOST_ERRNO)
+    if error:
+        raise FioError(f'fio failed: {os.strerror(abs(error))}')
+    read, write = job['read'], job['write']
+    requests = _requests(read) + _requests(write)
+    if not requests:
+        raise FioError('fio finished no request in the whole run')
+    return {
+        'latency_us': sum(_mean_us(side) * _requests(side)
+                          for side in (read, write)) / requests,
+        **_side('read', read), **_side('write', write),
+        'iops': read['iops'].figure() + write['iops'].figure(),
+        'requests': requests, 'ended_ms': doc['timestamp_ms'].figure()}
+
+
+def _job(text: str) -> tuple[reply.Reply, reply.Reply]:
+    """fio's document, which its notes may stand before, and its one job."""
+    begin = text.find('{')
+    if begin < 0:
+        raise FioError('fio printed no result: '
+                       f'{" ".join(text.split())[:200] or "nothing at all"}')
+    doc = reply.read(text[begin:], 'fio', FioError)
+    jobs = doc['jobs'].items(1)
+    if len(jobs) > 1:
+        raise doc['jobs'].wrong('one job')
+    return doc, jobs[0]
+
+
+def written(text: str) -> int:
+    """The bytes that one fio process wrote.
+
+    :raises FioError: where the text is no result of fio's
+    """
+    return _job(text)[1]['write']['io_bytes'].whole()
+
+
+def _side(name: str, side: reply.Reply) -> dict[str, float | None]:
+    some = _requests(side) > 0
+    p99 = side['lat_ns']['percentile']['99.000000'] if some else None
+    return {
+        f'{name}_latency_us': _mean_us(side) if some else None,
+        f'{name}_p99_us': p99.figure() / 1000 if p99 else None,
+        f'{name}_iops': side['iops'].figure(),
+        f'{name}_bw_kib_s': side['bw'].figure()}
+
+
+def _requests(side: reply.Reply) -> int:
+    return side['lat_ns']['N'].whole()
+
+
+def _mean_us(side: reply.Reply) -> float:
+    return side['lat_ns']['mean'].figure() / 1000
+
+
+def sample(workloads: Sequence[wl.Workload], runtime_s: float,
+           seen: Sequence[Figures]) -> ds.Sample:
+    """A run from what each of its workloads saw.
+
+    The run's latency is the mean over the workloads, each tenant once; that
+    of a request is the mean over all requests of all workloads.
+
+    :raises FioError: where the workloads did not run at the same time
+    """
+    ends = [one['ended_ms'] for one in seen]
+    apart = (max(ends) - min(ends)) / 1000
+    if apart > max(_APART_S, _APART_SHARE * runtime_s):
+        raise FioError(
+            f'the workloads ended {apart:.1f} s apart, so that they did not '
+            'run together; the machine may be too busy')
+    requests = [one['requests'] for one in seen]
+    return ds.Sample(
+        tuple(workloads),
+        latency_us=sum(one['latency_us'] for one in seen) / len(seen),
+        request_latency_us=sum(
+            one['latency_us'] * n for one, n in zip(seen, requests)
+        ) / sum(requests),
+        seen=tuple({name: value for name, value in one.items()
+                    if name not in ('requests', 'ended_ms')}
+                   for one in seen))
