@@ -21,6 +21,7 @@ from serifos.bench import reply
 from serifos.bench import steady as sd
 from serifos.bench import target as tg
 from serifos import errors
+from serifos import files
 from serifos.model import dataset as ds
 from serifos import store
 from serifos import workload as wl
@@ -162,15 +163,15 @@ def _begun(target: tg.Target, record: pathlib.Path) -> State:
     if target.fresh or not record.exists():
         return new
     try:
-        was = parse(record.read_bytes())
-    except (OSError, errors.FormatError):
+        was = parse(files.read_text(record, 'record of preconditioning'))
+    except errors.InputError:
         raise errors.FormatError(
             f'{record} cannot be read; remove it to precondition again.'
         ) from None
     return was if was.identity == new.identity else new
 
 
-def parse(text: str | bytes) -> State:
+def parse(text: str) -> State:
     """What a record says.
 
     :raises FormatError: where it is none
