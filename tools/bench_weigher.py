@@ -51,6 +51,7 @@ SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
 KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'lrm', 'mars',
          'cart', 'm5', 'cubist')
 BEYOND = 'hybrid'
+LARGE = ('consolidation', 'hybrid', f'{BEYOND} beyond')
 HINTS = ('none', 'seen', 'unseen')
 HANDLER = weights.OrderedHostWeightHandler('cinder.scheduler.weights')
 PATTERNS = itertools.cycle(itertools.product(
@@ -178,11 +179,11 @@ def by_kind(directory: pathlib.Path, models: pathlib.Path,
         f'{how:>6}' for how in HINTS * 2))
     for kind in KINDS + (f'{BEYOND} beyond',):
         model, _, beyond = kind.partition(' ')
-        for pools in SIZES[:3] if quick else SIZES:
+        for pools in SIZES if kind in LARGE and not quick else SIZES[:3]:
             cloud = Cloud(directory, models, model, pools,
                           14 if beyond else VOLUMES)
             base, found = ratios(cloud, 8 if quick else max(
-                12, min(60, 30000 // pools)))
+                10, min(30, 10000 // pools)))
             yield (f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
                 f'{found[f"{name} {how}"]:6.2f}'
                 for name in ('weigher', 'driver') for how in HINTS))
@@ -192,7 +193,7 @@ def pending(directory: pathlib.Path, models: pathlib.Path,
             quick: bool) -> Iterator[str]:
     yield f'With {PENDING} volumes on their way, each by a hint of its own:'
     for kind in ('consolidation', 'hybrid'):
-        for pools in SIZES[1:3] if quick else SIZES[1:]:
+        for pools in SIZES[1:3]:
             cloud = Cloud(directory, models, kind, pools)
             cloud.pending(PENDING)
             base, found = ratios(cloud, 8 if quick else 15)
