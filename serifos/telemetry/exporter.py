@@ -42,12 +42,12 @@ _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
 """How LVM names groups and volumes."""
 
 
-def parse(text: str) -> list[exposition.Sample]:
+def parse(data: bytes) -> list[exposition.Sample]:
     """The samples of an exposition that are of use here.
 
-    :raises ValueError: where the text is no exposition
+    :raises ValueError: where it is no exposition
     """
-    return exposition.samples(text, NAMES)
+    return exposition.samples(data, NAMES)
 
 
 def reading(at: float, samples: Iterable[exposition.Sample]) -> cn.Reading:

@@ -17,7 +17,7 @@ import re
 MOST_LINES = 70_000
 """Lines of wanted names: an LV has seven, so that is 10,000 of them."""
 
-MOST_CHARACTERS = 4096
+MOST_BYTES = 4096
 """Of such a line."""
 
 _NAME = re.compile(r'[a-zA-Z_:][\w:]*', re.ASCII)
@@ -36,20 +36,22 @@ class Sample:
     value: float
 
 
-def samples(text: str, wanted: Collection[str]) -> list[Sample]:
+def samples(data: bytes, wanted: Collection[str]) -> list[Sample]:
     """The samples of these names, in their order.
 
+    :param data: what an exporter answered, UTF-8
     :raises ValueError: with a clause, where such a line is no sample, or
         there are too many
     """
-    names, begin = frozenset(wanted), tuple(wanted)
+    names = frozenset(wanted)
+    lines = re.compile(rb'^(?:%s).*' % b'|'.join(
+        name.encode() for name in wanted), re.MULTILINE)
     found: list[Sample] = []
-    for line in text.split('\n'):
-        if not line.startswith(begin):
-            continue
-        if len(line) > MOST_CHARACTERS:
-            raise ValueError(f'a line of {len(line)} characters')
-        sample = _sample(line)
+    for line in lines.finditer(data):
+        size = line.end() - line.start()
+        if size > MOST_BYTES:
+            raise ValueError(f'a line of {size} bytes')
+        sample = _sample(line[0].decode(errors='replace'))
         if sample.name in names:
             found.append(sample)
             if len(found) > MOST_LINES:

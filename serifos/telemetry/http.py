@@ -22,10 +22,10 @@ class Missing(errors.CloudError):
     """What was asked for is not there."""
 
 
-EXPORTER_BYTES = 32 * 2 ** 20
-"""What an exporter may say: five times what one of 5,000 LVs does."""
+EXPORTER_BYTES = 16 * 2 ** 20
+"""What an exporter may say: more than one of 10,000 LVs does."""
 
-MAX_BYTES = web.MAX_BYTES
+MAX_BYTES = 256 * 2 ** 20
 """What a server that tells of all hosts may say."""
 
 

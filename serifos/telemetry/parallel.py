@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 Answer = TypeVar('Answer')
 
-MOST = 64
+MOST = 32
 """Threads, those that are stuck too."""
 
 _SLOW_S = 1.0

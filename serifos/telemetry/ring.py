@@ -35,6 +35,8 @@ SCHEMA = 'serifos-telemetry/1'
 
 _MODE = 0o640
 _AT = b'{"at":'
+_MOST_OF_FILE = 2 ** 30
+"""Bytes, then a new one is begun: half an hour of 50,000 volumes."""
 _MOST_BYTES = 2 ** 23
 """Of a line: 10,000 volumes are a fifth of it."""
 
@@ -65,7 +67,8 @@ class Ring:
             with self._locked():
                 begun = self._begun()
                 if begun is None or not (
-                        0 <= newest - begun <= self._keep_s):
+                        0 <= newest - begun <= self._keep_s
+                        and os.stat(self._file).st_size < _MOST_OF_FILE):
                     self._begin(newest)
                 _append(self._file, lines)
         except OSError as exc:

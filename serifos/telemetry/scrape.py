@@ -141,8 +141,7 @@ class Scrape:
         try:
             answer = http.ask(self._session, url).content
             at = (asked + self._clock()) / 2
-            return exporter.reading(at, exporter.parse(
-                answer.decode(errors='replace')))
+            return exporter.reading(at, exporter.parse(answer))
         except errors.CloudError as exc:
             fault = str(exc)
         except ValueError as exc:

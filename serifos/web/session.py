@@ -25,7 +25,7 @@ from serifos.web import budget as bg
 TIMEOUT_S = 60.0
 """Seconds for a whole answer where nothing else is said."""
 
-MAX_BYTES = 256 * 2 ** 20
+MAX_BYTES = 64 * 2 ** 20
 """Bytes of a whole answer where nothing else is said."""
 
 _LOGGERS = (

@@ -57,7 +57,7 @@ class _Server:
 def exposition(data: bytes) -> None:
     """What an exporter says."""
     try:
-        found = exporter.parse(files.text(data))
+        found = exporter.parse(data)
     except ValueError:
         return
     exporter.reading(_NOW, found)

@@ -9,7 +9,7 @@ from tests.unit.telemetry import readings as rd
 
 
 def reading(text):
-    return exporter.reading(7.0, exporter.parse(text))
+    return exporter.reading(7.0, exporter.parse(text.encode()))
 
 
 @ddt.ddt
@@ -81,7 +81,7 @@ class ExporterTest(testtools.TestCase):
 
     def test_a_line_cut_short(self):
         self.assertRaises(ValueError, exporter.parse,
-                          'node_disk_read_bytes_total{device="dm-0"\n')
+                          b'node_disk_read_bytes_total{device="dm-0"\n')
 
     @ddt.data('NaN', '-Inf', '-1', '9' * 400, '1e307')
     def test_a_time_that_is_none_is_a_fault_of_the_host(self, value):

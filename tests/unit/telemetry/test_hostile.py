@@ -68,7 +68,7 @@ class ScrapeTest(Case):
           for value in ABSURD),
         (served(GOOD + GOOD), 'shows node_boot_time_seconds 2 times'),
         (served('node_disk_reads_completed_total{' + 'a="b",' * 20_000),
-         'a line of 120032 characters'),
+         'a line of 120032 bytes'),
         (hostile.HEADERS, 'within 0.3 s'), (hostile.BODY, 'within 0.3 s'),
         (hostile.CHUNKS, 'within 0.3 s'), (hostile.silent, 'within 0.3 s'),
         (hostile.ENDLESS, 'longer than 0.25 MiB'),
