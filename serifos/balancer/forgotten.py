@@ -31,7 +31,7 @@ CALL_S = 120.0
 """After which no call from service to service is under way: 60 s is Cinder's
 rpc_response_timeout, and what a call finds in the queue lives no longer."""
 
-STILL_S = 60.0
+STILL_S = 30.0
 """For which a copy is quiet at least where its source has started anew."""
 
 AHEAD_S, BEHIND_S = 60.0, 300.0
@@ -156,7 +156,8 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
     started = observed.started.get(record.pool or '')
     if started is not None and changed < started <= now and not in_use and (
             not any(map(movable.leftover_of, halves))):
-        if age_s >= CALL_S and not _busy(halves, observed):
+        calls_s = CALL_S * (record.migration_status == 'completing')
+        if age_s >= calls_s and not _busy(halves, observed):
             return Verdict(record, True, (
                 f'its source {record.pool} has started anew since, at '
                 f'{movable.stamp(started)}'), halves)

@@ -10,6 +10,7 @@ import sys
 import time
 
 from tests.functional.testbed import burst
+from tests.functional.testbed import completing
 from tests.functional.testbed import demo
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
@@ -85,8 +86,9 @@ def parser() -> argparse.ArgumentParser:
                       choices=range(2, 65),
                       help='how many, of 1 GiB each (2 to 64, default 20)')
     made = command('fault', break_it, 'Break something, or mend it.')
-    made.add_argument('what', choices=[*FAULTS, 'restart-rabbitmq', 'all'],
-                      help='all: one after the other, and what comes of it')
+    made.add_argument('what', choices=[
+        *FAULTS, 'restart-rabbitmq', 'completing', 'all'],
+        help='all: one after the other, and what comes of it')
     made.add_argument('host', type=int, nargs='?', metavar='N',
                       help='number of the host, where it is one that suffers')
     made = command('cinder', run_cinder, 'Run python-cinderclient inside.')
@@ -197,6 +199,8 @@ def break_it(arguments: argparse.Namespace) -> None:
             f"{'the number of a' if arguments.what in FAULTS else 'no'} host.")
     if arguments.what == 'all':
         fault.Story(found, say).tell()
+    elif arguments.what == 'completing':
+        completing.tell(found, say)
     elif arguments.what == 'restart-rabbitmq':
         found.restart_rabbitmq()
     else:
