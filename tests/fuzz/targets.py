@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of outside text, each as a function of bytes: of our own files
-here, of what others say in :mod:`tests.fuzz.edges`.
+"""The parsers of outside text, each as a function of bytes.
+
+Those of our own files are here, those of what others say in
+:mod:`tests.fuzz.edges` and :mod:`tests.fuzz.programs`.
 
 A target returns, or raises SerifosError, or what its parser documents;
 anything else is a fault. ``corpus/NAME/`` holds a few good inputs of each.
@@ -31,6 +33,7 @@ from serifos import tuning
 from serifos import workload as wl
 from tests.fuzz import edges
 from tests.fuzz import files
+from tests.fuzz import programs
 
 CORPUS = pathlib.Path(__file__).parent / 'corpus'
 
@@ -166,6 +169,11 @@ TARGETS: Mapping[str, Target] = {
     'prometheus': edges.of_prometheus,
     'gnocchi': edges.of_gnocchi,
     'sentences': edges.sentences,
+    'fio': programs.fio,
+    'lsblk': programs.devices,
+    'lvm': programs.volume_group,
+    'purge': programs.erasing,
+    'findmnt': programs.mount,
 }
 """Name → the parser, in the order in which they are run."""
 

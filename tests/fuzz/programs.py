@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parsers of what programs print about devices, as functions of bytes;
+see :mod:`tests.fuzz.targets`."""
+
+from __future__ import annotations
+
+import json
+
+from serifos.bench import filesystem
+from serifos.bench import fio_result
+from serifos.bench import lsblk
+from serifos.bench import lvm
+from serifos.bench import offers
+from serifos.model import dataset as ds
+from serifos import workload as wl
+from tests.fuzz import files
+
+
+def fio(data: bytes) -> None:
+    """The figures of a run, on their way into a dataset."""
+    found = fio_result.parse(files.text(data))
+    made = fio_result.sample([wl.Workload(30, 16)], 15, [found])
+    for figure in ds.FIGURES:
+        made.figure(figure)
+    json.dumps(made.to_json(), allow_nan=False).encode()
+
+
+def devices(data: bytes) -> None:
+    """What lsblk tells."""
+    for disk in lsblk.parse(files.text(data)):
+        for node in disk.walk():
+            node.path.encode()
+
+
+def volume_group(data: bytes) -> None:
+    """What vgs and lvs tell."""
+    first, _, second = files.text(data).partition('\n\n')
+    lvm.ours(second)
+    lvm.parse(first)
+
+
+def erasing(data: bytes) -> None:
+    """What hdparm and nvme tell of how a device may be purged."""
+    offers.sanitize_state(files.text(data))
+    offers.ata('/dev/sdx', files.text(data))
+
+
+def mount(data: bytes) -> None:
+    """What findmnt tells."""
+    filesystem.parse(files.text(data))
