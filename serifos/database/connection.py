@@ -21,7 +21,6 @@ from typing import Any
 from typing import TypeVar
 
 from oslo_db import api
-from oslo_db import exception
 from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
@@ -42,7 +41,12 @@ _ENGINE = frozenset(inspect.signature(engines.create_engine).parameters) - {
     # A round that fails is followed by another, which asks again.
     'sql_connection', 'max_retries', 'retry_interval'}
 
+_DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mariadb+pymysql',
+            'postgresql': 'postgresql+psycopg2'}
+"""Where a URL names none; SQLAlchemy's own choice changes with its release."""
+
 _EXTRAS = {'pymysql': 'mysql', 'psycopg2': 'postgresql'}
+"""Which extra of ours brings a driver."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +68,10 @@ class Database:
     def _url(self) -> sa.URL:
         try:
             url = sa.engine.make_url(self.url)
+            url = url.set(drivername=_DRIVERS.get(
+                url.drivername, url.drivername))
             url.get_dialect()
-        except (sa_exc.ArgumentError, ValueError):
+        except (sa_exc.ArgumentError, ImportError, ValueError):
             raise errors.InputError(
                 'The database of the journal cannot be used: [database] '
                 'connection is no URL of a kind that SQLAlchemy knows; give '
@@ -123,8 +129,9 @@ class Database:
                 return work(connection)
         try:
             return once()
-        except (exception.DBError, sa_exc.SQLAlchemyError, OSError,
-                RuntimeError, ValueError) as exc:
+        except errors.SerifosError:
+            raise
+        except Exception as exc:  # each driver has its own, of odd URLs too
             raise self._sentence(exc) from None
         finally:
             if '_engine' in self.__dict__:
@@ -140,8 +147,10 @@ class Database:
         except ModuleNotFoundError as exc:
             raise errors.ToolError(
                 f'The database of the journal needs {exc.name}, which is not '
-                'installed; install it with pip install serifos['
-                f'{_EXTRAS.get(exc.name or "", exc.name)}].') from None
+                'installed; install it' + (
+                    f' with pip install serifos[{_EXTRAS[exc.name]}].'
+                    if exc.name in _EXTRAS else ', or name another driver.')
+            ) from None
         if self.file is not None:
             sa.event.listen(engine, 'connect', _make_durable)
         return engine

@@ -4,6 +4,7 @@
 import tempfile
 
 import ddt
+from hypothesis import given
 from hypothesis import settings
 from hypothesis import stateful
 from hypothesis import strategies as st
@@ -130,6 +131,15 @@ class UrlTest(Case):
             errors.SerifosError, lambda: lead.Lead(url, shared).take())
         self.assertIn(said, str(error))
         self.assertNotIn('hush', str(error))
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.text() | st.text().map('mysql://u:hush@{}'.format)
+           | st.text().map('{}://u:hush@h/d'.format))
+    def test_any_text_is_a_url_or_refused(self, url):
+        try:
+            lead.Lead(url, Shared(self.journal()))
+        except errors.InputError as exc:
+            self.assertNotIn('hush', str(exc))
 
     def test_a_shared_lock_and_a_journal_of_its_own(self):
         error = self.assertRaises(

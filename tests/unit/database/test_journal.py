@@ -159,6 +159,27 @@ class UrlTest(testtools.TestCase):
         self.assertIn('@127.0.0.1:1/d, cannot be used: Can', str(error))
         self.assertNotIn('hush', f'{error}{database!r}')
 
+    def test_a_url_without_a_driver_or_with_odd_parts(self):
+        for url in ('mysql://u:hush@127.0.0.1:1/d',
+                    'postgresql://u:hush@127.0.0.1:1/d',
+                    'mysql://u:hush@127.0.0.1:99999999/d',
+                    'mysql://u:hush@127.0.0.1:1/d?charset=klingon',
+                    'mysql://u:hush@127.0.0.1:1/d?colour=red'):
+            database = connection.Database(url)
+            error = self.assertRaises(errors.CloudError, database.run, print)
+            self.assertIn('look at [database] connection', str(error))
+            self.assertNotIn('hush', str(error))
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.text() | st.text().map('mysql+pymysql://u:hush@{}'.format)
+           | st.text().map('{}://u:hush@h/d'.format))
+    def test_any_text_is_a_url_or_refused(self, url):
+        try:
+            said = connection.Database(url).name
+        except errors.InputError as exc:
+            said = str(exc)
+        self.assertNotIn('hush', said)
+
 
 class LeadTest(Case):
 
