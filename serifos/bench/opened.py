@@ -73,8 +73,11 @@ def _written(pid: int) -> Iterator[tuple[int, str, os.stat_result]]:
             if int(entry) < _STREAMS:
                 continue
             with contextlib.suppress(OSError):  # closed meanwhile
+                before = os.stat(folder / 'fd' / entry)
                 said = (folder / 'fdinfo' / entry).read_text()
                 info = os.stat(folder / 'fd' / entry)
+                if identity(before) != identity(info):
+                    continue  # the number was given to another meanwhile
                 if _writes(said) and _lasts(info):
                     name = os.readlink(folder / 'fd' / entry)
                     yield int(entry), name, info

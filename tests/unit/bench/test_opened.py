@@ -56,7 +56,7 @@ class WatchTest(testtools.TestCase):
 
     def test_what_it_reads_is_its_own_business(self):
         self.assertEqual(0, self.run_it(
-            f'exec 3<{self.other}; sleep 0.1').code)
+            f'exec {self.free}<{self.other}; sleep 0.1').code)
         self.assertFalse(any(self.looks))
 
     def test_a_process_that_has_ended(self):
