@@ -149,12 +149,14 @@ def still_matter(entries: Sequence[Entry],
                  newest: int) -> tuple[Entry, ...]:
     """The newest, and of the older what any question here asks for.
 
-    That is the requests without an outcome, each volume's last success and
-    what failed since, its last back-off, the last pause and the last resume.
+    That is the requests without an outcome, the cures that did not end, each
+    volume's last success and what failed since, its last back-off, the last
+    pause and the last resume.
     """
     begin = max(0, len(entries) - newest)
     older = entries[:begin]
-    asked = {id(entry) for entry in open_moves(entries)}
+    asked = {id(entry) for entry in (*open_moves(entries),
+                                     *open_cures(entries))}
     since: dict[tuple[str, Any], list[Entry]] = {}
     for entry in older:
         volume = entry.facts.get('volume')
@@ -182,6 +184,17 @@ def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
         if entry.kind == 'request':
             asked[entry.facts['volume']] = entry
     return tuple(asked.values())
+
+
+def open_cures(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The cures by ``recover`` that were begun and did not succeed."""
+    begun: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind == 'recover' and entry.facts['result'] == 'begun':
+            begun.setdefault(entry.facts['volume'], []).append(entry)
+        elif entry.kind == 'recover' and entry.facts['result'] == 'success':
+            begun.pop(entry.facts['volume'], None)
+    return tuple(entry for found in begun.values() for entry in found)
 
 
 def last_moves(entries: Iterable[Entry]) -> dict[str, float]:

@@ -188,7 +188,8 @@ class Balancer:
             file is left as it was
         """
         settings, entries = self.settings, self.entries()
-        inventory, now = self.cinder.inventory(), self.clock()
+        inventory = mend.recalled(self.cinder.inventory(), entries)
+        now = self.clock()
         observed = self.telemetry.observe(
             observe.places(inventory), settings.window_s,
             [pool.name for pool in inventory.pools])

@@ -4,11 +4,18 @@
 What hangs is reset, and the copy removed: with its logical volume where that
 is its own, else its record alone. The volume keeps the logical volume that
 its record names, and nothing is removed unless that is there.
+
+Cinder deletes a copy only after its migration status was reset, which says
+whose copy it is. A cure that ends between the two leaves a volume that looks
+like any other and may name the logical volume of somebody's data: what the
+journal knows of a cure that was begun tells it again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
 
 from oslo_log import log
 
@@ -60,6 +67,32 @@ def mend(verdict: forgotten.Verdict, asks: requests.Requests,
         LOG.warning('%s', orphan.after())
 
 
+def recalled(inventory: inv.Inventory,
+             entries: Iterable[jn.Entry]) -> inv.Inventory:
+    """The inventory, with the copies of cures that did not end as copies."""
+    volumes = {half: cure.facts['volume']
+               for cure in jn.open_cures(entries)
+               for half in _names(cure.facts.get('halves'))}
+    if not volumes:
+        return inventory
+    return dataclasses.replace(inventory, records=tuple(
+        dataclasses.replace(
+            record, migration_status=f'target:{volumes[record.id]}')
+        if record.id in volumes and _was_reset(record) else record
+        for record in inventory.records))
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(
+        value, list) else []
+
+
+def _was_reset(record: inv.Record) -> bool:
+    """Whether it is as a copy between its reset and its removal."""
+    return (record.status == 'error' and record.migration_status is None
+            and not record.attachments)
+
+
 def _still_there(record: inv.Record, verdict: forgotten.Verdict,
                  cinder: inv.Cloud) -> None:
     """:raises InputError: where the volume is another than it was judged"""
@@ -85,7 +118,8 @@ def _remove(removal: whereabouts.Removal, record: inv.Record,
     now = asks.cinder.volume(half.id)
     if now is None:
         return
-    if record.id not in (now.target_of, movable.leftover_of(now)) or (
+    if not _was_reset(now) and record.id not in (
+            now.target_of, movable.leftover_of(now)) or (
             now.attachments or now.status in forgotten.AT_WORK) or (
             (now.pool, now.lv_id) != (half.pool, half.lv_id)):
         raise errors.InputError(

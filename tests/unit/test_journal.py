@@ -156,9 +156,10 @@ ENTRIES = st.lists(st.builds(
             'volume': volume, 'result': result, **REQUEST,
             'until': f'2027-01-15T08:{until:02}:00Z'}),
     st.integers(0, 59), st.sampled_from(
-        'request outcome outcome outcome back-off pause resume'.split()),
+        'request outcome outcome outcome back-off pause resume recover'
+        .split()),
     st.sampled_from('uvw'), st.sampled_from(
-        ['success', 'error', 'timeout', 'not started', 'gone']),
+        ['success', 'error', 'timeout', 'not started', 'gone', 'begun']),
     st.integers(0, 59)), max_size=40)
 
 
@@ -169,7 +170,7 @@ class ShortenedTest(testtools.TestCase):
     def test_every_question_has_the_same_answer(self, entries, newest):
         entries = tuple(sorted(entries, key=lambda entry: entry.at))
         questions = [
-            jn.open_moves, jn.last_moves, jn.last_outcome,
+            jn.open_moves, jn.open_cures, jn.last_moves, jn.last_outcome,
             jn.failures_in_a_row, jn.paused,
             lambda e: jn.back_offs(e, 1_800_000_000.0),
             *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a death while Cinder completes a migration leaves, and its cure."""
 
+import dataclasses
 import logging
 
 import ddt
@@ -8,6 +9,8 @@ import fixtures
 
 from serifos import errors
 from serifos import inventory as inv
+from serifos import journal as jn
+from serifos import store
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -78,6 +81,32 @@ class CompletingTest(Case):
                       self.log.output)
         self.assertIn(f'run on b: lvrename vg-b volume-u volume-{T} ',
                       found.plan()[0])
+
+    @ddt.data('not renamed', 'renamed', 'half swapped')
+    def test_a_cure_that_ends_between_reset_and_removal(self, fault):
+        """The copy looks like any other volume, and may name the data."""
+        self.break_off(fault)
+        proofs = iter((True, False))
+
+        def prove():
+            if not next(proofs):
+                raise errors.NotLeading('Killed.')
+        found = self.balancer.verdict('u')
+        self.assertRaises(errors.NotLeading, dataclasses.replace(
+            self.balancer, prove=prove).mend, found)
+        left = self.cinder.volume(T)
+        self.assertEqual(('error', None), (left.status,
+                                           left.migration_status))
+
+        self.balancer.observe()
+        cluster = store.read_cluster(self.settings.cluster_file)
+        self.assertNotIn(T, {volume.id for volume in cluster.volumes})
+        self.now += 900
+        self.assertIn('serifos-balancer recover u',
+                      self.balancer.verdict('u').sentence())
+        found = self.recover()
+        self.assert_at_rest(B if fault == 'half swapped' else A)
+        self.assertEqual((), jn.open_cures(self.entries()))
 
     def test_the_copy_gets_its_name_back_first(self):
         self.break_off('renamed')
