@@ -24,8 +24,8 @@ def refuse_unsafe(name: str) -> None:
     strange = next((c for c in name if not _is_safe(c)), None)
     if strange is not None:
         why = f'holds {strange!r}'
-    elif name != name.strip(' '):
-        why = 'begins or ends with a blank'
+    elif any(part != part.strip(' ') for part in name.split('/')):
+        why = 'begins or ends with a blank, or a part of it does'
     elif name.startswith('-'):
         why = 'begins with a hyphen'
     elif len(name.encode()) > _MOST_BYTES:
