@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import ctypes
 import dataclasses
 import os
 import shutil
@@ -29,9 +28,7 @@ LOG = log.getLogger(__name__)
 
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
 _LAST_WORDS = 300
-_LOOK_S = 0.05
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
+_LOOK_S = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,9 +120,9 @@ def _start(argv: Sequence[str], streams: tuple[int, int, int],
     read, out, err = streams
     try:
         return subprocess.Popen(
-            list(argv), stdin=read, stdout=out, stderr=err,
-            env=_environment(), start_new_session=True, pass_fds=inherit,
-            preexec_fn=_die_with_parent if die_with_us else None)
+            [*(_dying() if die_with_us else ()), *argv],
+            stdin=read, stdout=out, stderr=err, env=_environment(),
+            start_new_session=True, pass_fds=inherit)
     except FileNotFoundError:
         raise errors.ToolError(
             f'{argv[0]} is not installed; install it (on Debian: apt-get '
@@ -135,8 +132,20 @@ def _start(argv: Sequence[str], streams: tuple[int, int, int],
             f'{argv[0]} cannot be run: {exc.strerror}.') from None
 
 
-def _die_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _dying() -> list[str]:
+    """What has the kernel kill a program together with us.
+
+    A function of ours between fork and exec would do it too, and keep
+    Python from starting programs without copying its own memory map: four
+    of them then begin seconds apart on a slow machine, and not together.
+    """
+    program = shutil.which('setpriv', path=os.pathsep.join(
+        (_environment()['PATH'], os.defpath)))
+    if program is None:
+        raise errors.ToolError(
+            'setpriv is not installed; install it (on Debian: apt-get '
+            'install util-linux).')
+    return [program, '--pdeathsig', 'KILL']
 
 
 def _look(processes: Sequence[subprocess.Popen[bytes]], deadline: float,
