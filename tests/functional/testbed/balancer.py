@@ -95,7 +95,7 @@ class Balancer:
                      *(self.state / 'plans').glob('*.json')]:
             path.unlink()
 
-    def build_models(self, counts: str = '1,2,3,4') -> dict[str, dict]:
+    def build_models(self, counts: str = '1,2') -> dict[str, dict]:
         """Host → its model, by serifos-model build on its volume group.
 
         :param counts: how many workloads run together
