@@ -33,7 +33,8 @@ class NamesTest(testtools.TestCase):
             self.assertIn('may not take literally', str(self.assertRaises(
                 errors.InputError, names.refuse_unsafe, name)))
 
-    @ddt.data('/srv/a ', ' /srv', '/srv/ a', '/srv /a', '-x/y', '', '/' + 'a/' * 1024)
+    @ddt.data('/srv/a ', ' /srv', '/srv/ a', '/srv /a', '-x/y', '',
+              '/' + 'a/' * 1024)
     def test_shapes(self, name):
         self.assertRaises(errors.InputError, names.refuse_unsafe, name)
 
@@ -60,7 +61,8 @@ class NamesTest(testtools.TestCase):
         self.assertRaises(errors.InputError, target.find, name,
                           target.Wish(1))
 
-    @ddt.data('file:/srv/a;b', 'file: a', '/dev/a#b', './a:b', 'file:/srv/a\nb')
+    @ddt.data('file:/srv/a;b', 'file: a', '/dev/a#b', './a:b',
+              'file:/srv/a\nb')
     def test_targets(self, text):
         self.assertRaises(errors.InputError, target.find, text,
                           target.Wish(1))
