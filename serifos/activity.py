@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Protocol
 
+from serifos import names
 from serifos import workload as wl
 
 
@@ -27,12 +28,7 @@ class Place:
     @property
     def host(self) -> str:
         """Cinder's host, what stands before the ``@``."""
-        return host(self.pool)
-
-
-def host(pool: str) -> str:
-    """The host of a pool ``host@backend#pool``."""
-    return pool.partition('@')[0]
+        return names.host(self.pool)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ import functools
 import math
 from typing import Protocol
 
+from serifos import names
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
@@ -177,7 +179,7 @@ class Inventory:
 
     def service_of(self, pool: str) -> Service | None:
         """The service that a pool ``host@backend#pool`` belongs to."""
-        return self.service_by_host.get(pool.partition('#')[0])
+        return self.service_by_host.get(names.backend(pool))
 
 
 class Cloud(Protocol):

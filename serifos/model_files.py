@@ -14,7 +14,7 @@ import pathlib
 from serifos import errors
 from serifos import fields
 from serifos.model import model as mm
-from serifos import stems
+from serifos import names
 from serifos import store
 
 Directory = str | os.PathLike[str]
@@ -24,7 +24,7 @@ BROKEN = (ArithmeticError, LookupError, RecursionError, TypeError,
 """What the reading of a file may raise that a program wrote wrong."""
 
 
-def names(directory: Directory) -> frozenset[str]:
+def stems(directory: Directory) -> frozenset[str]:
     """The stems of the files there; none where there is no directory."""
     try:
         found = os.listdir(directory)
@@ -32,7 +32,7 @@ def names(directory: Directory) -> frozenset[str]:
         return frozenset()
     return frozenset(
         stem for stem, ending in map(os.path.splitext, found)
-        if ending == '.json' and stems.fault(stem) is None)
+        if ending == '.json' and names.model_fault(stem) is None)
 
 
 def read(directory: Directory, stem: str) -> mm.Model:
@@ -40,7 +40,7 @@ def read(directory: Directory, stem: str) -> mm.Model:
 
     :raises InputError: where there is none; the sentence names the file
     """
-    why = stems.fault(stem)
+    why = names.model_fault(stem)
     if why is not None:
         raise errors.InputError(
             f'{fields.shown(stem)} can be no model of {directory}: a name '

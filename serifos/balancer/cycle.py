@@ -194,7 +194,7 @@ class Balancer:
             observe.places(inventory), settings.window_s,
             [pool.name for pool in inventory.pools])
         cluster = observe.cluster(
-            inventory, observed, model_files.names(settings.models_dir),
+            inventory, observed, model_files.stems(settings.models_dir),
             dataclasses.replace(
                 settings.rules,
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,

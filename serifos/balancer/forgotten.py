@@ -178,27 +178,27 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
                              if end.id not in observed.volumes))
 
 
-def decide(found: Verdict, names: whereabouts.Names,
+def decide(found: Verdict, held: whereabouts.Held,
            groups: Mapping[str, str], observed: act.Observed) -> Verdict:
     """The verdict on what is forgotten, by where its data is.
 
-    :param names: the logical volumes of the pools of its ends
+    :param held: the logical volumes of the pools of its ends
     """
     if not found.forgotten:
         return found
     for end in found.unseen:
-        listed = names.get(end.pool or '')
+        listed = held.get(end.pool or '')
         if listed is None or whereabouts.lv(end) in listed:
             return dataclasses.replace(found, forgotten=False, why=(
                 f'telemetry does not see its logical volume on {end.pool}'))
-    where = whereabouts.find(found.record, found.halves, names, groups)
-    risk = where.risk or _risk(found.record, names, observed)
+    where = whereabouts.find(found.record, found.halves, held, groups)
+    risk = where.risk or _risk(found.record, held, observed)
     if risk is not None:
         return dataclasses.replace(found, forgotten=False, broken=True,
                                    why=risk)
     return dataclasses.replace(
         found, removals=where.removals, orphans=where.orphans,
-        listed=names.get(found.record.pool or '') is not None)
+        listed=held.get(found.record.pool or '') is not None)
 
 
 def _unread(inventory: inv.Inventory) -> str | None:
@@ -267,7 +267,7 @@ def _not_quiet(ends: Sequence[inv.Record],
     return None
 
 
-def _risk(record: inv.Record, names: whereabouts.Names,
+def _risk(record: inv.Record, held: whereabouts.Held,
           observed: act.Observed) -> str | None:
     """Why the cure could cost the volume its data, None where it cannot."""
     if record.migration_status != 'completing':
@@ -275,7 +275,7 @@ def _risk(record: inv.Record, names: whereabouts.Names,
     if record.attachments or record.status != 'maintenance':
         return (f'it is {record.status} and may have been in use on either '
                 'host; nothing here mends that, look for the data on both')
-    if names.get(record.pool or '') is None and (
+    if held.get(record.pool or '') is None and (
             record.id not in observed.volumes):
         return (f'telemetry does not see {whereabouts.lv(record)} on '
                 f'{record.pool}, and Cinder, which was renaming it, does not '

@@ -14,9 +14,9 @@ from serifos import activity as act
 from serifos import cluster as cl
 from serifos import fields
 from serifos import inventory as inv
+from serifos import names
 from serifos.plan import extra_specs
 from serifos.plan import movable
-from serifos import stems
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool whose load nobody knows: neither source nor target."""
@@ -39,7 +39,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     records = [record for record in inventory.records
                if record.pool and not movable.hidden(record)]
     stats = {pool.name: pool for pool in inventory.pools}
-    names = sorted({*stats, *(str(record.pool) for record in records)})
+    pools = sorted({*stats, *(str(record.pool) for record in records)})
     asked = {record.volume_type for record in records}
     types = [kind for kind in inventory.types if kind.name in asked]
     taken: collections.Counter[str] = collections.Counter()
@@ -55,7 +55,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
         tuple(dataclasses.replace(
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   known, observed, taken[name]),
-            copies_gib=float(copies[name])) for name in names),
+            copies_gib=float(copies[name])) for name in pools),
         tuple(_volume(record, inventory, stats, observed, rules,
                       record.id in copied) for record in records),
         movable.stamp(observed.at))
@@ -69,7 +69,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
     zone = service.zone if service else None
     if stats is None:
         return cl.Pool(name, zone=zone, state=state,
-                       backend_name=_named(name))
+                       backend_name=names.pool_name(name) or None)
     return cl.Pool(
         name, model=_model(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib), zone=zone,
@@ -83,7 +83,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
 def _model(stats: inv.PoolStats, known: Collection[str]) -> str | None:
     if not stats.model:
         return stats.name if stats.name in known else None
-    return stats.model if stems.fault(stats.model) is None else None
+    return stats.model if names.model_fault(stats.model) is None else None
 
 
 def _free(stats: inv.PoolStats, taken_gib: float) -> float:
@@ -130,29 +130,18 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         record.id, record.pool or '', record.size_gib,
         name_id=record.name_id, volume_type=record.volume_type,
         required_backend_name=(home.backend_name if home
-                               else _named(record.pool or '')),
+                               else names.pool_name(record.pool or '')
+                               or None),
         max_latency_us=_promise(kind), metadata=record.metadata,
         movable=why or True, workload=seen and seen.mean,
         busiest=seen and seen.busiest)
 
 
-def _named(pool: str) -> str | None:
-    """The backend name in the name of an LVM pool, HOST@BACKEND#NAME."""
-    return pool.partition('#')[2] or None
-
-
-_MOST_US = 1e15
-"""The longest latency that a promise may be of."""
-
-
 def _promise(kind: inv.Type | None) -> float | None:
-    """``serifos:max_latency_us``, None where it is absent or no figure."""
     try:
-        promise = float((kind.extra_specs if kind else {}).get(
-            'serifos:max_latency_us', 0))
+        return names.promise_us(kind.extra_specs) if kind else None
     except ValueError:
         return None
-    return promise if 0 < promise <= _MOST_US else None
 
 
 def hindrances(inventory: inv.Inventory, found: cl.Cluster,
@@ -210,7 +199,8 @@ def gaps(inventory: inv.Inventory, observed: act.Observed,
         elif pool.model is None and named.get(pool.name):
             model = named[pool.name]
             yield (f'Pool {pool.name} is left out: it names a model '
-                   f'{fields.shown(model)}, a name that {stems.fault(model)}.')
+                   f'{fields.shown(model)}, a name that '
+                   f'{names.model_fault(model)}.')
         elif pool.model is None:
             yield (f'Pool {pool.name} is left out: it names no model; set '
                    'serifos_model in its extra_capabilities.')

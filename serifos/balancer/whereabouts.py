@@ -18,8 +18,9 @@ from collections.abc import Sequence
 import dataclasses
 
 from serifos import inventory as inv
+from serifos import names
 
-Names = Mapping[str, Collection[str] | None]
+Held = Mapping[str, Collection[str] | None]
 """Pool → the logical volumes of its backend; None where it does not tell."""
 
 
@@ -57,7 +58,7 @@ class Orphan:
 
     @property
     def host(self) -> str:
-        return self.pool.partition('@')[0]
+        return names.host(self.pool)
 
     def before(self) -> str:
         """What has Cinder wipe and delete it together with its record."""
@@ -91,16 +92,16 @@ class Whereabouts:
     orphans: tuple[Orphan, ...] = ()
 
 
-def find(record: inv.Record, halves: Sequence[inv.Record], names: Names,
+def find(record: inv.Record, halves: Sequence[inv.Record], held: Held,
          groups: Mapping[str, str]) -> Whereabouts:
     """Where the data is, and which records and copies are not it.
 
     :param groups: pool → its volume group
     """
     pool = record.pool or ''
-    there = names.get(pool)
+    there = held.get(pool)
     if there is not None and lv(record) not in there:
-        return Whereabouts(_lost(record, halves, there, names, groups))
+        return Whereabouts(_lost(record, halves, there, held, groups))
     if there is None and (same := next(
             (half for half in halves if half.lv_id == record.lv_id
              and (half.target_of or _same(record, half))), None)):
@@ -110,10 +111,10 @@ def find(record: inv.Record, halves: Sequence[inv.Record], names: Names,
             'delete the data, and Cinder does not list the logical volumes '
             'there; look for the data on both hosts')
     removals = tuple(Removal(half, with_data=not _same(record, half) and (
-        _tells(names, half.pool) is None
-        or lv(half) in _tells(names, half.pool))) for half in halves)
+        _tells(held, half.pool) is None
+        or lv(half) in _tells(held, half.pool))) for half in halves)
     return Whereabouts(None, removals, _orphans(
-        record, removals, names, groups))
+        record, removals, held, groups))
 
 
 def lv(record: inv.Record) -> str:
@@ -132,7 +133,7 @@ def groups_of(inventory: inv.Inventory) -> dict[str, str]:
 
 
 def _lost(record: inv.Record, halves: Sequence[inv.Record],
-          there: Collection[str], names: Names,
+          there: Collection[str], held: Held,
           groups: Mapping[str, str]) -> str:
     """The record names a logical volume that is not there."""
     pool = record.pool or ''
@@ -140,19 +141,19 @@ def _lost(record: inv.Record, halves: Sequence[inv.Record],
     may_be = sorted({f'volume-{record.id}', *map(lv, halves)} & {*there})
     if len(may_be) == 1:
         return (f'{said}; its data is in {may_be[0]}, which Cinder did not '
-                f'come to rename. Run on {pool.partition("@")[0]}: lvrename '
+                f'come to rename. Run on {names.host(pool)}: lvrename '
                 f'{_group(groups, pool)} {may_be[0]} {lv(record)}  - and '
                 'begin anew')
     wanted = {f'volume-{record.id}', *(
         f'volume-{each.id}' for each in halves), *map(lv, halves)}
     seen = ', '.join(f'{name} on {where}' for where, names_there
-                     in names.items() for name in sorted(
+                     in held.items() for name in sorted(
                          wanted & {*(names_there or ())})) or 'none'
     return (f'{said}. Look for the data with lvs; of the names that it may '
             f'have these are there: {seen}')
 
 
-def _orphans(record: inv.Record, removals: Sequence[Removal], names: Names,
+def _orphans(record: inv.Record, removals: Sequence[Removal], held: Held,
              groups: Mapping[str, str]) -> tuple[Orphan, ...]:
     halves = [removal.record for removal in removals]
     named = {(record.pool, lv(record)), *(
@@ -164,7 +165,7 @@ def _orphans(record: inv.Record, removals: Sequence[Removal], names: Names,
               and half.lv_id == half.id}
     return tuple(
         Orphan(name, pool, _group(groups, pool), copies.get(pool))
-        for pool, there in names.items()
+        for pool, there in held.items()
         for name in sorted(wanted & {*(there or ())})
         if (pool, name) not in named)
 
@@ -173,8 +174,8 @@ def _same(record: inv.Record, half: inv.Record) -> bool:
     return record.lv_id == half.lv_id and record.pool == half.pool
 
 
-def _tells(names: Names, pool: str | None) -> Collection[str] | None:
-    return names.get(pool or '')
+def _tells(held: Held, pool: str | None) -> Collection[str] | None:
+    return held.get(pool or '')
 
 
 def _group(groups: Mapping[str, str], pool: str) -> str:

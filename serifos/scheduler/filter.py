@@ -12,6 +12,7 @@ from cinder.scheduler import filters
 from oslo_config import cfg
 from oslo_log import log
 
+from serifos import names
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import placing
 from serifos.scheduler import seldom
@@ -86,7 +87,7 @@ def _stays(request: nc.Request, state: Any) -> bool:
         return False
     here = {state.backend_id, state.host}
     return request.home in here or request.home in {
-        name.partition('#')[0] for name in here}
+        names.backend(name) for name in here}
 
 
 def _strictest(found: placing.Judgement, pool: str,

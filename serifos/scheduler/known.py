@@ -131,7 +131,7 @@ class Known:
     def _read_models(self) -> reading.Steps[
             tuple[Mapping[str, mm.Model], Mapping[str, str]]]:
         before, self._models = self._models, {}
-        for stem in sorted(model_files.names(self._models_path)):
+        for stem in sorted(model_files.stems(self._models_path)):
             signature = _signature(self._models_path / f'{stem}.json')
             kept = before.get(stem)
             if kept is None or kept[0] != signature:

@@ -16,10 +16,8 @@ import math
 import reprlib
 from typing import Any
 
+from serifos import names
 from serifos import workload as wl
-
-PREFIX = 'serifos:'
-PROMISE = f'{PREFIX}max_latency_us'
 
 CREATE = 'create_volume'
 
@@ -75,8 +73,11 @@ class Request:
 
     def promise_us(self, refuse: Refuse) -> float | None:
         """``serifos:max_latency_us`` of the volume type, or None."""
-        return _figure(self.extra_specs, PROMISE, (1e-3, 1e12),
-                       f'volume type {self.volume_type}', refuse)
+        try:
+            return names.promise_us(self.extra_specs)
+        except ValueError as exc:
+            refuse(f'Volume type {self.volume_type} promises nothing: {exc}.')
+            return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _offers(request: Request, name: str, ends: tuple[float, float],
     kind = f'volume type {request.volume_type}'
     for told, source in ((request.hints, 'the scheduler hint'),
                          (request.extra_specs, kind)):
-        value = _figure(told, PREFIX + name, ends, source, refuse)
+        value = _figure(told, names.PREFIX + name, ends, source, refuse)
         if value is not None:
             yield (rounded(name, value) if told is request.hints
                    else value), source

@@ -19,6 +19,7 @@ import dataclasses
 from serifos import activity as act
 from serifos import errors
 from serifos import inventory as inv
+from serifos import names
 from serifos.plan import movable
 from serifos import refused
 from serifos.sim import migrations
@@ -72,8 +73,8 @@ class Cinder(migrations.Migrations):
                  gib_per_s: float = 0.1) -> None:
         super().__init__(pools, records, clock, types, gib_per_s)
         self.services = {
-            name.partition('#')[0]: inv.Service(
-                'cinder-volume', name.partition('#')[0], zone='nova',
+            names.backend(name): inv.Service(
+                'cinder-volume', names.backend(name), zone='nova',
                 backend_up=True) for name in self._pools}
         self._workloads = dict(workloads or {})
         self.faults: dict[str, str] = {}
@@ -198,7 +199,7 @@ class Cinder(migrations.Migrations):
 
     def serve(self, pool: str, **changes: object) -> None:
         """Changes the service of a pool: ``up=False``, say."""
-        host = pool.partition('#')[0]
+        host = names.backend(pool)
         self.services[host] = dataclasses.replace(
             self.services[host], **changes)
 
@@ -220,7 +221,7 @@ class Cinder(migrations.Migrations):
                                   'could not be found.') from None
 
     def _serves(self, pool: str) -> bool:
-        service = self.services.get(pool.partition('#')[0])
+        service = self.services.get(names.backend(pool))
         return service is not None and service.up and service.enabled
 
     def _does(self, volume_id: str) -> wl.Workload:

@@ -17,6 +17,7 @@ import heapq
 import itertools
 
 from serifos import inventory as inv
+from serifos import names
 from serifos.plan import extra_specs
 from serifos import workload as wl
 
@@ -185,4 +186,4 @@ class Migrations:
 
 
 def _host(pool: str | None) -> str:
-    return (pool or '').partition('@')[0]
+    return names.host(pool or '')

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import itertools
 
 from serifos import activity as act
+from serifos import names
 from serifos.telemetry import boots
 from serifos.telemetry import counters as cn
 
@@ -32,7 +33,7 @@ def host_of(place: act.Place) -> str:
 
 def hosts(places: Sequence[act.Place], pools: Collection[str]) -> set[str]:
     """Whose readings tell of these places and pools."""
-    return {*map(host_of, places), *map(act.host, pools)}
+    return {*map(host_of, places), *map(names.host, pools)}
 
 
 def observed(places: Sequence[act.Place], history: History, *, now: float,
@@ -50,7 +51,7 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
     """
     pools = _by_pool(places)
     view_of = {pool: of(here[0]) for pool, here in pools.items()} | {
-        pool: act.host(pool) for pool in empty if pool not in pools}
+        pool: names.host(pool) for pool in empty if pool not in pools}
     views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
              for key in {*map(of, places), *view_of.values()}}
     volumes, missing = {}, {}

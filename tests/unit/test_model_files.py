@@ -8,7 +8,7 @@ import testtools
 
 from serifos import errors
 from serifos import model_files
-from serifos import stems
+from serifos import names
 from serifos import store
 from tests.unit.balancer import cloud
 
@@ -23,14 +23,14 @@ class StemTest(testtools.TestCase):
     @ddt.data('intel-s3610', 'node1@ssd#ssd', 'a b', 'x' * 250, 'µ' * 125,
               'a\\b', 'a..b', '-', '$HOME', '%s')
     def test_a_name_is_a_file_in_the_directory(self, stem):
-        self.assertIsNone(stems.fault(stem))
+        self.assertIsNone(names.model_fault(stem))
         there = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (there / f'{stem}.json').write_text('{}')
-        self.assertEqual({stem}, model_files.names(there))
+        self.assertEqual({stem}, model_files.stems(there))
 
     @ddt.data(*FOREIGN)
     def test_what_is_none(self, stem):
-        self.assertIsNotNone(stems.fault(stem))
+        self.assertIsNotNone(names.model_fault(stem))
         error = self.assertRaises(
             errors.InputError, model_files.read, '/nowhere', stem)
         self.assertIn('can be no model of /nowhere', str(error))
@@ -52,15 +52,15 @@ class FilesTest(testtools.TestCase):
         (self.dir / 'bytes.json').write_bytes(b'\xff\xfe')
         (self.dir / '.hidden.json').write_text('{}')
         (self.dir / 'notes.txt').write_text('{}')
-        names = model_files.names(self.dir)
+        stems = model_files.stems(self.dir)
         self.assertEqual({'good', 'torn', 'newer', 'folder', 'fifo',
-                          'nowhere', 'bytes'}, names)
-        models, broken = model_files.readable(self.dir, names | {'missing'})
+                          'nowhere', 'bytes'}, stems)
+        models, broken = model_files.readable(self.dir, stems | {'missing'})
         self.assertEqual({'good'}, set(models))
-        self.assertEqual({*names, 'missing'} - {'good'}, set(broken))
+        self.assertEqual({*stems, 'missing'} - {'good'}, set(broken))
         for stem, why in broken.items():
             self.assertIn(str(self.dir / f'{stem}.json'), why)
 
     def test_no_directory_has_no_models(self):
         for there in self.dir / 'none', self.dir / 'good.json', '/x' * 5000:
-            self.assertEqual(frozenset(), model_files.names(there))
+            self.assertEqual(frozenset(), model_files.stems(there))

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 
+from serifos import names
 from tests.functional.testbed import cinder
 from tests.functional.testbed import control
 from tests.functional.testbed import guest
@@ -245,7 +246,7 @@ class Testbed(volumes.Volumes):
     def wait_pools(self, seconds: float = READY_S) -> None:
         """Until the scheduler knows a pool of each backend that is up."""
         self._wait('pools known to the scheduler', lambda: {
-            name.partition('#')[0] for name in self.api.pools()
+            names.backend(name) for name in self.api.pools()
         } >= set(self.api.backends_up()), seconds)
 
     def _wait(self, what: str, ready: Callable[[], bool],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
+from serifos import names
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import rest
@@ -128,7 +129,7 @@ class Volumes:
     def host_of(self, volume: str) -> layout.Host:
         """Where the volume lives now."""
         pool = self.api.volume(volume)['os-vol-host-attr:host']
-        return self.host(number(pool.partition('@')[0]))
+        return self.host(number(names.host(pool)))
 
     def device_of(self, volume: str) -> str:
         """The path of the volume's LV on its host."""

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
+from serifos import names
 from serifos.scheduler import newcomer as nc
 from serifos import workload as wl
 
@@ -81,7 +82,7 @@ class ExpectedTest(testtools.TestCase):
     @ddt.unpack
     def test_hints_are_rounded_and_extra_specs_are_not(
             self, name, told, heard):
-        key = nc.PREFIX + name
+        key = names.PREFIX + name
         self.assertEqual(heard, getattr(
             self.expect(hints={key: told}).workload, name))
         self.assertEqual(told, getattr(
@@ -114,7 +115,7 @@ class ExpectedTest(testtools.TestCase):
     @ddt.data(('4000', 4000), (None, None), ('0', None), ('soon', None))
     @ddt.unpack
     def test_promise(self, value, promise):
-        found = request(extra_specs={nc.PROMISE: value}).promise_us(
+        found = request(extra_specs={names.PROMISE: value}).promise_us(
             [].append)
         self.assertEqual(promise, found)
 
