@@ -23,7 +23,7 @@ from serifos import errors
 
 LOG = log.getLogger(__name__)
 
-_RETRY_S = 5.0
+RETRY_S = 5.0
 
 
 class Daemon(service.Service):
@@ -65,7 +65,7 @@ class Daemon(service.Service):
             thread.join()
 
     def _readings(self) -> None:
-        scrape, seconds = None, _RETRY_S
+        scrape, seconds = None, RETRY_S
         while not self._stop.is_set():
             with _logged():
                 if scrape is None:
@@ -78,7 +78,7 @@ class Daemon(service.Service):
     def _rounds(self) -> None:
         leading = None
         while not self._stop.is_set():
-            seconds = _RETRY_S
+            seconds = RETRY_S
             with _logged():
                 balancer = self._make(self._stop.wait)
                 leading = leading or lead.Lead(self._lock_url(),

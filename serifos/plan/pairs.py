@@ -28,7 +28,7 @@ _WORTH = 0.1
 """A device's mean share of the variance, 1 / devices, over min_gain: under
 a tenth of it hardly a pair is out of reach, and looking costs more."""
 
-_CELLS = 1 << 15
+CELLS = 1 << 15
 """Pairs priced at once: their Loads stay in the processor's cache."""
 
 
@@ -194,7 +194,7 @@ def promising(state: st.State, volumes: Ints) -> Bools:
 
 def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
     """The volumes in batches whose pairs fit the memory we allow."""
-    step = min(256, max(1, _CELLS // max(1, len(problem.device))))
+    step = min(256, max(1, CELLS // max(1, len(problem.device))))
     for begin in range(0, len(volumes), step):
         yield volumes[begin:begin + step]
 

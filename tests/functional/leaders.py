@@ -25,7 +25,7 @@ from serifos.database import journal
 from serifos import inventory as inv
 from serifos import journal as jn
 from serifos.plan import plan as pl
-from serifos.sim import cinder as sim
+from tests.fakes import cinder as fake
 
 POOLS = ('a@ssd#ssd', 'b@ssd#ssd')
 COOL_DOWN_S = 4.0
@@ -43,7 +43,7 @@ class Cloud:
                  for name in POOLS]
         records = [inv.Record(f'v{n}', 1.0, 'available', pool=POOLS[n % 2],
                               project_id='p') for n in range(12)]
-        self._cinder = sim.Cinder(pools, records, time.time, gib_per_s=2.0)
+        self._cinder = fake.Cinder(pools, records, time.time, gib_per_s=2.0)
         self._moved: dict[str, float] = {}
         self.faults: list[str] = []
         self.asked: list[float] = []

@@ -15,9 +15,9 @@ from serifos.database import connection
 from serifos.database import journal
 from serifos import inventory as inv
 from serifos.model import model as mm
-from serifos.sim import cinder as sim
 from serifos import store
 from serifos import workload as wl
+from tests.fakes import cinder as fake
 
 NOW = 1_800_000_000.0
 A, B, C = (f'{name}@ssd#ssd' for name in 'abc')
@@ -66,8 +66,8 @@ class Case(testtools.TestCase):
                                    'location_info': 'LVMVolumeDriver:'
                                    f'{name[0]}:vg-{name[0]}:default:0'})
                  for name in names]
-        return sim.Cinder(pools, records, lambda: self.now, workloads,
-                          **others)
+        return fake.Cinder(pools, records, lambda: self.now, workloads,
+                           **others)
 
     def pause(self, seconds):
         self.now += seconds

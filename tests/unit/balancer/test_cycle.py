@@ -66,10 +66,10 @@ class RoundTest(cloud.Case):
         self.assertEqual({'u': B, 'v': A, 'w': B}, self.homes())
 
     def test_a_move_that_ends_after_its_time_is_a_move(self):
-        self.cinder._speed = 0.005
+        self.cinder.gib_per_s = 0.005
         self.rounds(1)
         self.assertEqual('timeout', self.entries()[-2].facts['result'])
-        self.cinder._speed = 0.1
+        self.cinder.gib_per_s = 0.1
         self.now += 3600
         self.balancer.observe()
         seen = store.read_cluster(self.settings.cluster_file)
@@ -177,7 +177,7 @@ class RoundTest(cloud.Case):
 
     def test_a_volume_cools_down(self):
         self.balancer.round()
-        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder.workloads.update(x=cloud.busy(600))
         self.cinder.add(record('x', B))
         self.now += 1000
         refused = {refusal['volume']: refusal['reason'] for refusal
@@ -331,8 +331,8 @@ class RoundTest(cloud.Case):
         self.cinder.faults['u'] = 'error'
         self.set(max_failures=9)
         for _ in range(3):
-            self.cinder._workloads.pop('v', None)
-            self.cinder._workloads['w2'] = cloud.busy(640)
+            self.cinder.workloads.pop('v', None)
+            self.cinder.workloads['w2'] = cloud.busy(640)
             self.cinder.add(record(
                 'w2', A, metadata={'serifos:pin': 'yes'}))
             self.balancer.round()
@@ -391,7 +391,7 @@ class RoundTest(cloud.Case):
         self.assertEqual('success', self.entries()[-1].facts['result'])
         self.assertEqual([('u', B)], self.cinder.asked)
         # It settles, and the volume cools down.
-        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder.workloads.update(x=cloud.busy(600))
         self.cinder.add(record('x', B))
         refused = {refusal['volume']: refusal['reason'] for refusal
                    in self.balancer.round()['refused']}
@@ -444,7 +444,7 @@ class RoundTest(cloud.Case):
         self.assertEqual('success', self.entries()[-1].facts['result'])
         home = self.homes()['u']
         self.now = cloud.NOW + 1000
-        self.cinder._workloads.update(x=cloud.busy(600))
+        self.cinder.workloads.update(x=cloud.busy(600))
         self.cinder.add(record('x', home))
         self.balancer.round()
         self.assertIn('Nothing is moved for another 600 s', self.log.output)
@@ -514,7 +514,7 @@ class VerdictTest(cloud.Case):
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
         self.cinder.faults.clear()
-        self.cinder._workloads.pop('u')
+        self.cinder.workloads.pop('u')
 
     def test_a_young_one_may_still_run(self):
         self.forget()
@@ -553,7 +553,7 @@ class VerdictTest(cloud.Case):
     def test_not_while_the_copy_writes(self):
         self.forget()
         self.now += 9000
-        self.cinder._workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
+        self.cinder.workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
         found = self.balancer.verdict('u')
         self.assertIn('quiet for 0 s only', found.why)
 
@@ -591,7 +591,7 @@ class VerdictTest(cloud.Case):
 
     def test_an_old_copy_that_is_being_wiped_is_left_alone(self):
         self.leave_old_copy()
-        self.cinder._workloads['t'] = cloud.busy(1024)
+        self.cinder.workloads['t'] = cloud.busy(1024)
         self.cinder.started[A] = self.now + 1
         self.now += 9000
         self.assertIn('quiet for 0 s only', self.balancer.verdict('u').why)
@@ -650,7 +650,7 @@ class VerdictTest(cloud.Case):
 
     def test_a_start_of_the_source_ends_no_copy_by_nova(self):
         self.attached()
-        self.cinder._workloads['t'] = cloud.busy(1024)
+        self.cinder.workloads['t'] = cloud.busy(1024)
         self.cinder.started[A] = self.now
         found = self.balancer.verdict('u')
         self.assertFalse(found.over)
@@ -677,7 +677,7 @@ class VerdictTest(cloud.Case):
     def test_a_copy_that_was_attached_meanwhile_is_spared(self):
         self.attached()
         found = self.balancer.verdict('u')
-        self.cinder._change('t', attachments=1, status='in-use')
+        self.cinder.change('t', attachments=1, status='in-use')
         error = self.assertRaises(
             errors.InputError, self.balancer.mend, found)
         self.assertIn('no longer an idle copy', str(error))
@@ -694,7 +694,7 @@ class VerdictTest(cloud.Case):
     @ddt.unpack
     def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
         self.attached(status='retyping', attachments=attachments)
-        self.cinder._workloads.clear()
+        self.cinder.workloads.clear()
         self.balancer.mend(self.balancer.verdict('u'))
         self.assertEqual(status, self.cinder.volume('u').status)
 
@@ -725,11 +725,11 @@ class VerdictTest(cloud.Case):
         self.balancer.round()
         self.stop_after = None
         self.now += 960
-        self.cinder._workloads.pop('u')
+        self.cinder.workloads.pop('u')
         self.balancer.mend(self.balancer.verdict('u'))
         self.assertEqual(['outcome', 'back-off', 'pause'], self.kinds()[-3:])
         self.assertEqual('recovered', self.entries()[-3].facts['result'])
-        self.cinder._workloads['u'] = cloud.busy(64)
+        self.cinder.workloads['u'] = cloud.busy(64)
         self.assertIn('a migration of it failed', str(
             self.balancer.observe().cluster.volume('u').movable))
 

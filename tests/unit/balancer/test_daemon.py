@@ -63,7 +63,7 @@ class DaemonTest(cloud.Case):
                          self.settings.cluster_file.stat().st_mtime_ns)
 
     def test_a_stop_leaves_the_migration_to_whoever_comes_next(self):
-        self.cinder._speed = 1e-6
+        self.cinder.gib_per_s = 1e-6
         made = self.start()
         until(lambda: self.kinds()[-1:] == ['accepted'])
         made.stop()
@@ -100,7 +100,7 @@ class DaemonTest(cloud.Case):
               cfg.ConfigFileValueError('not an int'), ValueError())
     def test_a_setting_that_cannot_be_used_is_not_the_last(self, fault):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.balancer.daemon._RETRY_S', 0.05))
+            'serifos.balancer.daemon.RETRY_S', 0.05))
         faults = {'make': [fault], 'read': [fault]}
 
         def make(pause):

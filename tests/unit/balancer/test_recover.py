@@ -33,7 +33,7 @@ class Case(cloud.Case):
         self.balancer.round()
         self.stop_after = None
         self.cinder.faults.clear()
-        self.cinder._workloads.pop('u')
+        self.cinder.workloads.pop('u')
         self.now += 900
 
     def recover(self):
@@ -44,14 +44,14 @@ class Case(cloud.Case):
         return found
 
     def lvs(self):
-        return {(pool[0], name) for pool, name in self.cinder._lvs
+        return {(pool[0], name) for pool, name in self.cinder.lvs
                 if name in (U, f'volume-{T}')}
 
     def assert_at_rest(self, pool):
         found = self.cinder.volume('u')
         self.assertEqual((pool, 'available', None), (
             found.pool, found.status, found.migration_status))
-        self.assertIn((pool, f'volume-{found.lv_id}'), self.cinder._lvs)
+        self.assertIn((pool, f'volume-{found.lv_id}'), self.cinder.lvs)
         self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
 
 
@@ -110,7 +110,7 @@ class CompletingTest(Case):
 
     def test_the_copy_gets_its_name_back_first(self):
         self.break_off('renamed')
-        self.cinder._rename((B, U), (B, f'volume-{T}'))
+        self.cinder.rename_lv((B, U), (B, f'volume-{T}'))
         self.assertEqual((), self.recover().orphans)
         self.assert_at_rest(A)
         self.assertEqual({('a', U)}, self.lvs())
@@ -124,7 +124,7 @@ class CompletingTest(Case):
         self.assertRaises(errors.InputError, self.balancer.mend, found)
         self.balancer.round()
         self.assertIn('broke off while Cinder completed it', self.log.output)
-        self.cinder._rename((A, U), (A, f'volume-{T}'))
+        self.cinder.rename_lv((A, U), (A, f'volume-{T}'))
         self.recover()
         self.assert_at_rest(A)
         self.assertEqual({('a', f'volume-{T}')}, self.lvs())
@@ -145,11 +145,11 @@ class CompletingTest(Case):
         self.now += 900
         self.balancer.mend(self.balancer.verdict('u'))
         self.assertEqual({'u'}, set(self.homes()))
-        self.assertIn((B, 'volume-t'), self.cinder._lvs)
+        self.assertIn((B, 'volume-t'), self.cinder.lvs)
 
     def test_without_any_data_nothing_is_touched(self):
         self.break_off('renamed')
-        self.cinder._lvs -= {(A, U)}
+        self.cinder.lvs -= {(A, U)}
         found = self.balancer.verdict('u')
         self.assertTrue(found.broken)
         self.assertIn('these are there: volume-u on b@ssd#ssd', found.why)
@@ -160,18 +160,18 @@ class CompletingTest(Case):
     def test_data_that_goes_between_the_look_and_the_cure(self):
         self.break_off('not renamed')
         found = self.balancer.verdict('u')
-        self.cinder._lvs -= {(A, U)}
+        self.cinder.lvs -= {(A, U)}
         error = self.assertRaises(
             errors.InputError, self.balancer.mend, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
-        self.assertIn((B, f'volume-{T}'), self.cinder._lvs)
+        self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
     def test_a_volume_that_went_on_between_the_look_and_the_cure(self):
         self.break_off('not renamed')
         found = self.balancer.verdict('u')
-        self.cinder._change('u', pool=B, migration_status='success')
+        self.cinder.change('u', pool=B, migration_status='success')
         self.assertRaises(errors.InputError, self.balancer.mend, found)
-        self.assertIn((B, f'volume-{T}'), self.cinder._lvs)
+        self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
     def test_not_while_it_may_still_be_completed(self):
         self.break_off('renamed')
@@ -205,12 +205,12 @@ class ClockTest(Case):
         """A copy that dd writes, of which some clock is wrong."""
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
-        self.cinder._workloads.pop('u')
-        self.cinder._workloads[T] = cloud.busy(1024)
+        self.cinder.workloads.pop('u')
+        self.cinder.workloads[T] = cloud.busy(1024)
 
     def test_a_boot_in_the_future(self):
         self.writing()
-        self.cinder._workloads.pop(T)
+        self.cinder.workloads.pop(T)
         self.cinder.started[A] = self.now + 3600
         found = self.balancer.verdict('u')
         self.assertFalse(found.over, found.sentence())
@@ -227,7 +227,7 @@ class ClockTest(Case):
     @ddt.data(A, B)
     def test_a_service_whose_clock_is_another(self, pool):
         self.writing()
-        self.cinder._workloads.pop(T)
+        self.cinder.workloads.pop(T)
         self.now += 9000
         for ahead_s, words in ((3600, 'after now'), (-3600, 'before now')):
             self.cinder.serve(pool, updated_at=self.now + ahead_s)
@@ -239,9 +239,8 @@ class ClockTest(Case):
 
     def test_a_volume_that_was_changed_in_the_future(self):
         self.writing()
-        self.cinder._workloads.pop(T)
-        self.cinder._records['u'] = cloud.dataclasses.replace(
-            self.cinder._records['u'], updated_at=self.now + 3600)
+        self.cinder.workloads.pop(T)
+        self.cinder.change('u', updated_at=self.now + 3600)
         self.assertIn('after now by the clock here',
                       self.balancer.verdict('u').why)
 
@@ -249,7 +248,7 @@ class ClockTest(Case):
 class InventoryTest(Case):
 
     def test_a_driver_that_lists_nothing_is_not_asked(self):
-        self.cinder._pools = {
+        self.cinder.pools = {
             name: inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
                                 model='flat') for name in (A, B)}
         self.break_off('renamed')

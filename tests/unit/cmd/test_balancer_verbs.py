@@ -121,7 +121,7 @@ class ApplyTest(Case):
             + [record('w', B)],
             {name: cloud.busy(64) for name in 'stuv'}, (A, B))
         plan = self.planned()
-        self.cinder._records['x'] = record('x', B, size_gib=60.0)
+        self.cinder.add(record('x', B, size_gib=60.0))
         code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertIn(f'{B} has 9 GiB free, 30 needed', out)
         self.assertEqual(1, len(self.cinder.asked))

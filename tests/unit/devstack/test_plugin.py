@@ -99,7 +99,8 @@ class PluginTest(testtools.TestCase):
         found = conf.load([str(self.stack.serifos_conf)])
         plugin = loading.load_auth_from_conf_options(found, 'cinder')
         self.assertEqual('http://10.0.0.1/identity', plugin.auth_url)
-        self.assertEqual('service', plugin._project_name)
+        self.assertEqual(
+            'service', plugin.get_cache_id_elements()['project_name'])
         self.assertEqual('RegionOne', found.cinder.region_name)
         self.assertEqual(['public'], found.cinder.valid_interfaces)
         self.assertIsNone(found.cinder.cafile)

@@ -64,7 +64,7 @@ class PlanTestCase(testtools.TestCase):
     @given(PLANNERS, clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
     def test_applied_and_planned_again_it_is_empty(
             self, planner, cluster, limits, cells):
-        self.patch(pairs, '_CELLS', cells)  # batches of one volume, or all
+        self.patch(pairs, 'CELLS', cells)  # batches of one volume, or all
         plan = clusters.planned(planner, cluster, limits)
         for _ in range(60):
             cluster = clusters.applied(cluster, plan.moves)
@@ -148,7 +148,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
     @EXAMPLES
     @given(clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
     def test_bfd_moves_what_algorithm_1_moves(self, cluster, limits, cells):
-        self.patch(pairs, '_CELLS', cells)
+        self.patch(pairs, 'CELLS', cells)
         steps = reference.Reference(
             clusters.MODELS, limits.min_gain).best_fit(cluster)
         # A volume's two hops may become one, with more room for the rest.

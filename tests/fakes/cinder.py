@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would Cinder, and telemetry, say now, without hardware?
+"""A Cinder and its telemetry in memory, behind the same ports.
 
 The verbs are those of :class:`serifos.inventory.Cloud` and of
 :class:`serifos.activity.Telemetry`. What the API of Cinder 29 refuses
@@ -22,8 +22,8 @@ from serifos import inventory as inv
 from serifos import names
 from serifos.plan import movable
 from serifos import refused
-from serifos.sim import migrations
 from serifos import workload as wl
+from tests.fakes import migrations
 
 COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
               'half swapped')
@@ -75,8 +75,8 @@ class Cinder(migrations.Migrations):
         self.services = {
             names.backend(name): inv.Service(
                 'cinder-volume', names.backend(name), zone='nova',
-                backend_up=True) for name in self._pools}
-        self._workloads = dict(workloads or {})
+                backend_up=True) for name in self.pools}
+        self.workloads = dict(workloads or {})
         self.faults: dict[str, str] = {}
         self.asked: list[tuple[str, str]] = []
         self.answers = True
@@ -89,7 +89,7 @@ class Cinder(migrations.Migrations):
     def inventory(self) -> inv.Inventory:
         self._answer()
         return inv.Inventory(
-            tuple(self._stats(pool) for pool in self._pools.values()
+            tuple(self._stats(pool) for pool in self.pools.values()
                   if self._serves(pool.name)),
             tuple(service if service.updated_at is not None else
                   dataclasses.replace(service, updated_at=self._clock())
@@ -139,8 +139,8 @@ class Cinder(migrations.Migrations):
         """Stops no copy that runs: neither does Cinder."""
         self._answer()
         record = self._known(volume_id)
-        self._change(volume_id, migration_status=None,
-                     status=status or record.status)
+        self.change(volume_id, migration_status=None,
+                    status=status or record.status)
 
     def delete(self, volume_id: str) -> None:
         self._answer()
@@ -150,14 +150,14 @@ class Cinder(migrations.Migrations):
     def unmanage(self, volume_id: str) -> None:
         self._answer()
         if self._deletable(volume_id):
-            self._change(volume_id, status='unmanaging')
+            self.change(volume_id, status='unmanaging')
             self._later(migrations.STEP_S, self._gone, volume_id, False)
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
         self._answer()
         if not self.lists:
             return None
-        return frozenset(name for where, name in self._lvs if where == pool)
+        return frozenset(name for where, name in self.lvs if where == pool)
 
     def _deletable(self, volume_id: str) -> bool:
         record = self._records.get(volume_id)
@@ -177,7 +177,7 @@ class Cinder(migrations.Migrations):
                 pools: Collection[str] = ()) -> act.Observed:
         self._live()
         seen = [each for each in places if each.pool not in self.unseen
-                and (each.pool, f'volume-{each.lv_id}') in self._lvs]
+                and (each.pool, f'volume-{each.lv_id}') in self.lvs]
         return act.Observed(
             self._clock(), {place.volume: act.Activity(
                 self._does(place.volume), None, window_s, 40,
@@ -195,7 +195,7 @@ class Cinder(migrations.Migrations):
     def add(self, record: inv.Record) -> None:
         """A tenant makes a volume."""
         self._records[record.id] = record
-        self._lvs.add((record.pool or '', f'volume-{record.lv_id}'))
+        self.lvs.add((record.pool or '', f'volume-{record.lv_id}'))
 
     def serve(self, pool: str, **changes: object) -> None:
         """Changes the service of a pool: ``up=False``, say."""
@@ -225,7 +225,7 @@ class Cinder(migrations.Migrations):
         return service is not None and service.up and service.enabled
 
     def _does(self, volume_id: str) -> wl.Workload:
-        return self._workloads.get(
+        return self.workloads.get(
             volume_id, self._copies.get(volume_id, _IDLE))
 
     def _quiet(self, volume_id: str) -> float:

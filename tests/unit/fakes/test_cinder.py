@@ -7,9 +7,9 @@ import testtools
 from serifos import activity as act
 from serifos import errors
 from serifos import inventory as inv
-from serifos.sim import cinder as sim
 from serifos import volumes
 from serifos import workload as wl
+from tests.fakes import cinder as fake
 
 NOW = 1_800_000_000.0
 A, B, A2 = 'a@ssd#ssd', 'b@ssd#ssd', 'a@two#ssd'
@@ -24,7 +24,7 @@ class Case(testtools.TestCase):
         self.make()
 
     def make(self, *others, thin=False, **changes):
-        self.cinder = sim.Cinder(
+        self.cinder = fake.Cinder(
             [inv.PoolStats(name, 100.0, 100.0, thin=thin, capabilities={
                 'volume_backend_name': 'ssd'}) for name in (A, B, A2)],
             [dataclasses.replace(
@@ -243,7 +243,7 @@ class TelemetryTest(Case):
 
     def test_what_a_tenant_does(self):
         busy = wl.Workload(50, 64, 8, iops=2000, latency_us=4000)
-        self.cinder = sim.Cinder(
+        self.cinder = fake.Cinder(
             [inv.PoolStats(A, 9.0, 9.0)],
             [inv.Record('v', 1.0, 'in-use', pool=A)], lambda: NOW,
             {'v': busy})

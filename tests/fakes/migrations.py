@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a migration that Cinder has taken up, and when?
+"""The steps of a migration that Cinder has accepted, by the clock.
 
 As in Cinder 29: ``starting``, ``migrating`` with a hidden ``target:``
 record, ``completing``, then ``success`` with the old copy being wiped, or
@@ -35,34 +35,34 @@ class Migrations:
     def __init__(self, pools: Iterable[inv.PoolStats],
                  records: Iterable[inv.Record], clock: Callable[[], float],
                  types: Iterable[inv.Type], gib_per_s: float) -> None:
-        self._pools = {pool.name: pool for pool in pools}
+        self.pools = {pool.name: pool for pool in pools}
         self._records = {record.id: record for record in records}
         self._types = {kind.name: kind for kind in types}
         self._clock, self._now = clock, clock()
-        self._speed = gib_per_s
+        self.gib_per_s = gib_per_s
         self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
         self._copies: dict[str, wl.Workload] = {}
         self._last_copied: dict[str, float] = {}
-        self._lvs = {(record.pool or '', f'volume-{record.lv_id}')
-                     for record in self._records.values()}
+        self.lvs = {(record.pool or '', f'volume-{record.lv_id}')
+                    for record in self._records.values()}
 
     def _begin(self, was: inv.Record, pool: str, fault: str | None) -> None:
         """What the API does; the scheduler and cinder-volume do the rest."""
-        self._change(was.id, migration_status='starting', status=(
+        self.change(was.id, migration_status='starting', status=(
             'maintenance' if was.status == 'available' else was.status))
         self._later(STEP_S, self._scheduled, was, pool, fault)
 
     def _scheduled(self, was: inv.Record, pool: str,
                    fault: str | None) -> None:
-        stats = self._stats(self._pools[pool])
+        stats = self._stats(self.pools[pool])
         kind = self._types.get(was.volume_type or '')
         if fault == 'full' or stats.free_gib < was.size_gib or (
                 kind and extra_specs.unmet(
                     kind.extra_specs, stats.capabilities) is not None):
-            self._change(was.id, migration_status='error', status=was.status)
+            self.change(was.id, migration_status='error', status=was.status)
             return
-        self._change(was.id, migration_status='migrating')
+        self.change(was.id, migration_status='migrating')
         half = None
         if was.status == 'in-use' or _host(pool) != _host(was.pool):
             half = f'copy-at-{pool}-of-{was.id}'
@@ -70,11 +70,11 @@ class Migrations:
                 was, id=half, pool=pool, status='available', attachments=0,
                 name_id=None, migration_status=f'target:{was.id}',
                 created_at=self._now, updated_at=self._now)
-            self._lvs.add((pool, f'volume-{half}'))
+            self.lvs.add((pool, f'volume-{half}'))
         for each, write_pct in (was.id, 0.0), (half, 100.0):
             if each:
                 self._copies[each] = self._copying(write_pct)
-        takes_s = was.size_gib / self._speed
+        takes_s = was.size_gib / self.gib_per_s
         if fault == 'killed':
             self._later(takes_s / 2, self._still, was.id, half)
         elif half is None:
@@ -95,17 +95,17 @@ class Migrations:
         done = {'migration_status': 'error'} if fault == 'error' else {
             'migration_status': 'success', 'pool': pool}
         if 'pool' in done:
-            self._rename((was.pool, f'volume-{was.lv_id}'),
-                         (pool, f'volume-{was.lv_id}'))
-        self._change(was.id, status=was.status, **done)
+            self.rename_lv((was.pool, f'volume-{was.lv_id}'),
+                           (pool, f'volume-{was.lv_id}'))
+        self.change(was.id, status=was.status, **done)
 
     def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
         self._still(was.id, half)
         if fault == 'error':
-            self._change(was.id, migration_status='error', status=was.status)
+            self.change(was.id, migration_status='error', status=was.status)
             self._wipe(half)
             return
-        self._change(was.id, migration_status='completing')
+        self.change(was.id, migration_status='completing')
         if fault != 'not renamed':
             self._later(STEP_S, self._completed, was, half, fault)
 
@@ -115,47 +115,47 @@ class Migrations:
         target = self._records[half].pool
         keeps = was.status == 'in-use' or fault == 'not renamable'
         if not keeps:
-            self._rename((target, f'volume-{half}'),
-                         (target, f'volume-{was.id}'))
+            self.rename_lv((target, f'volume-{half}'),
+                           (target, f'volume-{was.id}'))
         if fault == 'half recorded':
             return
-        self._change(half, name_id=was.name_id)
-        self._change(was.id, name_id=half if keeps else None)
+        self.change(half, name_id=was.name_id)
+        self.change(was.id, name_id=half if keeps else None)
         if fault in ('renamed', 'not renamable'):
             return
-        self._change(was.id, pool=target, migration_status=None,
-                     status='available')
+        self.change(was.id, pool=target, migration_status=None,
+                    status='available')
         if fault == 'half swapped':
             return
-        self._change(half, pool=was.pool, migration_status='deleting',
-                     name_id=was.lv_id, status='deleting',
-                     description=f'migration src for {was.id}')
-        self._change(was.id, migration_status='success', status=was.status)
+        self.change(half, pool=was.pool, migration_status='deleting',
+                    name_id=was.lv_id, status='deleting',
+                    description=f'migration src for {was.id}')
+        self.change(was.id, migration_status='success', status=was.status)
         if fault == 'busy':
-            self._change(half, status='error_deleting')
+            self.change(half, status='error_deleting')
         else:
             self._wipe(half)
 
-    def _rename(self, old: tuple[str | None, str],
-                new: tuple[str | None, str]) -> None:
-        if old in self._lvs and new not in self._lvs:
-            self._lvs -= {old}
-            self._lvs |= {new}
+    def rename_lv(self, old: tuple[str | None, str],
+                  new: tuple[str | None, str]) -> None:
+        if old in self.lvs and new not in self.lvs:
+            self.lvs -= {old}
+            self.lvs |= {new}
 
     def _gone(self, volume_id: str, with_data: bool = True) -> None:
         record = self._records.pop(volume_id)
         if with_data:
-            self._lvs -= {(record.pool, f'volume-{record.lv_id}')}
+            self.lvs -= {(record.pool, f'volume-{record.lv_id}')}
 
     def _wipe(self, volume_id: str) -> None:
-        self._change(volume_id, status='deleting')
+        self.change(volume_id, status='deleting')
         self._later(self._wiping_s(self._records[volume_id]),
                     self._gone, volume_id)
 
     def _wiping_s(self, record: inv.Record) -> float:
-        pool = self._pools.get(record.pool or '')
+        pool = self.pools.get(record.pool or '')
         thin = pool is None or pool.thin
-        return STEP_S if thin else record.size_gib / self._speed
+        return STEP_S if thin else record.size_gib / self.gib_per_s
 
     def _live(self) -> None:
         """Lets happen what was due until now."""
@@ -170,9 +170,10 @@ class Migrations:
             self._now + seconds, next(self._order),
             functools.partial(happen, *facts)))
 
-    def _change(self, volume_id: str, **changes: object) -> None:
+    def change(self, volume_id: str, **changes: object) -> None:
         self._records[volume_id] = dataclasses.replace(
-            self._records[volume_id], updated_at=self._now, **changes)
+            self._records[volume_id],
+            **{'updated_at': self._now, **changes})
 
     def _stats(self, pool: inv.PoolStats) -> inv.PoolStats:
         taken = sum(record.size_gib for record in self._records.values()
@@ -181,7 +182,7 @@ class Migrations:
             pool, free_gib=pool.total_gib - taken, allocated_gib=taken)
 
     def _copying(self, write_pct: float) -> wl.Workload:
-        iops = self._speed * 1024
+        iops = self.gib_per_s * 1024
         return wl.Workload(write_pct, 1024.0, 1.0, 0.0, iops, 1e6 / iops)
 
 
