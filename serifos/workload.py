@@ -41,8 +41,6 @@ class Workload:
     :param latency_us: observed mean latency, µs, or None
     :param think_time_us: what each of the ``iodepth`` requesters waits from
         the end of a request to its next one, µs
-    :param elsewhere: (model of a device, the q that is expected there) of
-        a tenant whose q is not the same everywhere
     """
 
     write_pct: float
@@ -52,7 +50,6 @@ class Workload:
     iops: float | None = None
     latency_us: float | None = None
     think_time_us: float = 0.0
-    elsewhere: tuple[tuple[str, float], ...] = ()
 
     @property
     def outstanding(self) -> float:
@@ -63,14 +60,6 @@ class Workload:
         if self.iops is None or self.latency_us is None:
             return self.iodepth
         return self.iops * self.latency_us / 1e6
-
-    def on(self, model: str) -> Workload:
-        """The same tenant on a device of this model."""
-        for name, q in self.elsewhere:
-            if name == model:
-                return dataclasses.replace(
-                    self, iodepth=q, iops=None, latency_us=None, elsewhere=())
-        return self
 
     def is_active(self, floor: float = ACTIVE_FLOOR) -> bool:
         return self.outstanding >= floor

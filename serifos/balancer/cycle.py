@@ -70,7 +70,6 @@ class Settings:
     max_failures: int = 3
     allow_attached: bool = False
     excluded_projects: frozenset[str] = frozenset()
-    relations_dir: pathlib.Path | None = None
 
     @property
     def rules(self) -> movable.Rules:
@@ -314,8 +313,7 @@ class Balancer:
             return None
         settings = self.settings
         plan = planning.plan(settings.planner, sight.cluster, settings.limits,
-                             sight.models, _warn,
-                             settings.relations_dir)
+                             sight.models)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %d '
                  'volumes, then it is %.4g ms.', plan.max_us.before / 1e3,
                  plan.planner, len(plan.moves), plan.max_us.after / 1e3)

@@ -122,12 +122,10 @@ class Evacuate(Acting):
             self.gather(balancer)
             sight = balancer.observe(cool_down=False)
             limits = balancer.settings.limits
-            cluster, them = planning.known(
-                sight.cluster, sight.models,
-                limits.active_floor, self.say,
-                balancer.settings.relations_dir)
-            plan = evacuate.plan(cluster, them.load, them.latency, limits,
-                                 parsed_args.pool)
+            them = planning.fleet_of(sight.cluster, sight.models,
+                                     limits.active_floor)
+            plan = evacuate.plan(sight.cluster, them.load, them.latency,
+                                 limits, parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0

@@ -34,9 +34,6 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--models', metavar='DIR', help='directory of the latency models '
             '(default: [serifos] models_dir)')
-        parser.add_argument(
-            '--relations', metavar='DIR', help='directory of the relations '
-            'between models (default: [balancer] relations_dir)')
         parser.add_argument('--planner', choices=tuple(planning.PLANNERS),
                             help='(default: [balancer] planner)')
         parser.add_argument(
@@ -67,8 +64,7 @@ class Plan(app.Fails, command.Command):
             cluster, parsed_args.models or conf.serifos.models_dir, self.say)
         plan = planning.plan(
             parsed_args.planner or conf.balancer.planner, cluster, limits,
-            models, self.say,
-            parsed_args.relations or conf.balancer.relations_dir)
+            models)
         doc = planning.document(plan, time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             store.write_plan(parsed_args.out, doc)

@@ -232,9 +232,7 @@ def settings(conf: cfg.ConfigOpts,
         settle_s=window_s if said.settle is None else said.settle,
         cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
         max_failures=said.max_failures, allow_attached=said.allow_attached,
-        excluded_projects=frozenset(said.excluded_projects),
-        relations_dir=(pathlib.Path(said.relations_dir)
-                       if said.relations_dir else None))
+        excluded_projects=frozenset(said.excluded_projects))
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

@@ -31,12 +31,6 @@ OPTS = [
         'active_floor', default=0.05, min=0.0, max=65536.0,
         help='Outstanding I/Os below which a volume is idle and counts as '
              'no load at all.'),
-    cfg.StrOpt(
-        'relations_dir',
-        help='Directory of what devices tell of one another: FROM--TO.json, '
-             'of two models, by serifos-model relate. With it a plan expects '
-             'tenants to keep as many requests outstanding elsewhere as '
-             'relative fitness says, not as many as they do now.'),
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,
         help='Seconds after which a plan expires.'),

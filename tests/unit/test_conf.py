@@ -14,7 +14,7 @@ from tests.unit.cmd import command
 
 EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
-    ('balancer', 'relations_dir'), ('balancer', 'lock_url'),
+    ('balancer', 'lock_url'),
     ('balancer', 'excluded_projects'),
     *(('telemetry', name) for name in (
         'endpoints', 'prometheus_hosts', 'prometheus_selector', 'username',

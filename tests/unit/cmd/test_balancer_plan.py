@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import datetime
-import itertools
 import json
 import pathlib
 import uuid
@@ -12,8 +11,6 @@ import testtools
 
 from serifos import store
 from tests.unit.cmd import command
-from tests.unit.model import test_elsewhere
-from tests.unit.model import test_relation
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
 
@@ -60,51 +57,6 @@ class PlanTestCase(testtools.TestCase):
         self.assertLess(doc['variance_us2']['after'],
                         doc['variance_us2']['before'])
         self.assertEqual(6, len(doc['latency_us']))
-
-    def test_relations_say_what_tenants_ask_elsewhere(self):
-        relations = self.dir / 'relations'
-        relations.mkdir()
-        cluster = json.loads(self.cluster.read_text())
-        for workload in (v['workload'] for v in cluster['volumes']):
-            if workload:
-                workload.update(iops=1000, latency_us=8000)
-        self.cluster.write_text(json.dumps(cluster))
-        for number, path in enumerate(self.models.glob('*.json')):
-            store.write_model(path, test_elsewhere.device(
-                path.stem, 20 + 10 * number))
-        before = self._doc()
-        stems = [path.stem for path in self.models.glob('*.json')]
-        for pair in itertools.permutations(stems, 2):
-            store.write_json(relations / '{}--{}.json'.format(*pair),
-                             test_relation.document(response=0.0))
-        after = self._doc('--relations', relations)
-        self.assertEqual(  # where they are, they are seen
-            {name: figures['before'] for name, figures
-             in before['latency_us'].items()},
-            {name: figures['before'] for name, figures
-             in after['latency_us'].items()})
-        self.assertNotEqual(
-            [move['target_after_us'] for move in before['moves']],
-            [move['target_after_us'] for move in after['moves']])
-
-    def test_relations_of_other_names_are_missed(self):
-        (self.dir / 'one-two.json').write_text('{}')
-        code, _, err = self._plan('--relations', self.dir)
-        self.assertEqual(0, code)
-        self.assertIn('is FROM--TO.json by the names of two of the models',
-                      err)
-
-    def test_relations_that_are_none(self):
-        code, out, err = self._plan('--relations', self.dir / 'nowhere')
-        self.assertEqual((2, ''), (code, out))
-        self.assertIn('There is no directory of relations', err)
-        for stem in ('intel-s3610', 'quickstart'):
-            for other in self.models.glob('*.json'):
-                (self.dir / f'{stem}--{other.stem}.json').write_text('{}')
-        code, out, err = self._plan('--relations', self.dir)
-        self.assertEqual(0, code, err)
-        self.assertIn('relieve moves', out)
-        self.assertIn('serifos-relation/1', err)
 
     def test_refused_volumes_say_why(self):
         reasons = {r['reason'] for r in self._doc()['refused']}
