@@ -66,6 +66,14 @@ def version() -> str:
     return text
 
 
+def refuse_hang(seconds: float) -> None:
+    """:raises InputError: where no fio could be waited for so long"""
+    if not 1 <= seconds <= 86400:
+        raise errors.InputError(
+            f'A --hang-after of {seconds:g} s cannot be used; give 1 to '
+            '86400.')
+
+
 def refuse_unrunnable(workloads: Sequence[wl.Workload],
                       region: Region, logical_block: int) -> None:
     """What fio would round, or a device refuse, is said before a run.

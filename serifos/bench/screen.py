@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the runs of a screening on a directory or a block device."""
+"""A directory or block device to screen, and one run of fio on it."""
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import contextlib
 import dataclasses
 import os
 import pathlib
-import time
 
-from oslo_log import log
-
-from serifos.bench import campaign
 from serifos.bench import command
 from serifos.bench import device as dv
 from serifos.bench import filesystem
@@ -27,15 +21,9 @@ from serifos.bench import folder
 from serifos.bench import names
 from serifos.bench import opened
 from serifos.bench import screen_job
-from serifos.bench import screen_journal as sj
 from serifos.bench import screen_levels as sl
 from serifos.bench import target as tg
 from serifos import errors
-
-LOG = log.getLogger(__name__)
-
-Wanted = tuple[Mapping[str, str], int]
-"""Levels of every parameter, and the round in which they run."""
 
 Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
@@ -65,19 +53,6 @@ class Screened:
     target: tg.Target
     place: sl.Place
     open: Callable[[], contextlib.AbstractContextManager[Claim]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Ports:
-    """What a screening needs of the world.
-
-    :param measure: makes one run; a ToolError costs that run only
-    """
-
-    measure: Measure
-    progress: Callable[[campaign.Progress], None]
-    stop: Callable[[], bool]
-    clock: Callable[[], float] = time.monotonic
 
 
 def find(text: str, size_gib: float) -> Screened:
@@ -172,54 +147,3 @@ def figures(text: str) -> dict[str, float]:
 def words(levels: Mapping[str, str]) -> str:
     """Such as 'operation=write, io_depth=100'."""
     return ', '.join(f'{name}={level}' for name, level in levels.items())
-
-
-def missing(wanted: Sequence[Wanted], made: Sequence[sj.Run]
-            ) -> tuple[Wanted, ...]:
-    """The runs that are wanted and not made, each once."""
-    done = {run.key for run in made}
-    found = {sj.key(*one): one for one in wanted}
-    return tuple(one for name, one in found.items() if name not in done)
-
-
-def run(wanted: Sequence[Wanted], path: pathlib.Path, header: sj.Header,
-        ports: Ports) -> int:
-    """Makes every run that the journal lacks; failed ones once more.
-
-    :returns: how many failed twice and are missing
-    :raises Interrupted: after the run in hand, where the user stops
-    :raises ToolError: where runs fail three times in a row
-    """
-    sj.begin(path, header)
-    pending = missing(wanted, sj.had(path, header))
-    total = len({sj.key(*one) for one in wanted})
-    queue = collections.deque((*one, False) for one in pending)
-    done, failed, in_a_row = total - len(queue), 0, 0
-    took: list[float] = []
-    while queue:
-        levels, number, again = queue.popleft()
-        if ports.stop():
-            raise errors.Interrupted(
-                f'Stopped with {done} of {total} runs made; they are in '
-                f'{path}, and the same command resumes.')
-        began = ports.clock()
-        try:
-            sj.append(path, sj.Run(levels, number, ports.measure(levels)))
-            in_a_row, done = 0, done + 1
-        except errors.ToolError as exc:
-            in_a_row, why = in_a_row + 1, str(exc).rstrip('.')
-            LOG.warning('A run failed%s: %s.', ' again' * again, why)
-            if in_a_row == campaign.IN_A_ROW:
-                raise errors.ToolError(
-                    f'{in_a_row} runs failed in a row, the last because '
-                    f'{why}; the {done} of {total} runs made are in {path}: '
-                    'mend the cause, and the same command resumes.'
-                ) from None
-            if again:
-                failed += 1
-            else:
-                queue.append((levels, number, True))
-        took.append(ports.clock() - began)
-        ports.progress(campaign.Progress(
-            done, total, failed, len(queue) * sum(took) / len(took)))
-    return failed

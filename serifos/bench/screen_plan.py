@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs does a screening want, and what do those made tell?"""
+"""The runs that a screening wants, and what those made tell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import random
 import numpy as np
 import numpy.typing as npt
 
-from serifos.bench import screen
 from serifos.bench import screen_journal as sj
 from serifos.bench import screen_levels as sl
 from serifos.design import effects
@@ -20,6 +19,9 @@ from serifos.design import screening
 from serifos import errors
 
 Rows = Sequence[Mapping[str, str]]
+
+Wanted = tuple[Mapping[str, str], int]
+"""Levels of every parameter, and the round in which they run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,17 +64,25 @@ def rows(space: sl.Space, names: Sequence[str],
             for signs in design]
 
 
-def wanted(levels: Rows, rounds: int, seed: int) -> list[screen.Wanted]:
+def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
     """Every run of every round, in an order of its own each round.
 
     What drifts in the meantime then looks like noise, not like an effect.
     """
-    found: list[screen.Wanted] = []
+    found: list[Wanted] = []
     for number in range(1, rounds + 1):
         order = [*range(len(levels))]
         random.Random(f'{seed} {number}').shuffle(order)
         found += [(levels[i], number) for i in order]
     return found
+
+
+def missing(wanted: Sequence[Wanted], made: Sequence[sj.Run]
+            ) -> tuple[Wanted, ...]:
+    """The runs that are wanted and not made, each once."""
+    done = {run.key for run in made}
+    found = {sj.key(*one): one for one in wanted}
+    return tuple(one for name, one in found.items() if name not in done)
 
 
 def middles(space: sl.Space, names: Sequence[str]

@@ -1,32 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `build` and `study` share: from a target's name to its dataset."""
+"""The options of all that measures, and its talk with the user."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import dataclasses
-import datetime
-import functools
 import pathlib
-import platform
-import re
 import sys
 
-from serifos.bench import campaign
 from serifos.bench import fio
-from serifos.bench import host
 from serifos.bench import precondition
 from serifos.bench import purge
 from serifos.bench import target as tg
 from serifos.cmd import progress
 from serifos.design import design as dn
 from serifos import errors
-from serifos.model import dataset as ds
-
-_BESIDE_S = 2.0
-"""About what a run takes beside its runtime: the ramp, and fio's start."""
+from serifos.modeler import build
+from serifos.modeler import design_runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(args: argparse.Namespace, design: dn.Design,
-            then: campaign.Then | None = None) -> pathlib.Path | None:
+            then: design_runs.Then | None = None) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
     Everything is looked at, shown and confirmed before anything is
@@ -92,126 +84,39 @@ def measure(args: argparse.Namespace, design: dn.Design,
         the others
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    job = _Job.of(args, design, then)
-    if job.todo or args.precondition == 'only':
-        job.show()
-        try:
-            confirm(job.target, job.args.yes_destroy)
-            return job.run()
-        except KeyboardInterrupt:
-            raise errors.Interrupted(
-                'Stopped at once; the runs made so far are in '
-                f'{job.path}, if any, and the same command resumes.'
-            ) from None
-    say(f'All {job.made if then else design.total * design.rounds} runs are '
-        f'in {job.path} already.')
-    return job.path
+    job = build.look(_order(args, design), design, then)
+    only = args.precondition == 'only'
+    if job.complete and not only:
+        say(f'All {job.made} runs are in {job.path} already.')
+        return job.path
+    show(job.facts)
+    with stopped_at_once(job.path):
+        confirm(job.target, args.yes_destroy)
+        with progress.Stop() as stop, progress.shown() as shown:
+            job.run(build.Ports(say, shown, stop))
+    return None if only else job.path
 
 
-@dataclasses.dataclass(frozen=True)
-class _Job:
-    """What was asked for, looked at and found possible."""
+def _order(args: argparse.Namespace, design: dn.Design) -> build.Order:
+    return build.Order(
+        args.target,
+        tg.Wish(max(design.numbers), args.size_gib, args.lv_size_gib,
+                args.ioengine, args.keep,
+                'none' if args.precondition == 'skip' else args.purge),
+        precondition.Rounds(args.settle_seconds, args.settle_rounds),
+        args.precondition, args.name, args.output, args.hang_after,
+        args.observe_host)
 
-    args: argparse.Namespace
-    design: dn.Design
-    target: tg.Target
-    rounds: precondition.Rounds
-    path: pathlib.Path
-    header: ds.Header
-    then: campaign.Then | None
-    todo: tuple[campaign.Run, ...]
-    made: int
 
-    @classmethod
-    def of(cls, args: argparse.Namespace, design: dn.Design,
-           then: campaign.Then | None) -> _Job:
-        if not 1 <= args.hang_after <= 86400:
-            raise errors.InputError(
-                f'A --hang-after of {args.hang_after:g} s cannot be used; '
-                'give 1 to 86400.')
-        version = fio.version()
-        rounds = precondition.Rounds(args.settle_seconds, args.settle_rounds)
-        target = tg.find(args.target, tg.Wish(
-            max(design.numbers), args.size_gib, args.lv_size_gib,
-            args.ioengine, args.keep,
-            'none' if args.precondition == 'skip' else args.purge))
-        if args.precondition == 'only' and (
-                target.purge is None or target.fresh):
-            raise errors.InputError(
-                f'{target.name} is made anew for every build, so that '
-                'preconditioning it alone is lost; leave --precondition '
-                'only out.')
-        fio.refuse_unrunnable(
-            [w for run in design.runs for w in run], target.regions[0],
-            target.logical_block)
-        path = _dataset(args, target)
-        header = _header(design, target, version)
-        had = campaign.had(path, header)
-        todo = campaign.todo(design, had, then)
-        made = (len(had) if then else
-                design.total * design.rounds - len(todo))
-        return cls(args, design, target, rounds, path, header, then, todo,
-                   made)
-
-    @property
-    def preconditions(self) -> bool:
-        return (self.args.precondition != 'skip'
-                and self.target.purge is not None)
-
-    @property
-    def record(self) -> pathlib.Path:
-        return self.path.with_suffix('.precondition.json')
-
-    def show(self) -> None:
-        """Says what will be done, and how long it will take."""
-        facts = dict(self.target.facts)
-        if self.preconditions:
-            facts['preconditioning'] = (
-                f'{self.target.purge}; 128 KiB sequential writes over '
-                f'{precondition.TIMES} times the capacity; rounds of '
-                f'{self.args.settle_seconds:g} s of 4 KiB random writes '
-                f'until steady, {self.args.settle_rounds} at the most')
-            if self.record.exists() and not self.target.fresh:
-                facts['preconditioning'] += (
-                    f'; goes on after what {self.record} says was done')
-        facts['runs'] = (
-            'at the most, ended when it is enough: ' * bool(self.then)
-            + arithmetic(self.design))
-        if self.made:
-            facts['runs'] += f'; {self.made} of them are made already'
-        facts['dataset'] = str(self.path)
-        show(facts)
-
-    def run(self) -> pathlib.Path | None:
-        engine, hang_s = self.args.ioengine, self.args.hang_after
-        with contextlib.ExitStack() as stack:
-            stop = stack.enter_context(progress.Stop())
-            area = stack.enter_context(self.target.open())
-            shown = stack.enter_context(progress.shown())
-            header = self.header
-            if self.preconditions:
-                state = precondition.precondition(
-                    self.target, area, self.rounds, self.record,
-                    precondition.Ports(
-                        fio.measurer(area.pieces, engine, hang_s),
-                        functools.partial(fio.fill, engine=engine,
-                                          hang_s=hang_s), shown, stop))
-                header = dataclasses.replace(header, device={
-                    **header.device, 'precondition': state.words})
-                say(f'Preconditioned: {state.words}.')
-            if self.args.precondition == 'only':
-                return None
-            failed = campaign.run(
-                self.design, self.path, header, campaign.Ports(
-                    fio.measurer(
-                        area.regions, engine, hang_s, host.watched
-                        if self.args.observe_host else host.unwatched),
-                    lambda p: shown('measure', p.done, p.total,
-                                    p.seconds_left), stop), self.then)
-        if failed:
-            say(f'{failed} runs failed twice and are missing; the same '
-                'command tries them again.')
-        return self.path
+@contextlib.contextmanager
+def stopped_at_once(path: pathlib.Path) -> Iterator[None]:
+    """Says where the runs are when a second Ctrl-C ends a campaign."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise errors.Interrupted(
+            f'Stopped at once; the runs made so far are in {path}, if any, '
+            'and the same command resumes.') from None
 
 
 def confirm(target: tg.Target, given: str | None) -> None:
@@ -244,58 +149,6 @@ def show(facts: Mapping[str, str]) -> None:
     width = max(map(len, facts)) + 1
     for name, value in facts.items():
         say(f'{name + ":":<{width}} {value}')
-
-
-def hours(seconds: float) -> float:
-    """Of one run, with what it takes beside its seconds."""
-    return (seconds + _BESIDE_S) / 3600
-
-
-def arithmetic(design: dn.Design) -> str:
-    """Such as '80 sets x 1 round x 15 s = 0.33 h, ...'."""
-    seconds = sorted({design.seconds(n) for n in design.numbers})
-    number = design.total * design.rounds
-    return (f'{design.total} sets x {design.rounds} round'
-            f'{"s" * (design.rounds > 1)} x '
-            f'{" or ".join(f"{s:g}" for s in seconds)} s = '
-            f'{design.hours():.2f} h, and about {_BESIDE_S:g} s a run to '
-            f'start and to ramp up ({number * _BESIDE_S / 3600:.2f} h)')
-
-
-def _header(design: dn.Design, target: tg.Target,
-            version: str) -> ds.Header:
-    seconds = {design.seconds(n) for n in design.numbers}
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return ds.Header(
-        device=dict(target.identity), host=platform.node(),
-        kernel=platform.release(), fio=version,
-        runtime_s=seconds.pop() if len(seconds) == 1 else None,
-        valid_round=design.valid_round,
-        created_at=now.strftime('%Y-%m-%dT%H:%M:%SZ'))
-
-
-def _dataset(args: argparse.Namespace, target: tg.Target) -> pathlib.Path:
-    if args.name and not re.fullmatch(r'[A-Za-z0-9][\w.-]*', args.name):
-        raise errors.InputError(
-            f'{args.name!r} cannot name a file; use letters, digits, '
-            'hyphens, dots and underscores.')
-    path = pathlib.Path(args.output or f'{args.name or _named(target)}.jsonl')
-    if path.suffix != '.jsonl':
-        raise errors.InputError(
-            f'--output {path} should end in .jsonl, as datasets do.')
-    if not path.absolute().parent.is_dir():
-        raise errors.InputError(
-            f'There is no directory {path.absolute().parent} for the '
-            'dataset; make it first.')
-    return path
-
-
-def _named(target: tg.Target) -> str:
-    """A file name after the device's model, else after the target."""
-    name = (target.identity['model'] if target.word and not target.fresh
-            else None) or pathlib.PurePath(
-                target.name.removeprefix('file:')).stem
-    return re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'model'
 
 
 def say(text: str) -> None:

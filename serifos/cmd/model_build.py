@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model build and study: measure a target."""
+"""serifos-model build: measure a target and fit its model."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 import pathlib
 from typing import Any
 
-from cliff import lister
 from cliff import show
 
 from serifos.cmd import app
-from serifos.cmd import choosing
 from serifos.cmd import design_options
 from serifos.cmd import measuring
 from serifos.cmd import model_fit
-from serifos.cmd import study_table
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.modeler import adaptive
 from serifos import store
 
 
@@ -51,12 +47,13 @@ class Build(app.Fails, show.ShowOne):
                 'first.')
         design = design_options.chosen(parsed_args)
         plan = design_options.one_by_one(parsed_args)
-        chooser = plan and choosing.Chooser(
-            plan, design_options.bounds(parsed_args), _error)
+        chooser = plan and adaptive.Chooser(
+            plan, design_options.bounds(parsed_args))
         path = measuring.measure(parsed_args, design, chooser and chooser.then)
         if path is None:
             return (), ()
-        if chooser and (saved := chooser.saved(design)):
+        if chooser and (saved := chooser.saved(
+                design, design_options.paper())):
             measuring.say(saved)
         # statsmodels takes a second to import.
         from serifos.model import fit
@@ -66,33 +63,3 @@ class Build(app.Fails, show.ShowOne):
         store.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')
         return zip(*model_fit.summary(model).items())
-
-
-def _error(samples: Sequence[ds.Sample]) -> float:
-    # statsmodels takes a second to import.
-    from serifos.model import doubt
-    return doubt.error(samples)
-
-
-class Study(app.Fails, lister.Lister):
-    """Tell which parameters of one workload decide its latency.
-
-    TARGET is as for build, or the .jsonl dataset of a study made before.
-    """
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        measuring.add_arguments(parser)
-        design_options.add_arguments(parser)
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        target = parsed_args.target
-        if target.endswith('.jsonl') and not target.startswith('file:'):
-            path: pathlib.Path | None = pathlib.Path(target)
-        else:
-            path = measuring.measure(
-                parsed_args, design_options.study(parsed_args))
-        if path is None:
-            return (), ()
-        return study_table.HEADER, study_table.rows(store.read_dataset(path))

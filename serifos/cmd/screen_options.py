@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from serifos.bench import fio
 from serifos.bench import screen_job
 from serifos.bench import screen_levels as sl
 from serifos.cmd import paging
@@ -79,10 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def refuse_absurd(args: argparse.Namespace) -> None:
     """:raises InputError: where an option makes no sense"""
     screen_job.refuse_runtime(args.runtime)
-    if not 1 <= args.hang_after <= 86400:
-        raise errors.InputError(
-            f'A --hang-after of {args.hang_after:g} s cannot be used; give '
-            '1 to 86400.')
+    fio.refuse_hang(args.hang_after)
     if not 1 <= args.rounds <= 100:
         raise errors.InputError(
             f'{args.rounds} rounds cannot be run; give 1 to 100.')

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a target's name and options to the effects of its parameters."""
+"""A screening, from a target's name to the effects of its parameters."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+from collections.abc import Sequence
 import dataclasses
-import datetime
 import pathlib
-import platform
-import re
 
 from serifos.bench import fio
 from serifos.bench import screen
@@ -23,6 +20,7 @@ from serifos.cmd import screen_options
 from serifos.design import effects
 from serifos.design import screening
 from serifos import errors
+from serifos.modeler import campaign
 from serifos import screen_report
 
 add_arguments = screen_options.add_arguments
@@ -70,7 +68,7 @@ class Job:
     def rows(self) -> list[dict[str, str]]:
         return sp.rows(self.header.space, self.names, self.design)
 
-    def wanted(self) -> list[screen.Wanted]:
+    def wanted(self) -> list[sp.Wanted]:
         return sp.wanted(self.rows(), self.args.rounds, self.args.seed)
 
     def had(self) -> tuple[sj.Run, ...]:
@@ -80,7 +78,7 @@ class Job:
         """Says what will be done, and how long it will take."""
         if self.screened is None:
             return
-        todo = screen.missing(self.wanted(), self.had())
+        todo = sp.missing(self.wanted(), self.had())
         total, s = len(self.wanted()), self.header.runtime_s
         facts = dict(self.screened.target.facts)
         facts['varied'] = ', '.join(
@@ -89,11 +87,11 @@ class Job:
         facts['held'] = ', '.join(
             f'{name} {level}' for name, level
             in self.header.held.items()) or 'none'
+        files = ', and the time to write the files of each'
         facts['runs'] = (
-            f'{total} x {s:g} s = {total * s / 3600:.2f} h, and the time to '
-            'write the files of each; ' * self.screened.place.is_directory
-            or f'{total} x {s:g} s = {total * s / 3600:.2f} h; ')
-        facts['runs'] += f'{total - len(todo)} of them are made already'
+            f'{total} x {s:g} s = {total * s / 3600:.2f} h'
+            f'{files * self.screened.place.is_directory}; '
+            f'{total - len(todo)} of them are made already')
         if self.args.factorial:
             facts['then'] = ('the full factorial of the key parameters, '
                              f'{2 ** screening.MOST_KEYS} runs at the most')
@@ -102,22 +100,40 @@ class Job:
         for line in (*self.header.said, *screen_job.NOTES):
             measuring.say(f'note: {line}')
 
-    def make(self, runs: list[screen.Wanted]) -> tuple[sj.Run, ...]:
+    def make(self, runs: list[sp.Wanted]) -> tuple[sj.Run, ...]:
         """Makes the runs that are missing; all that the journal has then."""
-        if self.screened is None or not screen.missing(runs, self.had()):
+        if self.screened is None or not sp.missing(runs, self.had()):
             return self.had()
-        with contextlib.ExitStack() as stack:
-            stop = stack.enter_context(progress.Stop())
-            claim = stack.enter_context(self.screened.open())
-            shown = stack.enter_context(progress.shown())
-            screen.run(
-                runs, self.path, self.header, screen.Ports(
-                    screen.measurer(self.screened.place, claim,
-                                    self.header.runtime_s,
-                                    self.args.hang_after),
-                    lambda p: shown('screen', p.done, p.total,
-                                    p.seconds_left), stop))
+        with (progress.Stop() as stop, progress.shown() as shown,
+              self.screened.open() as claim):
+            run(runs, self.path, self.header,
+                screen.measurer(self.screened.place, claim,
+                                self.header.runtime_s, self.args.hang_after),
+                campaign.Ports(lambda p: shown('screen', p.done, p.total,
+                                               p.seconds_left), stop))
         return self.had()
+
+
+def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
+        measure: screen.Measure, ports: campaign.Ports) -> int:
+    """Makes every run that the journal lacks; failed ones once more.
+
+    :param measure: makes one run; a ToolError costs that run only
+    :returns: how many failed twice and are missing
+    :raises Interrupted: after the run in hand, where the user stops
+    :raises ToolError: where runs fail three times in a row
+    """
+    sj.begin(path, header)
+    pending = sp.missing(wanted, sj.had(path, header))
+    total = len({sj.key(*one) for one in wanted})
+
+    def make(one: sp.Wanted) -> None:
+        levels, number = one
+        sj.append(path, sj.Run(levels, number, measure(levels)))
+    loop = campaign.Campaign(make, lambda one: header.runtime_s, path, ports,
+                             total - len(pending), total)
+    loop.make(pending)
+    return len(loop.failed)
 
 
 def screened(job: Job) -> screen_report.Found:
@@ -125,17 +141,13 @@ def screened(job: Job) -> screen_report.Found:
 
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    todo = screen.missing(job.wanted(), job.had())
+    todo = sp.missing(job.wanted(), job.had())
     if job.screened is not None and (todo or job.args.factorial):
         job.show()
         measuring.confirm(job.screened.target, job.args.yes_destroy)
-    try:
+    with measuring.stopped_at_once(job.path):
         found = _screened(job)
         return _factorial(job, found) if job.args.factorial else found
-    except KeyboardInterrupt:
-        raise errors.Interrupted(
-            f'Stopped at once; the runs made so far are in {job.path}, if '
-            'any, and the same command resumes.') from None
 
 
 def _screened(job: Job) -> screen_report.Found:
@@ -214,23 +226,14 @@ def _design(args: argparse.Namespace, header: sj.Header) -> screening.Signs:
 def _header(args: argparse.Namespace, found: screen.Screened,
             version: str) -> sj.Header:
     space = screen_options.space(args, found.place)
-    now = datetime.datetime.now(datetime.timezone.utc)
     return sj.Header(
-        dict(found.target.identity), platform.node(), platform.release(),
-        version, args.runtime, dict(space.varied), dict(space.held),
-        space.said, now.strftime('%Y-%m-%dT%H:%M:%SZ'))
+        dict(found.target.identity), fio=version, runtime_s=args.runtime,
+        varied=dict(space.varied), held=dict(space.held), said=space.said,
+        **campaign.this_machine())
 
 
 def _journal(args: argparse.Namespace,
              found: screen.Screened) -> pathlib.Path:
-    stem = re.sub(r'[^a-z0-9]+', '-', pathlib.PurePath(
-        found.target.name).name.lower()).strip('-') or 'target'
-    path = pathlib.Path(args.output or f'{stem}-screening.jsonl')
-    if path.suffix != '.jsonl':
-        raise errors.InputError(
-            f'--output {path} should end in .jsonl, as journals do.')
-    if not path.absolute().parent.is_dir():
-        raise errors.InputError(
-            f'There is no directory {path.absolute().parent} for the '
-            'journal; make it first.')
-    return path
+    stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
+    return campaign.journal_path(args.output or f'{stem}-screening.jsonl',
+                                 'journal')

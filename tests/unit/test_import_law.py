@@ -25,7 +25,7 @@ LAYERS = (
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'database',
      'tuning', 'web', 'model_files'},
-    {'balancer', 'scheduler', 'sim', 'report', 'tune_report',
+    {'balancer', 'modeler', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},
     {'cmd'},
@@ -201,7 +201,7 @@ class ImportLawTeethTest(testtools.TestCase):
     @ddt.data(
         ('serifos.cluster', 'from serifos import workload'),
         ('serifos.store', 'from serifos.model import model'),
-        ('serifos.bench.campaign', 'from serifos import store'),
+        ('serifos.modeler.campaign', 'from serifos import store'),
         ('serifos.bench.fio', 'import subprocess'),
         ('serifos.model.ols', 'from statsmodels.stats import anova'),
         ('serifos.model.ols', 'from serifos.model import linear'),

@@ -14,8 +14,10 @@ from serifos.bench import screen_job
 from serifos.bench import screen_journal as sj
 from serifos.bench import screen_levels as sl
 from serifos.bench import screen_plan as sp
+from serifos.cmd import screening as screening_cmd
 from serifos.design import screening
 from serifos import errors
+from serifos.modeler import campaign
 from tests.unit.papers import golden
 
 GIB = 2 ** 30
@@ -210,8 +212,9 @@ class CampaignTest(testtools.TestCase):
         def noted(levels):
             self.asked.append(levels)
             return measure(levels)
-        return screen.run(self.wanted, self.path, HEADER, screen.Ports(
-            noted, self.progress.append, stop))
+        return screening_cmd.run(
+            self.wanted, self.path, HEADER, noted,
+            campaign.Ports(self.progress.append, stop))
 
     def test_every_run_once_and_on_disk(self):
         self.assertEqual(0, self.run_it())

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the runs of a design, one after another, and loses none.
-
-The dataset is the journal: a finished run is on disk before the next one
-begins, and what is on disk is not run again.
-"""
+"""The runs of a design, and the dataset in which they are kept."""
 
 from __future__ import annotations
 
@@ -16,13 +12,13 @@ import contextlib
 import dataclasses
 import fcntl
 import pathlib
-import time
 
 from oslo_log import log
 
 from serifos.design import design as dn
 from serifos import errors
 from serifos.model import dataset as ds
+from serifos.modeler import campaign
 from serifos import store
 from serifos import workload as wl
 
@@ -35,36 +31,8 @@ Run = tuple[dn.Run, int]
 Key = tuple[tuple[float, ...], ...]
 """What runs of the same workloads have in common (:func:`.dataset.key`)."""
 
-IN_A_ROW = 3
-"""Runs that may fail one after another before the build stops."""
-
 _SAME = ('runtime_s', 'valid_round')
 _SAME_DEVICE = ('workload_gib', 'ioengine')
-
-
-@dataclasses.dataclass(frozen=True)
-class Progress:
-    """How far a build is; seconds_left is what its runs will take."""
-
-    done: int
-    total: int
-    failed: int
-    seconds_left: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Ports:
-    """What a campaign needs of the world.
-
-    :param measure: makes one run; a ToolError costs that run only
-    :param progress: told after every run
-    :param stop: whether the user wants to stop after the run in hand
-    """
-
-    measure: Measure
-    progress: Callable[[Progress], None]
-    stop: Callable[[], bool]
-    clock: Callable[[], float] = time.monotonic
 
 
 def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
@@ -132,12 +100,11 @@ def todo(design: dn.Design, made: Sequence[ds.Sample],
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
-        ports: Ports, then: Then | None = None) -> int:
+        measure: Measure, ports: campaign.Ports,
+        then: Then | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
-    A run that fails is tried once more at the end: of the design, or of
-    those that were chosen with it.
-
+    :param measure: makes one run; a ToolError costs that run only
     :param then: what to run after the first of the design, in one round,
         and until it is enough
     :returns: how many runs failed twice and are missing
@@ -146,86 +113,25 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     """
     with _alone(path, header):
         made = [*had(path, header)]
-        begin = design.beginning(then.first) if then else design
-        first, total = missing(begin, made), design.total * design.rounds
-        done = len(made) if then else total - len(first)
-        work = _Work(design, path, ports, made, done, total)
-        work.make(first)
-        while then and (more := then.choose(
-                tuple(work.made), tuple(work.failed))):
-            work.make([(workloads, 1) for workloads in more])
-    return len(work.failed)
+        first = missing(
+            design.beginning(then.first) if then else design, made)
 
-
-@dataclasses.dataclass
-class _Work:
-    """How far a campaign is.
-
-    :param made: everything that the dataset holds
-    :param done: of the runs wanted
-    """
-
-    design: dn.Design
-    path: pathlib.Path
-    ports: Ports
-    made: list[ds.Sample]
-    done: int
-    total: int
-    failed: list[Key] = dataclasses.field(default_factory=list)
-    in_a_row: int = 0
-    overheads: list[float] = dataclasses.field(default_factory=list)
-
-    def make(self, runs: Sequence[Run]) -> None:
-        queue = collections.deque((*one, False) for one in runs)
-        while queue:
-            workloads, number, again = queue.popleft()
-            if self.ports.stop():
-                raise errors.Interrupted(
-                    f'Stopped with {self.so_far} made; they are in '
-                    f'{self.path}, and the same command resumes.')
-            began = self.ports.clock()
-            seconds = self.design.seconds(len(workloads))
-            if not self._made(workloads, number, seconds, again):
-                if again:
-                    self.failed.append(ds.key(workloads))
-                else:
-                    queue.append((workloads, number, True))
-            self.overheads.append(self.ports.clock() - began - seconds)
-            self._tell([self.design.seconds(len(w)) for w, _, _ in queue])
-
-    @property
-    def so_far(self) -> str:
-        return f'{self.done} of {self.total} runs'
-
-    def _made(self, workloads: dn.Run, number: int, seconds: float,
-              again: bool) -> bool:
-        try:
+        def make(one: Run) -> None:
+            workloads, number = one
             sample = dataclasses.replace(
-                self.ports.measure(workloads, seconds), round=number)
-            _append(self.path, sample)
-        except errors.ToolError as exc:
-            self.in_a_row += 1
-            why = str(exc).rstrip('.')
-            LOG.warning('A run failed%s: %s.', ' again' if again else '',
-                        why)
-            if self.in_a_row == IN_A_ROW:
-                raise errors.ToolError(
-                    f'{IN_A_ROW} runs failed in a row, the last because '
-                    f'{why}; the {self.so_far} made are in {self.path}: '
-                    'mend the cause, and the same command resumes.'
-                ) from None
-            return False
-        self.in_a_row, self.done = 0, self.done + 1
-        self.made.append(sample)
-        return True
-
-    def _tell(self, queued: Sequence[float]) -> None:
-        each = max(0.0, sum(self.overheads) / len(self.overheads))
-        left = self.total - self.done - len(self.failed) - len(queued)
-        seconds = [*queued, *[self.design.seconds(1)] * left]
-        self.ports.progress(Progress(
-            self.done, self.total, len(self.failed),
-            sum(seconds) + each * len(seconds)))
+                measure(workloads, design.seconds(len(workloads))),
+                round=number)
+            _append(path, sample)
+            made.append(sample)
+        total = design.total * design.rounds
+        loop = campaign.Campaign(
+            make, lambda one: design.seconds(len(one[0])), path, ports,
+            len(made) if then else total - len(first), total)
+        loop.make(first)
+        while then and (more := then.choose(
+                tuple(made), [ds.key(run) for run, _ in loop.failed])):
+            loop.make([(workloads, 1) for workloads in more])
+    return len(loop.failed)
 
 
 def _append(path: pathlib.Path, sample: ds.Sample) -> None:

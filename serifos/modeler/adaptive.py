@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does `build` run next, when is it enough, and what did that save?"""
+"""Adaptive choice of `build`'s runs, and the hours that it saved."""
 
 from __future__ import annotations
 
@@ -7,34 +7,40 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
 
-from serifos.bench import campaign
-from serifos.cmd import design_options
-from serifos.cmd import measuring
 from serifos.design import design as dn
 from serifos.design import enough
-from serifos.design import sequential
 from serifos.model import dataset as ds
+from serifos.modeler import build
+from serifos.modeler import design_runs
+
+
+def held_out_error(samples: Sequence[ds.Sample]) -> float:
+    """Of a model of some runs, on runs that it was not fitted on."""
+    # statsmodels takes a second to import.
+    from serifos.model import doubt
+    return doubt.error(samples)
 
 
 class Chooser:
     """Chooses runs by those made, and remembers why it ended.
 
-    :param error: of a model of some runs, on runs that it was not fitted on
+    :param error: as :func:`held_out_error`
     """
 
-    def __init__(self, plan: sequential.Sequential, bounds: enough.Enough,
-                 error: Callable[[Sequence[ds.Sample]], float]) -> None:
+    def __init__(self, plan: enough.Plan, bounds: enough.Enough,
+                 error: Callable[[Sequence[ds.Sample]], float]
+                 = held_out_error) -> None:
         self._plan, self._bounds, self._of = plan, bounds, error
         self._made: tuple[ds.Sample, ...] = ()
         self._errors: dict[int, float] = {}
         self._why = ''
 
     @property
-    def then(self) -> campaign.Then:
-        return campaign.Then(self._plan.first, self._choose)
+    def then(self) -> design_runs.Then:
+        return design_runs.Then(self._plan.first, self._choose)
 
     def _choose(self, made: Sequence[ds.Sample],
-                failed: Collection[campaign.Key]) -> Sequence[dn.Run]:
+                failed: Collection[design_runs.Key]) -> Sequence[dn.Run]:
         self._made = tuple(made)
         step = enough.step(
             self._plan, self._bounds, [s.workloads for s in made], failed,
@@ -47,20 +53,23 @@ class Chooser:
             self._errors[number] = self._of(self._made[:number])
         return self._errors[number]
 
-    def saved(self, design: dn.Design) -> str:
+    def saved(self, design: dn.Design, paper: dn.Design) -> str:
         """Why it ended, and the hours which that saved; '' if it did not.
 
         :param design: all that would have been run
+        :param paper: the paper's
         """
         if not self._why:
             return ''
-        took = sum(map(measuring.hours, map(design.seconds, (
-            sample.count for sample in self._made))))
-        every, paper = (sum(
-            n * one.rounds * measuring.hours(one.seconds(count))
-            for count, n in one.numbers.items())
-            for one in (design, design_options.paper()))
+        took = sum(_hours(design.seconds(s.count)) for s in self._made)
+        every, papers = (sum(
+            n * one.rounds * _hours(one.seconds(count))
+            for count, n in one.numbers.items()) for one in (design, paper))
         return (f'{len(self._made)} runs are enough: {self._why}. They took '
                 f'{took:.2f} h, which saved {every - took:.2f} h of all '
-                f"{design.total} runs, and {paper - took:,.0f} h of the "
+                f"{design.total} runs, and {papers - took:,.0f} h of the "
                 "paper's design.")
+
+
+def _hours(seconds: float) -> float:
+    return (seconds + build.START_S) / 3600

@@ -8,13 +8,14 @@ import fixtures
 import numpy as np
 import testtools
 
-from serifos.bench import campaign
-from serifos.cmd import choosing
-from serifos.cmd import model_build
+from serifos.cmd import design_options
 from serifos.design import design
 from serifos.design import enough
 from serifos.design import sequential
 from serifos import errors
+from serifos.modeler import adaptive
+from serifos.modeler import campaign
+from serifos.modeler import design_runs
 from serifos.sim import device
 from serifos.sim import truths
 from serifos import store
@@ -47,15 +48,16 @@ class ChoosingTest(testtools.TestCase):
             calls.append(workloads)
             return device.Device(truths.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
-        chooser = choosing.Chooser(PLAN, enough.Enough(), of)
+        chooser = adaptive.Chooser(PLAN, enough.Enough(), of)
         path = self.directory / f'{name}.jsonl'
         try:
-            campaign.run(DESIGN, path, HEADER, campaign.Ports(
-                measure, lambda step: None,
-                lambda: len(calls) == stop_after), chooser.then)
+            design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(
+                lambda step: None, lambda: len(calls) == stop_after),
+                chooser.then)
         except errors.Interrupted as exc:
             return store.read_dataset(path).samples, str(exc)
-        return store.read_dataset(path).samples, chooser.saved(DESIGN)
+        return store.read_dataset(path).samples, chooser.saved(
+            DESIGN, design_options.paper())
 
     def test_it_ends_by_itself_and_says_what_that_saved(self):
         made, said = self.build('x')
@@ -85,4 +87,4 @@ class ChoosingTest(testtools.TestCase):
 
     def test_the_error_is_that_of_runs_not_fitted_on(self):
         made, _ = self.build('x', stop_after=20)
-        self.assertTrue(0.03 < model_build._error(made) < 0.6)
+        self.assertTrue(0.03 < adaptive.held_out_error(made) < 0.6)

@@ -6,11 +6,12 @@ import pathlib
 import fixtures
 import testtools
 
-from serifos.bench import campaign
 from serifos.bench import fio_result
 from serifos.design import design
 from serifos import errors
 from serifos.model import dataset as ds
+from serifos.modeler import campaign
+from serifos.modeler import design_runs
 from serifos import store
 from serifos import workload as wl
 from tests.unit import samples
@@ -53,8 +54,9 @@ class Case(testtools.TestCase):
 class CampaignTest(Case):
 
     def run_on(self, device, stop=lambda: False, header=HEADER):
-        return campaign.run(DESIGN, self.path, header, campaign.Ports(
-            device.measure, self.steps.append, stop, lambda: device.now))
+        return design_runs.run(
+            DESIGN, self.path, header, device.measure, campaign.Ports(
+                self.steps.append, stop, lambda: device.now))
 
     def assert_all_made_once(self):
         wanted = [(ds.key(run), number) for number in (1, 2)
@@ -159,8 +161,8 @@ class CampaignTest(Case):
         def measure(workloads, runtime_s):
             self.run_on(Device())
         self.assertIn('Another build', str(self.assertRaises(
-            errors.InputError, campaign.run, DESIGN, self.path, HEADER,
-            campaign.Ports(measure, self.steps.append, lambda: False))))
+            errors.InputError, design_runs.run, DESIGN, self.path, HEADER,
+            measure, campaign.Ports(self.steps.append, lambda: False))))
 
     def test_a_file_that_is_no_dataset_stays_as_it_is(self):
         self.path.write_text('my notes\n')
@@ -177,9 +179,10 @@ class ThenTest(Case):
 
     def run_on(self, device, stop=lambda: False, header=HEADER):
         self.asked = []
-        return campaign.run(self.DESIGN, self.path, header, campaign.Ports(
-            device.measure, self.steps.append, stop, lambda: device.now),
-            campaign.Then(5, self.choose))
+        return design_runs.run(
+            self.DESIGN, self.path, header, device.measure, campaign.Ports(
+                self.steps.append, stop, lambda: device.now),
+            design_runs.Then(5, self.choose))
 
     def choose(self, made, failed):
         """The next two of MORE that are neither made nor failed."""

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `build` and `study` measure: from a target's name to its dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import functools
+import pathlib
+import re
+
+from serifos.bench import fio
+from serifos.bench import host
+from serifos.bench import precondition
+from serifos.bench import target as tg
+from serifos.design import design as dn
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.modeler import campaign
+from serifos.modeler import design_runs
+
+START_S = 2.0
+"""About what a run takes beside its runtime: the ramp, and fio's start."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What a user asks of a measurement.
+
+    :param target: a block device, a volume group or file:PATH
+    :param wish: of the target; its regions are for the largest run
+    :param rounds: in which a device must settle
+    :param precondition: auto; skip; or only, to stop after it
+    :param name: of the dataset, None for one after the target
+    :param output: the dataset, None for NAME.jsonl here
+    :param hang_s: seconds beyond its time after which a fio is killed
+    :param observe_host: note how busy the machine is during each run
+    """
+
+    target: str
+    wish: tg.Wish
+    rounds: precondition.Rounds
+    precondition: str = 'auto'
+    name: str | None = None
+    output: str | None = None
+    hang_s: float = fio.HANG_S
+    observe_host: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Ports:
+    """The user, as a measurement sees one.
+
+    :param say: tells a sentence
+    :param show: told (what, done, of, seconds left) after every step
+    :param stop: whether to stop after the step in hand
+    """
+
+    say: Callable[[str], None]
+    show: Callable[..., None]
+    stop: Callable[[], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Build:
+    """A measurement that was looked at and found possible; see :func:`look`.
+
+    :param then: which runs follow the first of the design, if not simply
+        the others
+    :param made: how many runs are in the dataset already
+    :param complete: whether no run is missing
+    """
+
+    order: Order
+    design: dn.Design
+    then: design_runs.Then | None
+    target: tg.Target
+    path: pathlib.Path
+    header: ds.Header
+    made: int
+    complete: bool
+
+    @property
+    def preconditions(self) -> bool:
+        return (self.order.precondition != 'skip'
+                and self.target.purge is not None)
+
+    @property
+    def record(self) -> pathlib.Path:
+        """What preconditioning has come to is noted here."""
+        return self.path.with_suffix('.precondition.json')
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What will be done, and how long it will take."""
+        facts, rounds = dict(self.target.facts), self.order.rounds
+        if self.preconditions:
+            facts['preconditioning'] = (
+                f'{self.target.purge}; 128 KiB sequential writes over '
+                f'{precondition.TIMES} times the capacity; rounds of '
+                f'{rounds.seconds:g} s of 4 KiB random writes '
+                f'until steady, {rounds.most} at the most')
+            if self.record.exists() and not self.target.fresh:
+                facts['preconditioning'] += (
+                    f'; goes on after what {self.record} says was done')
+        facts['runs'] = (
+            'at the most, ended when it is enough: ' * bool(self.then)
+            + arithmetic(self.design))
+        if self.made:
+            facts['runs'] += f'; {self.made} of them are made already'
+        facts['dataset'] = str(self.path)
+        return facts
+
+    def run(self, ports: Ports) -> None:
+        """Preconditions the target and makes the runs that are missing.
+
+        :raises SerifosError: where it cannot be done, or is interrupted
+        """
+        order, header = self.order, self.header
+        with self.target.open() as area:
+            if self.preconditions:
+                state = precondition.precondition(
+                    self.target, area, order.rounds, self.record,
+                    precondition.Ports(
+                        fio.measurer(area.pieces, order.wish.engine,
+                                     order.hang_s),
+                        functools.partial(fio.fill, engine=order.wish.engine,
+                                          hang_s=order.hang_s),
+                        ports.show, ports.stop))
+                header = dataclasses.replace(header, device={
+                    **header.device, 'precondition': state.words})
+                ports.say(f'Preconditioned: {state.words}.')
+            if order.precondition == 'only':
+                return
+            failed = design_runs.run(
+                self.design, self.path, header,
+                fio.measurer(area.regions, order.wish.engine, order.hang_s,
+                             host.watched if order.observe_host
+                             else host.unwatched),
+                campaign.Ports(
+                    lambda p: ports.show('measure', p.done, p.total,
+                                         p.seconds_left), ports.stop),
+                self.then)
+        if failed:
+            ports.say(f'{failed} runs failed twice and are missing; the '
+                      'same command tries them again.')
+
+
+def look(order: Order, design: dn.Design,
+         then: design_runs.Then | None = None) -> Build:
+    """What a measurement would do; nothing is touched.
+
+    :raises SerifosError: where it cannot be done
+    """
+    fio.refuse_hang(order.hang_s)
+    version = fio.version()
+    target = tg.find(order.target, order.wish)
+    if order.precondition == 'only' and (
+            target.purge is None or target.fresh):
+        raise errors.InputError(
+            f'{target.name} is made anew for every build, so that '
+            'preconditioning it alone is lost; leave --precondition '
+            'only out.')
+    fio.refuse_unrunnable([w for run in design.runs for w in run],
+                          target.regions[0], target.logical_block)
+    path = _dataset(order, target)
+    seconds = {design.seconds(n) for n in design.numbers}
+    header = ds.Header(
+        device=dict(target.identity), fio=version,
+        runtime_s=seconds.pop() if len(seconds) == 1 else None,
+        valid_round=design.valid_round, **campaign.this_machine())
+    had = design_runs.had(path, header)
+    todo = design_runs.todo(design, had, then)
+    return Build(
+        order, design, then, target, path, header,
+        len(had) if then else design.total * design.rounds - len(todo),
+        not todo)
+
+
+def arithmetic(design: dn.Design) -> str:
+    """Such as '80 sets x 1 round x 15 s = 0.33 h, ...'."""
+    seconds = sorted({design.seconds(n) for n in design.numbers})
+    number = design.total * design.rounds
+    return (f'{design.total} sets x {design.rounds} round'
+            f'{"s" * (design.rounds > 1)} x '
+            f'{" or ".join(f"{s:g}" for s in seconds)} s = '
+            f'{design.hours():.2f} h, and about {START_S:g} s a run to '
+            f'start and to ramp up ({number * START_S / 3600:.2f} h)')
+
+
+def _dataset(order: Order, target: tg.Target) -> pathlib.Path:
+    name = order.name
+    if name and not re.fullmatch(r'[A-Za-z0-9][\w.-]*', name):
+        raise errors.InputError(
+            f'{name!r} cannot name a file; use letters, digits, '
+            'hyphens, dots and underscores.')
+    # After the device's model, else after the target.
+    own = (target.identity['model'] if target.word and not target.fresh
+           else None) or pathlib.PurePath(
+               target.name.removeprefix('file:')).stem
+    return campaign.journal_path(
+        order.output or f'{name or campaign.stem(own, "model")}.jsonl',
+        'dataset')
