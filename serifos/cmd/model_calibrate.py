@@ -64,14 +64,13 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos import calibrate_report
         from serifos.model import parameter
         from serifos.model import queueing_calibrate as qc
-        from serifos.model import queueing_fit
         from serifos.model import queueing_scenarios as qs
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         if args.seed < 0:
             raise errors.InputError(
                 f'A seed of {args.seed} cannot be used; give 0 or more.')
         paging.refuse_absurd(args)
-        given = parameter.settings(queueing_fit.SETTINGS, {
+        given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})
         datasets = [store.read_dataset(path) for path in args.datasets]
         measured = qc.runs(datasets, args.predicts)

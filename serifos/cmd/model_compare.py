@@ -21,7 +21,7 @@ from serifos.cmd import paging
 from serifos.cmd import tuning
 from serifos import errors
 from serifos.model import dataset as ds
-from serifos.model import model as mm
+from serifos.model import kinds as kd
 from serifos import store
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
@@ -48,7 +48,7 @@ class CompareKinds(app.Fails, lister.Lister):
             metavar='FIGURE', help='what of a run is predicted; may be '
             f'given again: {", ".join(ds.FIGURES)} (default: latency_us)')
         parser.add_argument(
-            '--kind', action='append', choices=mm.KINDS, dest='kinds',
+            '--kind', action='append', choices=kd.names(), dest='kinds',
             help='a kind to compare; may be given again (default: all)')
         paging.add_argument(parser, 'the figures')
         parser.add_argument(
@@ -72,7 +72,7 @@ class CompareKinds(app.Fails, lister.Lister):
         _refuse_absurd(parsed_args)
         dataset = store.read_dataset(parsed_args.dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
-        kinds = [*dict.fromkeys(parsed_args.kinds or fit.FITTERS)]
+        kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
         of_figure = {}
         for predicts in figures:
             data = fit.runs(dataset.valid(), predicts)
@@ -141,10 +141,9 @@ def _verdicts(kind: str, predicts: str, data: fit.Runs,
               ) -> Iterator[compare.Verdict]:
     """A kind with its standard settings, then with tuned ones."""
     from serifos.model import compare
-    from serifos.model import fit
     try:
         yield compare.judge(kind, predicts, data, divided)
-        if searcher is None or not fit.FITTERS[kind].settings:
+        if searcher is None or not kd.of(kind).settings:
             return
         trace = searcher.search(
             kind, predicts, compare.of(data, divided.training), seed, {})

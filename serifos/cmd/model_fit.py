@@ -21,6 +21,7 @@ from serifos.cmd import app
 from serifos.cmd import tuning
 from serifos import errors
 from serifos.model import dataset as ds
+from serifos.model import kinds
 from serifos.model import model as mm
 from serifos import store
 
@@ -38,7 +39,7 @@ class Fit(app.Fails, show.ShowOne):
         parser.add_argument('--out', required=True, metavar='MODEL',
                             help='the model file to write, STEM.json')
         parser.add_argument(
-            '--kind', choices=('auto', *mm.KINDS), default='auto',
+            '--kind', choices=('auto', *kinds.names()), default='auto',
             help='auto takes the kind of least cross-validated error')
         parser.add_argument('--name', help='(default: the stem of MODEL)')
         parser.add_argument(
@@ -88,8 +89,8 @@ class Fit(app.Fails, show.ShowOne):
                ) -> mm.Model:
         from serifos.model import fit
         from serifos.model import quality
-        with_settings = [kind for kind, fitter in fit.FITTERS.items()
-                         if fitter.settings]
+        with_settings = [name for name, kind in kinds.every().items()
+                         if kind.settings]
         if args.kind not in with_settings:
             raise errors.InputError(
                 f'There is nothing to tune in kind {args.kind}; give --kind '

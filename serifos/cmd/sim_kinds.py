@@ -13,6 +13,7 @@ from cliff import command
 
 from serifos.cmd import app
 from serifos.cmd import sim_evaluate
+from serifos.model import kinds
 from serifos import store
 
 
@@ -20,11 +21,9 @@ class Kinds(app.Fails, command.Command):
     """Compare every kind of model on simulated devices that none knows."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        # The kinds' scipy and statsmodels take a second to import.
-        from serifos.model import fit
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            '--kind', action='append', dest='kinds', choices=(*fit.FITTERS,),
+            '--kind', action='append', dest='kinds', choices=kinds.names(),
             help='may be given again (default: every kind, and auto)')
         parser.add_argument(
             '--runs', action='append', type=int, metavar='N',

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from serifos.cmd import progress
 from serifos import errors
+from serifos.model import kinds
 from serifos import tuning
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
@@ -75,11 +76,10 @@ class Searcher:
         :raises Interrupted: where the user stops
         :raises InputError: where nothing is left to search
         """
-        from serifos.model import fit
         from serifos.model import tune
         args = self.options
         cost = functools.partial(tune.cost, kind, data, seed)
-        searched = [one for one in fit.FITTERS[kind].settings
+        searched = [one for one in kinds.of(kind).settings
                     if one.name not in given]
         asked: list[int] = []
 

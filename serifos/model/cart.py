@@ -17,12 +17,8 @@ import numpy.typing as npt
 from sklearn import tree as sk
 
 from serifos.model import inputs
-from serifos.model import parameter as pm
 from serifos.model import tree
 from serifos import workload as wl
-
-SETTINGS = (pm.Parameter('minsplit', 20, 2, 400),
-            pm.Parameter('cp', 0.01, 0, 0.999, whole=False))
 
 _DEEPEST = 30  # as rpart has it
 

@@ -22,6 +22,7 @@ from scipy import stats
 from serifos import errors
 from serifos.model import fit
 from serifos.model import inputs
+from serifos.model import kinds
 from serifos.model import quality
 
 INSIDE = 'interpolation'
@@ -136,7 +137,7 @@ def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
     training = divided.training
     return Verdict(
         kind, predicts, settings is not None,
-        {**{one.name: one.standard for one in fit.FITTERS[kind].settings},
+        {**{one.name: one.standard for one in kinds.of(kind).settings},
          **given},
         quality.adjusted_r2(data.y[training], predicted[training], 0),
         {name: wrong[which] for name, which in divided.tested.items()},

@@ -17,13 +17,8 @@ import numpy.typing as npt
 
 from serifos.model import inputs
 from serifos.model import m5
-from serifos.model import parameter as pm
 from serifos.model import tree
 from serifos import workload as wl
-
-SETTINGS = (pm.Parameter('nsplits', 100, 2, 400),
-            pm.Parameter('ntrees', 1, 1, 100),
-            pm.Parameter('ninstances', 0, 0, 9))
 
 _ANYWHERE = (-np.inf, np.inf)  # what corrects may be negative
 

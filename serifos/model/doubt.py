@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How wrong would a model of the runs made so far be on further ones?"""
+"""The error of a model of the runs made so far on further runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
 
 from serifos.model import dataset as ds
 from serifos.model import fit
@@ -21,7 +19,5 @@ _FOLDS = 5  # it is asked for between runs: half of what a fit takes
 def error(samples: Sequence[ds.Sample], seed: int = 0) -> float:
     """The cross-validated mean relative error, a fraction."""
     data = fit.runs(samples)
-    predict, held_out = fit.refit(KIND, data, {}), np.empty(len(data.y))
-    for train, test in quality.folds(data.keys, seed, _FOLDS):
-        held_out[test] = predict(train, test)
-    return quality.mre(data.y, held_out)
+    return quality.mre(data.y, quality.held_out(
+        data.keys, seed, fit.refit(KIND, data, {}), _FOLDS))

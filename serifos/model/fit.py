@@ -13,55 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.model import cart
-from serifos.model import consolidation
-from serifos.model import cubist
 from serifos.model import dataset as ds
-from serifos.model import hybrid_fit
 from serifos.model import kinds
 from serifos.model import linear
-from serifos.model import lrm
-from serifos.model import m5
-from serifos.model import mars
 from serifos.model import model as mm
-from serifos.model import outstanding
 from serifos.model import parameter as pm
 from serifos.model import quality
-from serifos.model import queueing_fit
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 
-
-@dataclasses.dataclass(frozen=True)
-class Fitter:
-    """How a kind is fitted.
-
-    :param fit: (the Loads of n runs, float[n] of what they measured, each
-        setting by its name) → the parameters of a model file
-    :param settings: what may be chosen
-    """
-
-    fit: Callable[..., Mapping[str, Any]]
-    settings: tuple[pm.Parameter, ...] = ()
-
-    def __call__(self, loads: Sequence[wl.Load], y: Floats,
-                 given: Mapping[str, float]) -> Mapping[str, Any]:
-        """:raises InputError: where a setting is none, or absurd"""
-        return self.fit(loads, y, **pm.settings(self.settings, given))
-
-
-FITTERS: Mapping[str, Fitter] = {
-    'consolidation': Fitter(consolidation.fit),
-    'outstanding': Fitter(outstanding.fit),
-    'queueing': Fitter(queueing_fit.fit, queueing_fit.SETTINGS),
-    'hybrid': Fitter(hybrid_fit.fit, hybrid_fit.SETTINGS),
-    'lrm': Fitter(lrm.fit),
-    'mars': Fitter(mars.fit, mars.SETTINGS),
-    'cart': Fitter(cart.fit, cart.SETTINGS),
-    'm5': Fitter(m5.fit, m5.SETTINGS),
-    'cubist': Fitter(cubist.fit, cubist.SETTINGS),
-}
 
 AUTO = ('consolidation', 'outstanding', 'hybrid')
 """The kinds among which ``auto`` chooses."""
@@ -81,6 +42,11 @@ class Runs:
     @property
     def counts(self) -> list[int]:
         return [int(load.count) for load in self.loads]
+
+    @property
+    def vectors(self) -> Floats:
+        """The Loads as :meth:`.kinds.Form.many` takes them: float[n, k]."""
+        return np.array([load.vector for load in self.loads])
 
 
 def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
@@ -136,7 +102,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     held_out = {k: _held_out(k, data, given, seed) for k in tried}
     error = {k: quality.mre(data.y, held_out[k][0]) for k in tried}
     best = min(tried, key=lambda k: error[k])
-    parameters = FITTERS[best](data.loads, data.y, given)
+    parameters = kinds.of(best).fit(data.loads, data.y, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid),
@@ -145,7 +111,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
                  **({'why': why(error)} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
-        settings=pm.settings(FITTERS[best].settings, given))
+        settings=pm.settings(kinds.of(best).settings, given))
 
 
 def why(error: Mapping[str, float]) -> str:
@@ -159,67 +125,55 @@ def why(error: Mapping[str, float]) -> str:
 def _held_out(kind: str, data: Runs, given: Mapping[str, float],
               seed: int) -> tuple[Floats, Floats | None]:
     """Each run's prediction by a fit that did not see it, and how sure."""
-    predicted, deviation = np.empty(len(data.y)), np.empty(len(data.y))
-    loads = np.array([load.vector for load in data.loads])
-    for train, test in quality.folds(data.keys, seed):
-        form = _form(kind, data, train, given)
-        predicted[test] = form.many(loads[test])
-        if isinstance(form, kinds.Unsure):
-            deviation[test] = form.deviation(loads[test])
-    return predicted, deviation if isinstance(form, kinds.Unsure) else None
+    def predict(train: quality.Ints, test: quality.Ints) -> Floats:
+        form, loads = _form(kind, data, train, given), data.vectors[test]
+        return np.column_stack([form.many(loads), *(
+            [form.deviation(loads)] if isinstance(form, kinds.Unsure)
+            else ())])
+    predicted, *deviation = quality.held_out(data.keys, seed, predict).T
+    return predicted, deviation[0] if deviation else None
 
 
 def _form(kind: str, data: Runs, train: quality.Ints,
           given: Mapping[str, float]) -> kinds.Form:
-    return kinds.form(kind, FITTERS[kind](
+    return kinds.form(kind, kinds.of(kind).fit(
         [data.loads[i] for i in train], data.y[train], given))
 
 
 def refit(kind: str, data: Runs, given: Mapping[str, float]
           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
     """What fits on the first runs, by index, and predicts the second."""
-    def predict(train: quality.Ints, test: quality.Ints) -> Floats:
-        return _form(kind, data, train, given).many(
-            np.array([data.loads[i].vector for i in test]))
-    return predict
-
-
-def _predictions(kind: str, parameters: Mapping[str, Any],
-                 loads: Sequence[wl.Load]) -> Floats:
-    return kinds.form(kind, parameters).many(
-        np.array([load.vector for load in loads]))
+    return lambda train, test: _form(kind, data, train, given).many(
+        data.vectors[test])
 
 
 def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
              held_out: Floats, deviation: Floats | None) -> dict[str, Any]:
-    fitted = _predictions(kind, parameters, data.loads)
+    form = kinds.form(kind, parameters)
+    fitted = form.many(data.vectors)
     by_count = quality.mre_by(data.counts, data.y, held_out)
     return {
         'mre': quality.mre(data.y, held_out),
         'mre_by_count': {str(n): value for n, value in by_count.items()},
         'mre_of_fit': quality.mre(data.y, fitted),
-        'adj_r2': _adj_r2(kind, parameters, data),
+        'adj_r2': (
+            _adj_r2_by_row(parameters, data) if kind == 'consolidation'
+            else {'any': quality.adjusted_r2(data.y, fitted, form.terms)}),
         'interval': quality.interval(data.y, held_out),
         **({} if deviation is None else {'deviations': quality.deviations(
             data.y, held_out, deviation)})}
 
 
-def _adj_r2(kind: str, parameters: Mapping[str, Any],
-            data: Runs) -> dict[str, float | None]:
-    if kind != 'consolidation':
-        return {'any': quality.adjusted_r2(
-            data.y, _predictions(kind, parameters, data.loads),
-            kinds.form(kind, parameters).terms)}
-    # Each row of coefficients on the runs that it was fitted on.
+def _adj_r2_by_row(parameters: Mapping[str, Mapping[str, float]],
+                   data: Runs) -> dict[str, float | None]:
+    """Of each row of coefficients, on the runs that it was fitted on."""
     found = {}
     for label, row in parameters.items():
         of = [i for i, n in enumerate(data.counts)
               if label == linear.REST or int(label) == n]
-        form = linear.Linear({}, row)
+        form = linear.Linear({}, {t: v for t, v in row.items() if v})
         found[label] = quality.adjusted_r2(
-            data.y[of], np.array([form.predict(data.loads[i]) for i in of]),
-            sum(bool(value) for term, value in row.items()
-                if term != linear.INTERCEPT))
+            data.y[of], form.many(data.vectors[of]), form.terms)
     return found
 
 

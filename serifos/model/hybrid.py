@@ -32,6 +32,8 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.model import kinds
+from serifos.model import parameter as pm
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -360,3 +362,8 @@ def _refused(name: str, why: str) -> errors.FormatError:
     return errors.FormatError(
         f'The {name} of a hybrid model {why}; fit it again with '
         'serifos-model fit.')
+
+
+HYBRID = kinds.Kind(from_parameters, 'serifos.model.hybrid_fit:fit',
+                    (pm.Parameter('points', 16, 1, 100),))
+"""``points`` is how many points the residual stands on."""

@@ -26,13 +26,9 @@ from scipy import optimize
 
 from serifos.model import hybrid
 from serifos.model import hybrid_rising as rising
-from serifos.model import parameter as pm
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
-
-SETTINGS = (pm.Parameter('points', 16, 1, 100),)
-"""How many points the residual stands on."""
 
 _OF = hybrid.arrays()
 

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kinds of model are there, and how does each read its parameters?
+"""The kinds of model that are installed: entry points of ``serifos.kinds``.
 
-Standard library only: cinder-scheduler loads this module. What fits a kind
-is in :mod:`serifos.model.fit`.
+An entry point names a :class:`Kind`. It is loaded when a model of the kind
+is read or fitted, so that a broken one concerns nobody else. Standard
+library only: cinder-scheduler loads this module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+from importlib import metadata
+import logging
+import pkgutil
 from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.model import hybrid
-from serifos.model import linear
-from serifos.model import queueing
-from serifos.model import splines
-from serifos.model import tree
+from serifos.model import parameter as pm
 from serifos import workload as wl
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+LOG = logging.getLogger(__name__)
+
+GROUP = 'serifos.kinds'
 
 
 class Form(Protocol):
@@ -71,24 +78,80 @@ class Unsure(Form, Protocol):
         """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
 
-READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Form]] = {
-    'consolidation': linear.from_parameters,
-    'outstanding': linear.from_parameters,
-    'queueing': queueing.from_parameters,
-    'hybrid': hybrid.from_parameters,
-    'lrm': splines.from_parameters,
-    'mars': splines.from_parameters,
-    'cart': tree.from_parameters,
-    'm5': tree.from_parameters,
-    'cubist': tree.from_parameters,
-}
-"""Kind → what makes a Form of (kind, the parameters of a model file)."""
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """How the models of a kind are read, and how they are fitted.
+
+    :param read: (kind, parameters of a model file) → a Form; it and its
+        module use the standard library alone
+    :param fitter: ``module:function`` of what fits it, imported when it
+        does: (Loads of n runs, float[n] of what they measured, each setting
+        by its name) → the parameters of a model file
+    :param settings: what may be chosen
+    """
+
+    read: Callable[[str, Mapping[str, Any]], Form]
+    fitter: str
+    settings: tuple[pm.Parameter, ...] = ()
+
+    def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
+            given: Mapping[str, float]) -> Mapping[str, Any]:
+        """:raises InputError: where a setting is unknown or out of range"""
+        settings = pm.settings(self.settings, given)
+        return pkgutil.resolve_name(self.fitter)(loads, y, **settings)
+
+
+@functools.cache
+def installed() -> Mapping[str, metadata.EntryPoint]:
+    """Name of a kind → its entry point; the environment is read once."""
+    return {point.name: point
+            for point in metadata.entry_points(group=GROUP)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of the kinds that are installed, in alphabetical order."""
+    return tuple(sorted(installed()))
+
+
+def of(name: str) -> Kind:
+    """:raises FormatError: where the kind is not installed, or is broken"""
+    if name not in installed():
+        raise errors.FormatError(
+            f'The model is of kind {name}, which is not installed; there is '
+            f'{", ".join(names()) or "none"}. Install the package that has '
+            'it, or fit the model again with serifos-model fit.')
+    return _loaded(installed()[name])
+
+
+@functools.cache
+def _loaded(point: metadata.EntryPoint) -> Kind:
+    try:
+        kind = point.load()
+    except Exception as exc:  # whatever a plug-in does when it is imported
+        raise _broken(point, errors.one_line(f'{exc!r}')) from exc
+    if not isinstance(kind, Kind):
+        raise _broken(point, 'it is no serifos.model.kinds.Kind')
+    return kind
+
+
+def _broken(point: metadata.EntryPoint, why: str) -> errors.FormatError:
+    return errors.FormatError(
+        f'Kind {point.name} cannot be loaded from {point.value}: {why}; '
+        'install its package again, or remove it.')
+
+
+@functools.cache
+def every() -> Mapping[str, Kind]:
+    """The kinds that can be loaded; each other one is warned of, once."""
+    found = {}
+    for name in names():
+        try:
+            found[name] = of(name)
+        except errors.FormatError as exc:
+            LOG.warning('%s', exc)
+    return found
 
 
 def form(kind: str, parameters: Mapping[str, Any]) -> Form:
     """:raises FormatError: where the kind or its parameters are unknown"""
-    if kind not in READERS:
-        raise errors.FormatError(
-            f'The model is of kind {kind}; this serifos knows '
-            f'{", ".join(READERS)}.')
-    return READERS[kind](kind, parameters)
+    return of(kind).read(kind, parameters)

@@ -13,6 +13,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.model import kinds
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -142,3 +143,7 @@ def _coefficients(kind: str, row: object,
 
 def _is_label(label: str) -> bool:
     return label == REST or label in map(str, range(1, _MOST_COUNT + 1))
+
+
+CONSOLIDATION = kinds.Kind(from_parameters, 'serifos.model.consolidation:fit')
+OUTSTANDING = kinds.Kind(from_parameters, 'serifos.model.outstanding:fit')

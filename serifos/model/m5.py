@@ -20,11 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.model import inputs
-from serifos.model import parameter as pm
 from serifos.model import tree
 from serifos import workload as wl
-
-SETTINGS = (pm.Parameter('nsplits', 100, 2, 400),)
 
 LEAST_RUNS = 2 * len(inputs.INPUTS)
 """Runs of a leaf, at least: two for each input."""

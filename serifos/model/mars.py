@@ -24,17 +24,10 @@ import numpy.typing as npt
 from serifos.model import inputs
 from serifos.model import knots
 from serifos.model import lrm
-from serifos.model import parameter as pm
 from serifos.model import splines
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
-
-SETTINGS = (pm.Parameter('nnodes', 21, 3, 800),
-            pm.Parameter('threshold', 0.001, 0, 0.999, whole=False),
-            pm.Parameter('nprune', 800, 2, 800),
-            pm.Parameter('degree', 2, 1, 2))
-"""An nprune of 800 is as many as nnodes: there never are more."""
 
 _WORST = -10.0  # of 1 - GCV / GCV of the mean, beyond which no term helps
 

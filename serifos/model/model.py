@@ -18,8 +18,6 @@ from serifos import workload as wl
 
 MODEL_SCHEMA = 'serifos-model/1'
 
-KINDS = tuple(kinds.READERS)
-
 _P90_OF_MAE = 1.645 / 0.7979
 """Half of a normal 90 % interval, in mean absolute errors."""
 

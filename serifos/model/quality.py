@@ -102,12 +102,16 @@ def folds(keys: Sequence[Hashable], seed: int,
 
 
 def held_out(keys: Sequence[Hashable], seed: int,
-             predict: Callable[[Ints, Ints], Floats]) -> Floats:
-    """Each run's prediction by a fit that did not see it, float[n].
+             predict: Callable[[Ints, Ints], Floats],
+             number: int = FOLDS) -> Floats:
+    """Each run's prediction by a fit that did not see it, float[n, ...].
 
     :param predict: fits on the first indices, predicts the second
+    :param number: of folds
     """
-    out = np.empty(len(keys))
-    for train, test in folds(keys, seed):
-        out[test] = predict(train, test)
+    found = [(test, predict(train, test))
+             for train, test in folds(keys, seed, number)]
+    out = np.empty((len(keys), *found[0][1].shape[1:]))
+    for test, values in found:
+        out[test] = values
     return out

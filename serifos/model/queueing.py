@@ -38,6 +38,8 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.model import kinds
+from serifos.model import parameter as pm
 from serifos.model import queueing_network as qn
 from serifos.model import queueing_pair as pair
 from serifos import workload as wl
@@ -264,3 +266,10 @@ def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
                     f' (p1 {share:.3g})' if name == 'media'
                     and share != 1 else '')))
     return said
+
+
+QUEUEING = kinds.Kind(
+    from_parameters, 'serifos.model.queueing_fit:fit',
+    (pm.Parameter('stations', 2, 1, 2),
+     pm.Parameter('alpha', 0.05, 0, 1, whole=False)))
+"""``alpha`` is the p-value above which a term is removed."""

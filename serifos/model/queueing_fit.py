@@ -24,17 +24,11 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy import stats
 
-from serifos.model import parameter as pm
 from serifos.model import queueing
 from serifos.model import queueing_pair as pair
 from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
-
-ALPHA = 0.05
-
-SETTINGS = (pm.Parameter('stations', 2, 1, 2),
-            pm.Parameter('alpha', ALPHA, 0, 1, whole=False))
 
 _STEPS = 40
 _ENOUGH = 1e-5   # of the sum of squares that a step must take off
@@ -83,7 +77,7 @@ class _Data:
 
 
 def fit(loads: Sequence[wl.Load], y: Floats, stations: float = 2,
-        alpha: float = ALPHA) -> dict[str, Any]:
+        alpha: float = 0.05) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
@@ -96,7 +90,7 @@ def fit(loads: Sequence[wl.Load], y: Floats, stations: float = 2,
 
 def calibrated(loads: Sequence[wl.Load], y: Floats,
                gib: Floats | None = None, stations: float = 2,
-               alpha: float = ALPHA) -> dict[str, Any]:
+               alpha: float = 0.05) -> dict[str, Any]:
     """The same from runs on file sets of several sizes (Eq. 2 and 3).
 
     Eq. 3 is Eq. 2 without terms that the fit may remove. The model

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos.model import inputs
+from serifos.model import kinds
+from serifos.model import parameter as pm
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -201,3 +203,13 @@ def _factor(kind: str, number: int, factor: object) -> Factor:
     side = rest[0]
     return Factor(inputs.INPUTS.index(factor['input']), side,
                   float(factor[side]) if side else 0.0)
+
+
+LRM = kinds.Kind(from_parameters, 'serifos.model.lrm:fit')
+MARS = kinds.Kind(
+    from_parameters, 'serifos.model.mars:fit',
+    (pm.Parameter('nnodes', 21, 3, 800),
+     pm.Parameter('threshold', 0.001, 0, 0.999, whole=False),
+     pm.Parameter('nprune', 800, 2, 800),
+     pm.Parameter('degree', 2, 1, 2)))
+"""An nprune of 800 is as many as nnodes: there never are more."""

@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos.model import inputs
+from serifos.model import kinds
+from serifos.model import parameter as pm
 from serifos import workload as wl
 
 if TYPE_CHECKING:
@@ -300,3 +302,14 @@ def _node(node: Mapping[str, Any]) -> Node:
         return Node(row=tuple(float(node.get(name, 0)) for name in _LEAF))
     return Node(inputs.INPUTS.index(node['input']), float(node['at_most']),
                 node['then'], node['else'])
+
+
+_NSPLITS = pm.Parameter('nsplits', 100, 2, 400)
+
+CART = kinds.Kind(from_parameters, 'serifos.model.cart:fit',
+                  (pm.Parameter('minsplit', 20, 2, 400),
+                   pm.Parameter('cp', 0.01, 0, 0.999, whole=False)))
+M5 = kinds.Kind(from_parameters, 'serifos.model.m5:fit', (_NSPLITS,))
+CUBIST = kinds.Kind(from_parameters, 'serifos.model.cubist:fit',
+                    (_NSPLITS, pm.Parameter('ntrees', 1, 1, 100),
+                     pm.Parameter('ninstances', 0, 0, 9)))

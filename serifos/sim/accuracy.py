@@ -67,7 +67,7 @@ class Settings:
     :param tests: tests of each count of workloads, of each sort
     """
 
-    kinds: tuple[str, ...] = tuple(fit.FITTERS)
+    kinds: tuple[str, ...] = kd.names()
     runs: tuple[int, ...] = (20, 40, 80)
     named: bool = True
     drawn: int = 16
@@ -258,7 +258,7 @@ def _p99(kind: str, samples: Sequence[ds.Sample],
     wrong = []
     for figure in P99:
         train, test = fit.runs(samples, figure), fit.runs(tests, figure)
-        form = kd.form(kind, fit.FITTERS[kind](train.loads, train.y, {}))
+        form = kd.form(kind, kd.of(kind).fit(train.loads, train.y, {}))
         wrong.append(quality.relative_errors(test.y, _many(form, test)))
     return float(np.mean(np.concatenate(wrong)))
 

@@ -2,13 +2,12 @@
 """A kind with settings whose best the tests know: a power of the size."""
 
 import dataclasses
+from importlib import metadata
 
 import fixtures
 import numpy as np
 
-from serifos.model import fit
 from serifos.model import kinds
-from serifos.model import model as mm
 from serifos.model import parameter as pm
 
 KIND = 'power'
@@ -48,26 +47,38 @@ def _fails(loads, y, depth):
     raise ValueError('these runs are\nnot for me')
 
 
+POWER = kinds.Kind(lambda kind, doc: Power(**doc), f'{__name__}:_fit',
+                   SETTINGS)
+FAILING = kinds.Kind(lambda kind, doc: Power(**doc), f'{__name__}:_fails',
+                     (pm.Parameter('depth', 1, 1, 3),))
+
+
 class Kind(fixtures.Fixture):
     """The kind is known while this is in use."""
 
     def _setUp(self):
-        self._patch(kinds, 'READERS', {
-            **kinds.READERS, KIND: lambda kind, doc: Power(**doc)})
-        self._patch(mm, 'KINDS', (*mm.KINDS, KIND))
-        self._patch(fit, 'FITTERS', {
-            **fit.FITTERS, KIND: fit.Fitter(_fit, SETTINGS)})
+        self.install(KIND, 'POWER')
 
-    def _patch(self, module, name, value):
-        self.addCleanup(setattr, module, name, getattr(module, name))
-        setattr(module, name, value)
+    def install(self, name, attribute):
+        """An entry point, as a package that is installed brings it."""
+        point = metadata.EntryPoint(
+            name, f'{__name__}:{attribute}', kinds.GROUP)
+        points = {**kinds.installed(), name: point}
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.model.kinds.installed', lambda: points))
+        kinds.every.cache_clear()
+        self.addCleanup(kinds.every.cache_clear)
 
 
 class Failing(Kind):
     """A kind that no dataset suits."""
 
     def _setUp(self):
-        self._patch(mm, 'KINDS', (*mm.KINDS, 'failing'))
-        self._patch(fit, 'FITTERS', {
-            **fit.FITTERS, 'failing': fit.Fitter(
-                _fails, (pm.Parameter('depth', 1, 1, 3),))})
+        self.install('failing', 'FAILING')
+
+
+class Broken(Kind):
+    """A kind whose package is broken."""
+
+    def _setUp(self):
+        self.install('broken', 'MISSING')

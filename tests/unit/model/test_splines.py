@@ -80,7 +80,7 @@ def _truth(run):
 @functools.cache
 def _parameters(kind, given_=()):
     loads = [samples.load(run) for run in _RUNS]
-    return fit.FITTERS[kind](
+    return kinds.of(kind).fit(
         loads, np.array([_truth(run) for run in _RUNS], float), dict(given_))
 
 
@@ -329,7 +329,7 @@ class FitTest(testtools.TestCase):
                       np.arange(1.0, len(runs) + 1) ** 2 * 1e6):
                 with warnings.catch_warnings():
                     warnings.simplefilter('error')
-                    form = kinds.form(kind, fit.FITTERS[kind](
+                    form = kinds.form(kind, kinds.of(kind).fit(
                         loads, y, given_))
                     found = form.many(np.array([x.vector for x in loads]))
                 self.assertTrue(np.isfinite(found).all())
@@ -353,7 +353,7 @@ class FitTest(testtools.TestCase):
         loads = [samples.load([wl.Workload(50, 4 * n)]) for n in range(1, 30)]
         y = np.array([90 + 2 * load.sum_block_kib for load in loads])
         for kind in ('lrm', 'mars'):
-            form = kinds.form(kind, fit.FITTERS[kind](loads, y, {}))
+            form = kinds.form(kind, kinds.of(kind).fit(loads, y, {}))
             self.assertTrue(all('block_kib' in formula
                                 for _, formula in form.lines()[1:]))
             self.assertAlmostEqual(
@@ -364,7 +364,7 @@ class FitTest(testtools.TestCase):
               {'degree': 3}, {'degree': 1.5}, {'minsplit': 4},
               {'nnodes': float('nan')})
     def test_absurd_settings_are_refused(self, given_):
-        self.assertRaises(errors.InputError, fit.FITTERS['mars'],
+        self.assertRaises(errors.InputError, kinds.of('mars').fit,
                           [], np.zeros(0), given_)
 
     def test_inputs_have_the_names_that_files_use(self):

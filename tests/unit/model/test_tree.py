@@ -15,7 +15,6 @@ from serifos.design import optimal
 from serifos import errors
 from serifos.model import cart
 from serifos.model import cubist
-from serifos.model import fit
 from serifos.model import inputs
 from serifos.model import kinds
 from serifos.model import m5
@@ -55,7 +54,7 @@ class _Seen:
 @functools.cache
 def _parameters(kind, given):
     loads = [samples.load(run) for run in _RUNS]
-    return fit.FITTERS[kind](
+    return kinds.of(kind).fit(
         loads, np.array([_truth(run) for run in _RUNS], float), dict(given))
 
 
@@ -114,7 +113,7 @@ class TreeTest(testtools.TestCase):
         loads = [samples.load(run) for run in _RUNS]
         rows = np.array([load.vector for load in loads])
         for kind, given_ in _FITTED[1:]:
-            form = kinds.form(kind, fit.FITTERS[kind](loads, y, given_))
+            form = kinds.form(kind, kinds.of(kind).fit(loads, y, given_))
             left = y - form.many(rows)
             self.assertLess(np.sqrt(np.mean(left ** 2)), 0.7 * y.std())
 
@@ -135,7 +134,7 @@ class TreeTest(testtools.TestCase):
     def test_runs_all_alike_are_a_single_leaf(self):
         loads = [samples.load([wl.Workload(50, 4)])] * 8
         for kind, given_ in _FITTED:
-            form = kinds.form(kind, fit.FITTERS[kind](
+            form = kinds.form(kind, kinds.of(kind).fit(
                 loads, np.full(8, 250.0), given_))
             self.assertAlmostEqual(250, form.predict(loads[0]))
 

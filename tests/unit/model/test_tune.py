@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import errors
-from serifos.model import fit
+from serifos.model import kinds
 from serifos.model import parameter as pm
 from serifos.model import tune
 from tests.unit.papers import golden
@@ -182,9 +182,9 @@ class PaperTest(testtools.TestCase):
 
     @ddt.data(*golden.REGRESSION['parameters'])
     def test_standards_and_used_ranges(self, kind):
-        if kind not in fit.FITTERS:
+        if kind not in kinds.names():
             self.skipTest(f'{kind} is none of our kinds')
-        ours = {one.name: one for one in fit.FITTERS[kind].settings}
+        ours = {one.name: one for one in kinds.of(kind).settings}
         table = golden.REGRESSION['parameters'][kind]
         self.assertLessEqual(set(table), set(ours))
         for name, (standard, least, greatest) in table.items():

@@ -58,8 +58,7 @@ class Case(testtools.TestCase):
         self.useFixture(fixtures.FakeLogger())
         self.files = self.useFixture(files.Files())
         self.form = Counted(100.0)
-        readers = {**kinds.READERS, 'outstanding': lambda *_: self.form}
-        self.patch(kinds, 'READERS', readers)
+        self.patch(kinds, 'form', lambda *_: self.form)
         self.files.models(files.model('ssd', kind='outstanding'))
         chance = random.Random(1)
         self.names = [f'node{i}@ssd#ssd' for i in range(self.pools)]

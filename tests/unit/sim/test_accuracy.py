@@ -9,6 +9,7 @@ import testtools
 
 from serifos.design import enough
 from serifos.model import fit
+from serifos.model import kinds
 from serifos.sim import accuracy
 from serifos.sim import truths
 
@@ -33,7 +34,7 @@ class DevicesTest(testtools.TestCase):
         self.assertTrue(set(fewer.devices).isdisjoint(other.devices))
 
     def test_every_kind_that_there_is(self):
-        self.assertEqual(tuple(fit.FITTERS), accuracy.Settings().kinds)
+        self.assertEqual(kinds.names(), accuracy.Settings().kinds)
 
 
 @functools.cache
@@ -69,7 +70,7 @@ class ScoreTest(testtools.TestCase):
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
         data = fit.runs(self.device.designs['20'])
-        form = fit.FITTERS['outstanding'](data.loads, data.y, {})
+        form = kinds.of('outstanding').fit(data.loads, data.y, {})
         tests = fit.runs(self.device.tests['paper'])
         predicted = np.array([sum(
             value * (1 if term == 'intercept_us' else getattr(load, term))
@@ -91,13 +92,13 @@ class ScoreTest(testtools.TestCase):
 class AutoTest(testtools.TestCase):
 
     def test_auto_is_the_kind_that_expects_the_least_error(self):
-        kinds = [score(kind, 0.1 + i / 10)
-                 for i, kind in enumerate(fit.AUTO)]
-        *same, auto = accuracy._with_auto(kinds)
-        self.assertEqual(kinds, same)
-        self.assertEqual((fit.AUTO[0], 0.1), (kinds[0].kind, auto.expected))
+        scores = [score(kind, 0.1 + i / 10)
+                  for i, kind in enumerate(fit.AUTO)]
+        *same, auto = accuracy._with_auto(scores)
+        self.assertEqual(scores, same)
+        self.assertEqual((fit.AUTO[0], 0.1), (scores[0].kind, auto.expected))
         self.assertEqual('auto', auto.kind)
 
     def test_it_is_not_told_where_a_kind_of_its_is_not_tried(self):
-        kinds = [score(kind, 0.1) for kind in fit.AUTO[1:]]
-        self.assertEqual(kinds, accuracy._with_auto(kinds))
+        scores = [score(kind, 0.1) for kind in fit.AUTO[1:]]
+        self.assertEqual(scores, accuracy._with_auto(scores))

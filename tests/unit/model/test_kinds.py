@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+from serifos import errors
+from serifos.model import kinds
+from serifos.model import model as mm
+from serifos import workload as wl
+from tests.unit.model import fake
+
+_LOAD = wl.Load.of(wl.Workload(30, 16, 8, 100))
+
+_WITHOUT_NUMPY = '''
+import sys
+from serifos.model import kinds
+for name in kinds.names():
+    kinds.of(name)
+print([m for m in ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn')
+       if m in sys.modules])
+'''
+
+
+class KindsTest(testtools.TestCase):
+
+    def test_a_package_brings_a_kind(self):
+        self.useFixture(fake.Kind())
+        self.assertIn(fake.KIND, kinds.names())
+        self.assertIn(fake.KIND, kinds.every())
+        form = kinds.form(fake.KIND, {'factor': 2.0, 'power': 1.0})
+        self.assertEqual(2 * 16.0, form.predict(_LOAD))
+
+    def test_a_broken_one_is_told_and_the_others_work(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        self.useFixture(fake.Broken())
+        before = set(kinds.names()) - {'broken'}
+        for _ in range(2):
+            self.assertEqual(before, set(kinds.every()))
+        self.assertEqual(1, len(log.output.splitlines()), log.output)
+        self.assertIn('Kind broken cannot be loaded', log.output)
+        exc = self.assertRaises(errors.FormatError, kinds.form, 'broken', {})
+        self.assertIn('install its package again', str(exc))
+
+    def test_a_model_of_a_kind_that_is_not_installed_is_refused(self):
+        exc = self.assertRaises(errors.FormatError, mm.Model.from_json, {
+            'name': 'm', 'kind': 'power', 'parameters': {}, 'range': {}})
+        self.assertIn('of kind power, which is not installed', str(exc))
+        self.assertIn('consolidation', str(exc))
+        self.assertIn('fit the model again', str(exc))
+
+    def test_reading_needs_the_standard_library_alone(self):
+        self.assertEqual('[]', subprocess.run(
+            [sys.executable, '-c', _WITHOUT_NUMPY], check=True,
+            capture_output=True, text=True).stdout.strip())
