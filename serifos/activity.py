@@ -38,8 +38,6 @@ class Activity:
     :param mean: over the window; its ``iops`` and ``latency_us`` are always
         known and its ``iodepth`` is the q of Little's law. Without a single
         request it is all zero, which is idle
-    :param busiest: the mean over the busiest 5 % of the intervals, by
-        outstanding I/Os; None under 20 intervals
     :param seconds: that the readings really cover
     :param intervals: between readings
     :param quiet_s: how long, up to the last reading, no request was seen;
@@ -47,7 +45,6 @@ class Activity:
     """
 
     mean: wl.Workload
-    busiest: wl.Workload | None
     seconds: float
     intervals: int
     quiet_s: float

@@ -23,21 +23,17 @@ CLUSTER_SCHEMA = 'serifos-cluster/1'
 class Volume:
     """A Cinder volume; ``movable`` is True or the reason why it is not.
 
-    ``workload`` is its mean over a window, ``busiest`` that of the busiest
-    5 % of it.
+    ``workload`` is its mean over a window, None where it is unknown.
     """
 
     id: str
     pool: str
     size_gib: float
-    name_id: str | None = None
     volume_type: str | None = None
     required_backend_name: str | None = None
     max_latency_us: float | None = None
-    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
     movable: bool | str = True
     workload: wl.Workload | None = None
-    busiest: wl.Workload | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,9 +143,9 @@ class Cluster:
 
 
 def _volume(doc: Mapping[str, Any]) -> Volume:
-    return _known(Volume, {**doc, **{
-        name: workload(doc[name]) for name in ('workload', 'busiest')
-        if doc.get(name) is not None}})
+    seen = doc.get('workload')
+    return _known(Volume, {
+        **doc, 'workload': None if seen is None else workload(seen)})
 
 
 def workload(doc: Mapping[str, Any]) -> wl.Workload:

@@ -48,7 +48,6 @@ class Record:
     group_id: str | None = None
     replication_status: str | None = None
     encrypted: bool = False
-    multiattach: bool = False
     attachments: int = 0
     created_at: float | None = None
     updated_at: float | None = None

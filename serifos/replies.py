@@ -48,7 +48,6 @@ def record(said: object, snapshots: int = 0) -> inv.Record:
         or fields.text_or_none(doc, 'consistencygroup_id'),
         replication_status=fields.text_or_none(doc, 'replication_status'),
         encrypted=fields.flag(doc, 'encrypted'),
-        multiattach=fields.flag(doc, 'multiattach'),
         attachments=len(fields.items(doc, 'attachments')),
         created_at=created_at, updated_at=updated_at)
 

@@ -128,13 +128,12 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         else None)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
-        name_id=record.name_id, volume_type=record.volume_type,
+        volume_type=record.volume_type,
         required_backend_name=(home.backend_name if home
                                else names.pool_name(record.pool or '')
                                or None),
-        max_latency_us=_promise(kind), metadata=record.metadata,
-        movable=why or True, workload=seen and seen.mean,
-        busiest=seen and seen.busiest)
+        max_latency_us=_promise(kind), movable=why or True,
+        workload=seen and seen.mean)
 
 
 def _promise(kind: inv.Type | None) -> float | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from serifos import cluster as cl
-from serifos.plan import cost
 from serifos.plan import plan as pl
 
 _SHOWN = 20
@@ -77,12 +76,12 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
         yield f'{plan.planner} moves nothing.'
         return
     yield from _steps(plan.moves)
-    total = cost.Cost.of(plan.moves)
+    gib = sum(move.size_gib for move in plan.moves)
     volumes = 'volume' if len(plan.moves) == 1 else 'volumes'
     yield ''
     yield (f'{plan.planner} moves {len(plan.moves)} {volumes}: '
-           f'{total.read_gib:g} GiB read and written, '
-           f'{total.zeroed_gib:g} GiB zeroed where a source wipes.')
+           f'{gib:g} GiB read and written, {gib:g} GiB zeroed where a '
+           'source wipes.')
     if plan.truncated:
         yield ('More moves are acceptable: plan again when these are '
                'carried out.')

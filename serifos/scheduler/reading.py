@@ -105,8 +105,8 @@ def _volume(doc: Any, where: str) -> cl.Volume:
         raise ValueError(f'max_latency_us of {where} is no latency')
     workload = doc.get('workload')
     return cl.Volume(
-        _name(doc, 'id', where), _name(doc, 'pool', where), size, None,
-        _text(doc, 'volume_type', where), None, promise,
+        _name(doc, 'id', where), _name(doc, 'pool', where), size,
+        _text(doc, 'volume_type', where), max_latency_us=promise,
         workload=None if workload is None else _workload(workload, where))
 
 

@@ -24,9 +24,6 @@ ABSURD = {'iops': 1e9, 'latency_us': 1e12, 'iodepth': 1e6,
           'block_kib': 2.0 ** 22}
 """What no device does: a request takes no 11 days, and has no 4 GiB."""
 
-MIN_FOR_BUSIEST = 20
-"""Intervals below which there is no busiest 5 %."""
-
 
 def is_figure(value: object) -> bool:
     """Whether a counter of the kernel can say this."""
@@ -156,18 +153,16 @@ def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
     if not deltas:
         return None
     return act.Activity(
-        mean=_workload(deltas), busiest=_busiest(deltas),
-        seconds=sum(d.seconds for d in deltas), intervals=len(deltas),
-        quiet_s=_quiet_s(deltas, until))
+        _workload(deltas), seconds=sum(d.seconds for d in deltas),
+        intervals=len(deltas), quiet_s=_quiet_s(deltas, until))
 
 
 def absurd(found: act.Activity) -> str | None:
     """What no device can have done, a clause; None where all can be."""
-    for workload in filter(None, (found.mean, found.busiest)):
-        for name, most in ABSURD.items():
-            value = getattr(workload, name)
-            if not 0 <= value <= most:
-                return f'its counters come to {name} {value:g}'
+    for name, most in ABSURD.items():
+        value = getattr(found.mean, name)
+        if not 0 <= value <= most:
+            return f'its counters come to {name} {value:g}'
     return None
 
 
@@ -180,13 +175,6 @@ def _workload(deltas: Sequence[Delta]) -> wl.Workload:
         write_pct=min(100 * writes / requests, 100.0),
         block_kib=size / requests / 1024, iodepth=busy_s / seconds,
         iops=requests / seconds, latency_us=1e6 * busy_s / requests)
-
-
-def _busiest(deltas: Sequence[Delta]) -> wl.Workload | None:
-    if len(deltas) < MIN_FOR_BUSIEST:
-        return None
-    busiest = sorted(deltas, key=lambda d: -d.outstanding)
-    return _workload(busiest[:math.ceil(len(deltas) / 20)])
 
 
 def _quiet_s(deltas: Sequence[Delta], until: float) -> float:

@@ -2,7 +2,7 @@
 """What does a Prometheus that scrapes the storage hosts remember of them?
 
 It is asked for the samples themselves (a range vector), so that the join
-with LV names, resets and the busiest intervals are the same arithmetic as
+with LV names and resets are the same arithmetic as
 without it. Aetos, OpenStack's Prometheus behind Keystone, is asked alike.
 """
 

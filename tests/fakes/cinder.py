@@ -180,7 +180,7 @@ class Cinder(migrations.Migrations):
                 and (each.pool, f'volume-{each.lv_id}') in self.lvs]
         return act.Observed(
             self._clock(), {place.volume: act.Activity(
-                self._does(place.volume), None, window_s, 40,
+                self._does(place.volume), window_s, 40,
                 min(window_s, self._quiet(place.volume)))
                 for place in seen}, {},
             {place.volume: self.unseen.get(

@@ -79,7 +79,7 @@ class PrometheusTest(machine.MachineTest):
         machine.wait_until(enough, 40)
         return found[0]
 
-    def test_rates_over_a_reset_and_the_busiest_moments(self):
+    def test_rates_over_a_reset(self):
         """A volume that begins anew after 4 s, and one that idles."""
         def answer(*asked):
             at = self.seconds()
@@ -100,8 +100,6 @@ class PrometheusTest(machine.MachineTest):
         self.assertAlmostEqual(30, a.mean.write_pct)
         self.assertAlmostEqual(16, a.mean.block_kib)
         self.assertAlmostEqual(4000, a.mean.latency_us)
-        self.assertAlmostEqual(4000, a.busiest.latency_us)
-        self.assertGreaterEqual(a.busiest.iodepth, a.mean.iodepth)
         self.assertLess(a.seconds, b.seconds)
         self.assertEqual(0, b.mean.iops)
         self.assertAlmostEqual(b.seconds, b.quiet_s)

@@ -13,7 +13,7 @@ _DOC = {
               {'name': 'b@ssd#ssd', 'free_gib': 10, 'device': 'sdb',
                'of_the_future': 1}],
     'volumes': [{'id': 'v', 'pool': 'a@ssd#ssd', 'size_gib': 60,
-                 'metadata': None, 'movable': 'has snapshots',
+                 'volume_type': None, 'movable': 'has snapshots',
                  'workload': {'write_pct': 30, 'block_kib': 16,
                               'iops': None, 'iodepth': None}}]}
 
@@ -36,9 +36,16 @@ class ClusterTest(testtools.TestCase):
 
     def test_missing_and_null_keys_mean_their_defaults(self):
         self.assertEqual(wl.Workload(30, 16), self.volume.workload)
-        self.assertEqual({}, self.volume.metadata)
+        self.assertIsNone(self.volume.volume_type)
         self.assertEqual('has snapshots', self.volume.movable)
         self.assertEqual('up', self.cluster.pool('a@ssd#ssd').state)
+
+    def test_what_older_releases_wrote_is_left_unread(self):
+        older = {'name_id': 'n', 'metadata': {'k': 'v'},
+                 'busiest': {'write_pct': 30, 'block_kib': 16}}
+        volume, = _DOC['volumes']
+        self.assertEqual(self.cluster, cl.Cluster.from_json(
+            {**_DOC, 'volumes': [{**volume, **older}]}))
 
     def test_it_survives_the_way_through_json(self):
         self.assertEqual(

@@ -124,7 +124,7 @@ def changed(draw):
 
 def observed():
     return act.Observed(1.8e9, {
-        name: act.Activity(None, None, 1000, 40, 1000) for name in 'uvwx'},
+        name: act.Activity(None, 1000, 40, 1000) for name in 'uvwx'},
         {A: 1.7e9}, {}, {})
 
 

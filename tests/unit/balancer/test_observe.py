@@ -38,7 +38,7 @@ def inventory(*records, **others):
 
 def observed(*seen, problems=()):
     return act.Observed(
-        1e9, {name: act.Activity(BUSY, None, 600, 40, 0) for name in seen},
+        1e9, {name: act.Activity(BUSY, 600, 40, 0) for name in seen},
         {}, {}, dict.fromkeys(problems, 'node_exporter does not answer.'))
 
 
@@ -53,12 +53,12 @@ class ClusterTest(testtools.TestCase):
         gold = inv.Type('gold', {'volume_backend_name': 'ssd',
                                  'serifos:max_latency_us': '5000'})
         found = cluster(inventory(
-            record('v', volume_type='gold', name_id='n'), types=(gold,)),
+            record('v', volume_type='gold'), types=(gold,)),
             observed('v'))
         volume, = found.volumes
         self.assertEqual(
-            (A, 'n', 'gold', 'ssd', 5000, True, BUSY),
-            (volume.pool, volume.name_id, volume.volume_type,
+            (A, 'gold', 'ssd', 5000, True, BUSY),
+            (volume.pool, volume.volume_type,
              volume.required_backend_name, volume.max_latency_us,
              volume.movable, volume.workload))
         self.assertEqual(
@@ -106,7 +106,7 @@ class ClusterTest(testtools.TestCase):
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
             observed('v', problems=[A]), pools={A: act.Activity(
-                BUSY, None, 600, 40, 0)})
+                BUSY, 600, 40, 0)})
         found = inventory(record('v'))
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(

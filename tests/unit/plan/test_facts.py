@@ -8,9 +8,7 @@ import testtools
 from serifos import cluster as cl
 from serifos.plan import bfd
 from serifos.plan import capacity
-from serifos.plan import cost
 from serifos.plan import limits as lm
-from serifos.plan import plan as pl
 from serifos.plan import score
 from serifos.plan import text
 from tests.unit.plan import clusters
@@ -44,21 +42,6 @@ class CapacityTestCase(testtools.TestCase):
             where = capacity.place(new, cluster)
             cluster = cluster.place(new, where) if where else cluster
         self.assertEqual(['b'] * 3, [v.pool for v in cluster.volumes])
-
-
-class CostTestCase(testtools.TestCase):
-
-    def test_a_volume_is_read_written_and_wiped_whole(self):
-        moves = [pl.Move('v', 'a', 'b', gib, 1, 1, 1, 1, '')
-                 for gib in (30, 60)]
-        self.assertEqual(cost.Cost(90, 90, 90), cost.Cost.of(moves))
-        self.assertEqual(0, cost.Cost.of(moves, wipes=False).zeroed_gib)
-        self.assertEqual(cost.Cost(0, 0, 0), cost.Cost.of(()))
-
-    def test_its_own_load_is_a_stream_on_each_side(self):
-        self.assertEqual((0, 100), (cost.READ.write_pct,
-                                    cost.WRITE.write_pct))
-        self.assertTrue(cost.READ.is_active())
 
 
 class ScoreTestCase(testtools.TestCase):

@@ -33,13 +33,11 @@ class ActivityTest(testtools.TestCase):
         seen = cn.activity(deltas_of(
             [(at, rd.steady(at, write_pct, block_kib, iops, latency_us))
              for at in range(0, 615, 15)]), 600)
-        for workload in (seen.mean, seen.busiest):
-            self.assertAlmostEqual(write_pct, workload.write_pct)
-            self.assertAlmostEqual(block_kib, workload.block_kib)
-            self.assertAlmostEqual(iops, workload.iops)
-            self.assertAlmostEqual(latency_us, workload.latency_us, 4)
-            self.assertAlmostEqual(iops * latency_us / 1e6,
-                                   workload.iodepth)
+        self.assertAlmostEqual(write_pct, seen.mean.write_pct)
+        self.assertAlmostEqual(block_kib, seen.mean.block_kib)
+        self.assertAlmostEqual(iops, seen.mean.iops)
+        self.assertAlmostEqual(latency_us, seen.mean.latency_us, 4)
+        self.assertAlmostEqual(iops * latency_us / 1e6, seen.mean.iodepth)
         self.assertEqual((600, 40, 0),
                          (seen.seconds, seen.intervals, seen.quiet_s))
 
@@ -69,22 +67,6 @@ class ActivityTest(testtools.TestCase):
         self.assertEqual((30, 2), (seen.seconds, seen.intervals))
         self.assertAlmostEqual(1000, seen.mean.iops)
 
-    def test_the_busiest_twentieth_by_outstanding_requests(self):
-        def at(nth):
-            extra = max(0, nth - 37)
-            return rd.steady(nth + 4 * extra, latency_us=1000)
-        readings = [(nth, at(nth)) for nth in range(41)]
-        seen = cn.activity(deltas_of(readings), 40)
-        self.assertAlmostEqual(5.0, seen.busiest.iodepth)
-        self.assertAlmostEqual(5000, seen.busiest.iops)
-        self.assertLess(seen.mean.iodepth, 1.4)
-
-    def test_no_busiest_under_twenty_intervals(self):
-        readings = [(nth, rd.steady(nth)) for nth in range(21)]
-        self.assertIsNone(
-            cn.activity(deltas_of(readings[:20]), 19).busiest)
-        self.assertIsNotNone(cn.activity(deltas_of(readings), 20).busiest)
-
     def test_quiet_since_the_last_request(self):
         readings = [(at, rd.steady(min(at, 40))) for at in range(0, 105, 15)]
         self.assertEqual(
@@ -108,12 +90,10 @@ class ActivityTest(testtools.TestCase):
             at += seconds
             readings.append((at, counters))
         seen = cn.activity(deltas_of(readings), at)
-        for workload in filter(None, (seen and seen.mean,
-                                      seen and seen.busiest)):
-            for value in dataclasses.astuple(workload):
-                self.assertTrue(math.isfinite(value) and value >= 0, value)
-            self.assertLessEqual(workload.write_pct, 100)
         if seen:
+            for value in dataclasses.astuple(seen.mean):
+                self.assertTrue(math.isfinite(value) and value >= 0, value)
+            self.assertLessEqual(seen.mean.write_pct, 100)
             self.assertGreaterEqual(seen.quiet_s, 0)
             self.assertGreater(seen.seconds, 0)
 
