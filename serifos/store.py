@@ -9,23 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import contextlib
 import functools
 import hashlib
 from importlib import resources
 import json
 import os
 from typing import Any
+from typing import TypeVar
 
 import fastjsonschema
 
 from serifos import cluster as cl
 from serifos import errors
 from serifos import files
+from serifos import jsonl
 from serifos.model import dataset as ds
 from serifos.model import model as mm
 from serifos.model import relation as rl
 from serifos.plan import plan as pl
 from serifos import strict_json
+
+T = TypeVar('T')
 
 _MEND = 'mend the file, or make it again'
 
@@ -76,32 +81,20 @@ def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def write_plan(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
     """A plan, validated on its way out: other programs read it."""
-    _validate(path, 'plan', doc)
-    write_json(path, doc)
+    write_json(path, _checked(path, 'plan', doc))
 
 
 def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     headers, samples = [], []
-    lines = files.read_text(path, 'dataset').split('\n')
-    for number, line in enumerate(lines, 1):
-        where = f'{path}, line {number}'
-        if number == len(lines) and line:
-            raise errors.FormatError(
-                f'{where} is cut short (a write was interrupted); run the '
-                'same build again to resume it, or delete that line.')
-        if not line.strip():
-            continue
-        doc = _parse(where, line)
-        if not isinstance(doc, dict):
-            raise errors.FormatError(
-                f'{where} is no JSON object, so it is no run; {_MEND}.')
+    for where, doc in jsonl.parse(
+            files.read_text(path, 'dataset'), path, _MEND):
         if not headers or 'schema' in doc:
             _schema(where, doc, ds.DATASET_SCHEMA)
-            _validate(where, 'dataset', doc)
+            _checked(where, 'dataset', doc)
             headers.append(ds.Header.from_json(doc))
         else:
-            _validate(where, 'run', doc)
+            _checked(where, 'run', doc)
             samples.append(ds.Sample.from_json(doc))
     if not headers:
         raise errors.FormatError(
@@ -115,32 +108,19 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
 
 def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
     """A new dataset of a header alone; the journal of a build begins."""
-    doc = header.to_json()
-    _validate(path, 'dataset', doc)
-    files.replace(path, json.dumps(doc, allow_nan=False) + '\n')
+    jsonl.begin(path, _checked(path, 'dataset', header.to_json()))
+
+
+def resumed_dataset(path: str | os.PathLike[str], header: ds.Header
+                    ) -> contextlib.AbstractContextManager[None]:
+    """A dataset to append to, as :func:`.jsonl.resumed`."""
+    return jsonl.resumed(
+        path, _checked(path, 'dataset', header.to_json()), 'build')
 
 
 def append_sample(path: str | os.PathLike[str], sample: ds.Sample) -> None:
     """One finished run, on disk before this returns."""
-    doc = sample.to_json()
-    _validate(path, 'run', doc)
-    line = json.dumps(doc, allow_nan=False) + '\n'
-    with open(path, 'a', encoding='utf-8') as file:
-        file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def drop_cut_line(path: str | os.PathLike[str]) -> bool:
-    """Cuts off a last line that an interrupted write left; True if it did."""
-    with open(path, 'r+b') as file:
-        content = file.read()
-        whole = content.rfind(b'\n') + 1
-        if whole == len(content):
-            return False
-        file.truncate(whole)
-        os.fsync(file.fileno())
-        return True
+    jsonl.append(path, _checked(path, 'run', sample.to_json()))
 
 
 def digest(path: str | os.PathLike[str]) -> str:
@@ -173,8 +153,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def _read(path: str | os.PathLike[str], what: str, schema: str) -> Any:
     doc = _parse(path, files.read_text(path, what))
     _schema(path, doc, schema)
-    _validate(path, what, doc)
-    return doc
+    return _checked(path, what, doc)
 
 
 def _parse(where: object, text: str) -> Any:
@@ -194,13 +173,14 @@ def _schema(where: object, doc: Any, known: str) -> None:
             f'{known}.')
 
 
-def _validate(where: object, what: str, doc: Any) -> None:
+def _checked(where: object, what: str, doc: T) -> T:
     try:
         _validator(what)(doc)
     except fastjsonschema.JsonSchemaValueException as exc:
         raise errors.FormatError(
             f'{where}: {exc.message.removeprefix("data.")}; '
             f'{_MEND}.') from None
+    return doc
 
 
 @functools.cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings were evaluated already, and how good were they?
+"""The journal of a search: settings that were evaluated, and their RMSE.
 
 ``STEM.tune.jsonl``: a header that says of which runs, then one line for
 each evaluated point. A search that was cut goes on from it, and one that
@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import fcntl
-import json
 import math
 import os
 import pathlib
 from typing import Any
-from typing import TextIO
-
-from oslo_log import log
 
 from serifos import errors
 from serifos import files
-from serifos import store
-from serifos import strict_json
-
-LOG = log.getLogger(__name__)
+from serifos import jsonl
 
 TUNE_SCHEMA = 'serifos-tune/1'
+
+_MEND = 'delete the file to search anew'
 
 _Key = tuple[str, str, tuple[tuple[str, float], ...]]
 
@@ -36,8 +30,8 @@ _Key = tuple[str, str, tuple[tuple[str, float], ...]]
 class Journal:
     """The evaluated points of one dataset; made by :func:`opened`."""
 
-    def __init__(self, file: TextIO, known: dict[_Key, float]) -> None:
-        self._file = file
+    def __init__(self, path: pathlib.Path, known: dict[_Key, float]) -> None:
+        self._path = path
         self._known = known
 
     def has(self, kind: str, predicts: str,
@@ -59,16 +53,9 @@ class Journal:
         :raises InputError: where it cannot be written
         """
         self._known[_key(kind, predicts, settings)] = rmse
-        line = json.dumps({
+        jsonl.append(self._path, {
             'kind': kind, 'predicts': predicts, 'settings': dict(settings),
-            'rmse': rmse if math.isfinite(rmse) else None}, allow_nan=False)
-        try:
-            self._file.write(line + '\n')
-            self._file.flush()
-        except OSError as exc:
-            raise errors.InputError(
-                f'{self._file.name} cannot be written ({exc.strerror}); '
-                'make room, and the same command resumes.') from None
+            'rmse': rmse if math.isfinite(rmse) else None})
 
 
 @contextlib.contextmanager
@@ -83,38 +70,11 @@ def opened(path: str | os.PathLike[str],
     """
     path = pathlib.Path(path)
     header = {'schema': TUNE_SCHEMA, **facts}
-    try:
-        begun = bool(files.read_text(path, 'search')) if (
-            path.exists()) else False
-        if begun and store.drop_cut_line(path):
-            LOG.warning('The last line of %s was cut short; that point is '
-                        'evaluated again.', path)
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be used: {exc.strerror}.') from None
-    if not begun:
-        store.write_text(path, json.dumps(header, allow_nan=False) + '\n')
-    with _alone(path) as file:
-        first, *lines = files.read_text(path, 'search').split('\n')
-        _refuse_another(path, _parsed(path, 1, first), header)
-        yield Journal(file, dict(_points(path, lines)))
-
-
-@contextlib.contextmanager
-def _alone(path: pathlib.Path) -> Iterator[TextIO]:
-    try:
-        file = open(path, 'a', encoding='utf-8')
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written: {exc.strerror}.') from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise errors.InputError(
-                f'Another search writes to {path}; wait for its end.'
-            ) from None
-        yield file
+    with jsonl.resumed(path, header, 'search'):
+        lines = jsonl.parse(files.read_text(path, 'search'), path, _MEND)
+        _, first = next(lines, ('', {}))
+        _refuse_another(path, first, header)
+        yield Journal(path, dict(_point(*line) for line in lines))
 
 
 def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
@@ -122,44 +82,24 @@ def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
     if was.get('schema') != TUNE_SCHEMA:
         raise errors.FormatError(
             f'{path} is of schema {was.get("schema")}; this serifos reads '
-            f'{TUNE_SCHEMA}: delete it to search anew.')
+            f'{TUNE_SCHEMA}: {_MEND}.')
     apart = [name for name in header if was.get(name) != header[name]]
     if apart:
         raise errors.InputError(
             f'{path} remembers a search with another {" and ".join(apart)}; '
-            'delete it to search anew.')
+            f'{_MEND}.')
 
 
-def _points(path: pathlib.Path,
-            lines: list[str]) -> Iterator[tuple[_Key, float]]:
-    for number, line in enumerate(lines, 2):
-        if not line.strip():
-            continue
-        doc = _parsed(path, number, line)
-        try:
-            rmse = doc['rmse']
-            if not isinstance(doc['kind'] + doc['predicts'], str):
-                raise TypeError('the kind is no text')
-            yield (_key(doc['kind'], doc['predicts'], doc['settings']),
-                   math.nan if rmse is None else float(rmse))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise _broken(path, number) from None
-
-
-def _parsed(path: pathlib.Path, number: int, line: str) -> dict[str, Any]:
+def _point(where: str, doc: Mapping[str, Any]) -> tuple[_Key, float]:
     try:
-        doc = strict_json.loads(line)
-    except ValueError:
-        doc = None
-    if not isinstance(doc, dict):
-        raise _broken(path, number)
-    return doc
-
-
-def _broken(path: pathlib.Path, number: int) -> errors.FormatError:
-    return errors.FormatError(
-        f'{path}, line {number} is no line of a search; delete the file to '
-        'search anew.')
+        rmse = doc['rmse']
+        if not isinstance(doc['kind'] + doc['predicts'], str):
+            raise TypeError('the kind is no text')
+        return (_key(doc['kind'], doc['predicts'], doc['settings']),
+                math.nan if rmse is None else float(rmse))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise errors.FormatError(
+            f'{where} is no line of a search; {_MEND}.') from None
 
 
 def _key(kind: str, predicts: str, settings: Mapping[str, float]) -> _Key:

@@ -9,9 +9,8 @@ their round, so that a larger design takes up those of a smaller one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import contextlib
 import dataclasses
-import json
-import os
 import pathlib
 from typing import Any
 
@@ -19,13 +18,14 @@ from serifos.bench import reply
 from serifos.bench import screen_levels as sl
 from serifos import errors
 from serifos import files
-from serifos import store
+from serifos import jsonl
 
 SCHEMA = 'serifos-screening/1'
 
 RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
 """What a run says, of its reads or its writes."""
 
+_MEND = 'mend the file, or screen into another'
 _LEAST = 1e-9
 
 
@@ -89,13 +89,8 @@ def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
     :param path: whose text it is, for errors
     :raises FormatError: where it is cut short, or no journal of ours
     """
-    lines = text.split('\n')
-    if lines[-1]:
-        raise errors.FormatError(
-            f'{path}, line {len(lines)} is cut short (a write was '
-            'interrupted); run the same screen again to resume it.')
-    docs = [reply.read(line, f'{path}, line {n}', errors.FormatError)
-            for n, line in enumerate(lines, 1) if line.strip()]
+    docs = [reply.Reply(doc, where, error=errors.FormatError)
+            for where, doc in jsonl.parse(text, path, _MEND)]
     said = docs[0]['schema'].value if docs else None
     if said != SCHEMA:
         said = said if isinstance(said, str) else 'none'
@@ -109,10 +104,7 @@ def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
 
     :raises InputError: where they are not to be compared with ours
     """
-    if not path.exists():
-        return ()
-    store.drop_cut_line(path)
-    if not path.stat().st_size:
+    if not jsonl.begun(path):
         return ()
     was, runs = read(path)
     apart = was.differences(header)
@@ -123,12 +115,11 @@ def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
     return runs
 
 
-def begin(path: pathlib.Path, header: Header) -> None:
-    """A journal of a header alone, where there is none yet."""
-    if not path.exists() or not path.stat().st_size:
-        store.write_text(path, json.dumps(
-            {'schema': SCHEMA, **dataclasses.asdict(header)},
-            allow_nan=False) + '\n')
+def resumed(path: pathlib.Path, header: Header
+            ) -> contextlib.AbstractContextManager[None]:
+    """A journal to append to, as :func:`.jsonl.resumed`."""
+    return jsonl.resumed(
+        path, {'schema': SCHEMA, **dataclasses.asdict(header)}, 'screen')
 
 
 def append(path: pathlib.Path, run: Run) -> None:
@@ -136,17 +127,8 @@ def append(path: pathlib.Path, run: Run) -> None:
 
     :raises InputError: where it cannot be written
     """
-    line = json.dumps({'levels': run.levels, 'round': run.round, **run.seen},
-                      allow_nan=False) + '\n'
-    try:
-        with open(path, 'a', encoding='utf-8') as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written ({exc.strerror}); make room, and the '
-            'same command resumes.') from None
+    jsonl.append(path, {'levels': run.levels, 'round': run.round,
+                        **run.seen})
 
 
 def _header(doc: reply.Reply) -> Header:

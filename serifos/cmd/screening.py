@@ -123,16 +123,17 @@ def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
-    sj.begin(path, header)
-    pending = sp.missing(wanted, sj.had(path, header))
-    total = len({sj.key(*one) for one in wanted})
-
     def make(one: sp.Wanted) -> None:
         levels, number = one
         sj.append(path, sj.Run(levels, number, measure(levels)))
-    loop = campaign.Campaign(make, lambda one: header.runtime_s, path, ports,
-                             total - len(pending), total)
-    loop.make(pending)
+
+    total = len({sj.key(*one) for one in wanted})
+    with sj.resumed(path, header):
+        pending = sp.missing(wanted, sj.had(path, header))
+        loop = campaign.Campaign(
+            make, lambda one: header.runtime_s, path, ports,
+            total - len(pending), total)
+        loop.make(pending)
     return len(loop.failed)
 
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import json
 import os
 import pathlib
 
 from serifos import errors
 from serifos import journal as jn
+from serifos import jsonl
 from serifos import owners
-from serifos import strict_json
 
 SCHEMA = 'serifos-journal/1'
 
-_HEADER = json.dumps({'schema': SCHEMA})
 _MEND = 'mend the file, or move it away to begin without it'
 
 
@@ -70,13 +68,13 @@ def read(path: pathlib.Path | None) -> OldJournal | None:
         raise errors.InputError(
             f'The journal {path} cannot be read: '
             f'{owners.why_not(path) or exc.strerror}.') from None
-    whole = data[:data.rfind(b'\n') + 1].split(b'\n')[:-1]
-    header, *lines = whole or [_HEADER.encode()]
-    if _parse(path, 1, header).get('schema') != SCHEMA:
+    lines = jsonl.parse(jsonl.whole(data), path, _MEND)
+    _, header = next(lines, ('', {'schema': SCHEMA}))
+    if header.get('schema') != SCHEMA:
         raise errors.FormatError(
             f'{path} is not of schema {SCHEMA}, which is imported; {_MEND}.')
-    return OldJournal(path, _digest(data), tuple(
-        _entry(path, number, line) for number, line in enumerate(lines, 2)))
+    return OldJournal(path, _digest(data),
+                      tuple(_entry(*line) for line in lines))
 
 
 def _bytes(path: pathlib.Path) -> bytes:
@@ -90,20 +88,8 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _entry(path: pathlib.Path, number: int, line: bytes) -> jn.Entry:
+def _entry(where: str, doc: object) -> jn.Entry:
     try:
-        return jn.Entry.from_json(_parse(path, number, line))
+        return jn.Entry.from_json(doc)
     except ValueError as exc:
-        raise errors.FormatError(
-            f'{path}, line {number}: {exc}; {_MEND}.') from None
-
-
-def _parse(path: pathlib.Path, number: int, line: bytes) -> dict:
-    try:
-        doc = strict_json.loads(line)
-        if not isinstance(doc, dict):
-            raise ValueError('it is no JSON object')
-    except ValueError as exc:
-        raise errors.FormatError(
-            f'{path}, line {number}: {exc}; {_MEND}.') from None
-    return doc
+        raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None

@@ -6,23 +6,17 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Sequence
-import contextlib
 import dataclasses
-import fcntl
 import pathlib
-
-from oslo_log import log
 
 from serifos.design import design as dn
 from serifos import errors
+from serifos import jsonl
 from serifos.model import dataset as ds
 from serifos.modeler import campaign
 from serifos import store
 from serifos import workload as wl
-
-LOG = log.getLogger(__name__)
 
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
 Run = tuple[dn.Run, int]
@@ -40,12 +34,7 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
 
     :raises InputError: where it is of another machine or made otherwise
     """
-    if not path.exists():
-        return ()
-    if store.drop_cut_line(path):
-        LOG.warning('The last line of %s was cut short; that run is made '
-                    'again.', path)
-    if not path.stat().st_size:
+    if not jsonl.begun(path):
         return ()
     was = store.read_dataset(path)
     apart = was.header.differences(header)
@@ -111,7 +100,7 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
-    with _alone(path, header):
+    with store.resumed_dataset(path, header):
         made = [*had(path, header)]
         first = missing(
             design.beginning(then.first) if then else design, made)
@@ -137,27 +126,6 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
 def _append(path: pathlib.Path, sample: ds.Sample) -> None:
     try:
         store.append_sample(path, sample)
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written ({exc.strerror}); make room, and '
-            'the same command resumes.') from None
     except errors.FormatError as exc:
         raise errors.ToolError(f'fio gave a figure that is none: {exc}'
                                ) from None
-
-
-@contextlib.contextmanager
-def _alone(path: pathlib.Path, header: ds.Header) -> Iterator[None]:
-    """The dataset, begun where it is not, and nobody else writing to it."""
-    if path.exists():
-        store.drop_cut_line(path)
-    if not path.exists() or not path.stat().st_size:
-        store.begin_dataset(path, header)
-    with open(path, 'rb') as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise errors.InputError(
-                f'Another build writes to {path}; wait for its end, or give '
-                'another --output.') from None
-        yield

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
-from serifos import strict_json
+from serifos import jsonl
 from serifos.telemetry import counters as cn
 
 
@@ -56,7 +56,6 @@ def reading(doc: Mapping[str, Any]) -> tuple[str, cn.Reading] | None:
 def document(line: bytes) -> dict[str, Any] | None:
     """The JSON object of a line, None where there is none."""
     try:
-        doc = strict_json.loads(line)
+        return jsonl.document(line)
     except ValueError:
         return None
-    return doc if isinstance(doc, dict) else None

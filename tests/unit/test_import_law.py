@@ -24,7 +24,7 @@ LAYERS = (
      'journal'},
     {'design', 'model', 'plan', 'page', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'database',
-     'tuning', 'web', 'model_files'},
+     'tuning', 'web', 'model_files', 'jsonl'},
     {'balancer', 'modeler', 'scheduler', 'sim', 'report', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},
@@ -32,7 +32,7 @@ LAYERS = (
 )
 """The rooms of serifos. Imports point down only."""
 
-SIDEWAYS = {0: LAYERS[0], 2: {'files', 'owners', 'store', 'web'}}
+SIDEWAYS = {0: LAYERS[0], 2: {'files', 'jsonl', 'owners', 'store', 'web'}}
 """Layer → its rooms that the others of that layer may import."""
 
 CONF, CONF_READERS, CONF_READS = 'conf', (3, 4), {'errors'}

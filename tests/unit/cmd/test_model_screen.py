@@ -40,9 +40,9 @@ class ScreenTest(testtools.TestCase):
                   for row in three)]
         header = sj.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33',
                            1.0, SPACE.varied, SPACE.held)
-        sj.begin(self.path, header)
-        for row in rows:
-            sj.append(self.path, sj.Run(row, 1, figures(row)))
+        with sj.resumed(self.path, header):
+            for row in rows:
+                sj.append(self.path, sj.Run(row, 1, figures(row)))
 
     def screened(self, *options):
         code, out, err = command.model('screen', self.path, '-f', 'json',
