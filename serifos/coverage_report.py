@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a benchmark cover? The runs as points, and a page of it."""
+"""The runs of datasets as points, and a page of what a benchmark covers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import math
 import statistics
 
 import numpy as np
-from scipy.cluster import hierarchy
 
 from serifos.design import coverage as cv
 from serifos.model import dataset as ds
-from serifos import page
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
 
 CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
                    'random_pct', 'log latency_us')
 """Of a run: means over its workloads. The latency only where all runs are
 of one machine, for then it is a property of the workload too."""
-
-_RED, _BLUE, _GREY = '#b4552d', '#4878a8', '#c3ccd6'
 
 
 def points(datasets: Sequence[ds.Dataset]
@@ -44,6 +43,14 @@ def words(sample: ds.Sample) -> str:
     return ' '.join(text + f' {n}x' * (n > 1) for text, n in parts.items())
 
 
+def _point(sample: ds.Sample) -> tuple[float, ...]:
+    def mean(name: str) -> float:
+        return statistics.fmean(getattr(w, name) for w in sample.workloads)
+    return (float(sample.count), mean('write_pct'),
+            math.log2(mean('block_kib')), math.log2(mean('iodepth')),
+            mean('random_pct'), math.log(sample.latency_us))
+
+
 def page_of(found: cv.Coverage, labels: Sequence[str],
             rows: Sequence[Sequence[object]],
             header: Sequence[str]) -> str:
@@ -53,8 +60,6 @@ def page_of(found: cv.Coverage, labels: Sequence[str],
     :param rows: of the table of what is not covered, under the header
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
-    shares = [(label, int((found.owners == i).sum()), found.share(i))
-              for i, label in enumerate(labels)]
     return page.render(
         f'What {labels[0]} covers',
         f'{len(found.owners)} runs in {found.clusters.max() + 1} clusters of '
@@ -62,9 +67,11 @@ def page_of(found: cv.Coverage, labels: Sequence[str],
         f'{", ".join(found.names)}.',
         [page.Section(
             'Coverage', 'A run is covered where the benchmark has one in '
-            'the same cluster.', tables=[page.Table(
+            'the same cluster.', tables=[tb.Table(
                 ('dataset', 'runs', 'covered'),
-                [(name, n, f'{share:.0%}') for name, n, share in shares])]),
+                [(label, int((found.owners == i).sum()),
+                  tb.percent(found.share(i), '.0f'))
+                 for i, label in enumerate(labels)])]),
          page.Section(
              'The clusters', 'Ward distances between their centres. Red: '
              'the benchmark has no run there.', [_dendrogram(found)]),
@@ -74,50 +81,30 @@ def page_of(found: cv.Coverage, labels: Sequence[str],
              [_scatter(found)]),
          page.Section('Not covered', '' if rows else
                       'Every run is covered.', tables=[
-                          page.Table(header, rows)] if rows else [])])
-
-
-def _point(sample: ds.Sample) -> tuple[float, ...]:
-    def mean(name: str) -> float:
-        return statistics.fmean(getattr(w, name) for w in sample.workloads)
-    return (float(sample.count), mean('write_pct'),
-            math.log2(mean('block_kib')), math.log2(mean('iodepth')),
-            mean('random_pct'), math.log(sample.latency_us))
+                          tb.Table(header, rows)] if rows else [])])
 
 
 def _dendrogram(found: cv.Coverage) -> str:
-    size = found.clusters.max() + 1
     names, colours = [], []
-    for c in range(size):
+    for c in range(found.clusters.max() + 1):
         inside = found.clusters == c
         own = int((inside & (found.owners == 0)).sum())
         names.append(f'cluster {c + 1}: {own} of the benchmark, '
                      f'{int(inside.sum()) - own} others')
-        colours.append(_BLUE if own else _RED)
-    figure = page.figure(9, 1.2 + 0.3 * size)
-    axes = figure.subplots()
-    drawn = hierarchy.dendrogram(
-        found.tree, orientation='right', labels=names, ax=axes,
-        link_color_func=lambda _: '#4a525c')
-    for text, leaf in zip(axes.get_yticklabels(), drawn['leaves']):
-        text.set_color(colours[leaf])
-    axes.set(xlabel='distance')
-    return page.svg(figure)
+        colours.append(charts.BLUE if own else charts.RED)
+    return charts.dendrogram(found.tree, names, colours, xlabel='distance')
 
 
 def _scatter(found: cv.Coverage) -> str:
     x = found.components[:, 0]
     y = (found.components[:, 1] if found.components.shape[1] > 1
          else np.zeros(len(x)))
-    figure = page.figure(7, 5)
-    axes = figure.subplots()
     own, covered = found.owners == 0, found.covered
-    for which, colour, marker, label in (
-            (own, _BLUE, 'o', 'benchmark'),
-            (~own & covered, _GREY, 'x', 'covered'),
-            (~own & ~covered, _RED, 'x', 'not covered')):
-        axes.scatter(x[which], y[which], c=colour, marker=marker, s=18,
-                     label=label)
-    axes.legend()
-    axes.set(xlabel='component 1', ylabel='component 2')
-    return page.svg(figure)
+    return charts.points(
+        [charts.Series(x[which], y[which], form, label,
+                       look={'color': colour})
+         for which, colour, form, label in (
+             (own, charts.BLUE, 'o', 'benchmark'),
+             (~own & covered, charts.LIGHT, 'x', 'covered'),
+             (~own & ~covered, charts.RED, 'x', 'not covered'))],
+        size_in=(8, 5), xlabel='component 1', ylabel='component 2')

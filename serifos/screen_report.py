@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did a screening find? One page: a Pareto chart and its tables."""
+"""A screening's effects on one page: a Pareto chart and its tables."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import math
 
 from serifos.bench import screen_plan as sp
 from serifos.design import effects
-from serifos import page
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
 
 _UNITS = {'bandwidth_kib_s': 'KiB/s', 'iops': 'IOPS', 'latency_us': 'µs'}
+_SHOWN = 25
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a screening tells.
+    """The result of a screening.
 
     :param keys: the key parameters
     :param levels: name → (low, high)
@@ -54,37 +57,21 @@ def _section(heading: str, found: Found,
              analysis: effects.Analysis) -> page.Section:
     unit = ('factor' if found.reading.log
             else _UNITS[found.reading.response])
+    shown = analysis.effects[:_SHOWN]
     return page.Section(
-        heading, f'The error is {analysis.method}. {analysis.rest:.0%} of '
-        'the variation is of none of these.',
-        [_pareto(found, analysis)],
-        [page.Table(
+        heading, f'The error is {analysis.method}. None of these explains '
+        f'{tb.percent(analysis.rest, ".0f")} of the variation.',
+        [charts.pareto(
+            [e.name + ' *' * (e.name in found.keys) for e in shown],
+            [100 * e.share for e in shown], [e.p_value < 0.05 for e in shown],
+            xlabel='share of the variation, % (line: cumulative; blue: '
+            'p < 0.05; * key parameter)')],
+        [tb.Table(
             ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
              'share', 'p'),
             [(e.name, *found.levels.get(e.name, (None, None)),
               *(float(found.shown(v)) for v in (e.effect, *e.interval)),
-              f'{e.share:.1%}', float(e.p_value))
+              tb.percent(e.share), float(e.p_value))
              for e in analysis.effects],
-            'From low to high, with the 95 % interval.')])
-
-
-def _pareto(found: Found, analysis: effects.Analysis) -> str:
-    shown = analysis.effects[:25]
-    figure = page.figure(9, 1.2 + 0.26 * len(shown))
-    axes = figure.subplots()
-    places = [*range(len(shown))]
-    axes.barh(places, [100 * e.share for e in shown],
-              color=['#4878a8' if e.p_value < 0.05 else '#c3ccd6'
-                     for e in shown])
-    total, line = 0.0, []
-    for e in shown:
-        total += 100 * e.share
-        line.append(total)
-    axes.plot(line, places, color='#b4552d', marker='.', lw=1)
-    axes.axvline(50, color='#8c95a0', lw=1, ls=':')
-    axes.set_yticks(places, [e.name + ' *' * (e.name in found.keys)
-                             for e in shown])
-    axes.invert_yaxis()
-    axes.set(xlim=(0, 105), xlabel='share of the variation, % (line: '
-             'together; blue: p < 0.05; * key parameter)')
-    return page.svg(figure)
+            'The effect of going from low to high, with its 95 % interval.'
+            )])

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our programs have in common: verbs, options, exit codes."""
+"""What our commands have in common: options, logging, exit codes."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 import functools
-from importlib import metadata
 import logging
 import sys
 from typing import Any
@@ -25,33 +24,12 @@ from serifos import files
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 
-_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
-
 _EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report'}
 """Which extra of ours brings a package that a verb may need."""
 
 
-class Verbs(commandmanager.CommandManager):
-    """The entry points of a namespace, each loaded when it is asked for."""
-
-    def load_commands(self, namespace: str) -> None:
-        for point in metadata.entry_points(group=namespace):
-            self.commands[point.name] = _Verb(point)
-
-
-class _Verb:
-    """An entry point that loads even where its extra is not installed."""
-
-    def __init__(self, point: metadata.EntryPoint) -> None:
-        self._load = point.load
-
-    def load(self) -> type[command.Command]:
-        try:
-            return self._load()
-        except ModuleNotFoundError as exc:
-            return type('Lacking', (_Lacking,), {
-                '__doc__': _how_to_install(exc), 'missing': exc})
+_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
 
 
 class App(app.App):
@@ -61,7 +39,8 @@ class App(app.App):
         super().__init__(
             description=description, deferred_help=True,
             version=pbr.version.VersionInfo('serifos').version_string(),
-            command_manager=Verbs(name.replace('-', '.')))
+            command_manager=commandmanager.CommandManager(
+                name.replace('-', '.'), convert_underscores=True))
         self.NAME = name
 
     def build_option_parser(self, *args: Any,
@@ -116,47 +95,28 @@ class Fails(command.Command):
         except errors.SerifosError as exc:
             if self.app.options.debug:
                 raise
-            self.say(str(exc))
+            print(f'{self.app.NAME}: {exc}', file=sys.stderr)
             return exc.exit_code
         except cfg.Error as exc:
             if self.app.options.debug:
                 raise
-            self.say('The configuration cannot be used: '
-                     + errors.one_line(str(exc)))
+            print(f'{self.app.NAME}: The configuration cannot be used: '
+                  f'{errors.one_line(str(exc))}', file=sys.stderr)
             return errors.InputError.exit_code
         except ModuleNotFoundError as exc:
-            if self.app.options.debug:
+            name = (exc.name or '').partition('.')[0]
+            extra = _EXTRAS.get(name)
+            if extra is None or self.app.options.debug:
                 raise
-            self.say(_how_to_install(exc))
+            print(f'{self.app.NAME}: {name} is not installed; install '
+                  f'it with pip install serifos[{extra}].', file=sys.stderr)
             return errors.ToolError.exit_code
         except BrokenPipeError:
             sys.stderr.close()
             return 1
         except KeyboardInterrupt:
-            self.say('Stopped.')
+            print(f'{self.app.NAME}: Stopped.', file=sys.stderr)
             return errors.Interrupted.exit_code
-
-
-class _Lacking(Fails):
-
-    missing: ModuleNotFoundError
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.parse_args = lambda *_: argparse.Namespace()
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        raise self.missing
-
-
-def _how_to_install(exc: ModuleNotFoundError) -> str:
-    """:raises ModuleNotFoundError: where no extra of ours brings it"""
-    name = (exc.name or '').partition('.')[0]
-    if name not in _EXTRAS:
-        raise exc
-    return (f'{name} is not installed; install it with pip install '
-            f'serifos[{_EXTRAS[name]}].')
 
 
 def _short(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -172,4 +132,4 @@ def main(name: str, description: str, argv: Sequence[str] | None) -> int:
     try:
         return App(name, description).run(arguments or ['--help'])
     except SystemExit as exc:  # argparse has said what is wrong
-        return 2 if isinstance(exc.code, str) else exc.code or 0
+        return exc.code if isinstance(exc.code, int) else 2

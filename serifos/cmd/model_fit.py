@@ -192,7 +192,7 @@ class Report(app.Fails, command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from serifos import report
+        from serifos.report import model as report
         model = store.read_model(parsed_args.model)
         dataset = store.read_dataset(parsed_args.dataset)
         out = pathlib.Path(

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML page of a verb that also draws what it prints."""
+"""The option --page of a verb that can draw what it prints."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-import os
 import pathlib
 from typing import Any
 
 from serifos import errors
-from serifos import page
+from serifos.report import page
 from serifos import store
 
 
@@ -30,13 +29,11 @@ def refuse_absurd(args: argparse.Namespace) -> None:
     :raises InputError: where the page could not be written
     :raises ToolError: where what draws it is missing
     """
-    if not args.page:
-        return
-    if not os.path.isdir(pathlib.Path(args.page).absolute().parent):
-        raise errors.InputError(f'There is no directory for the page '
-                                f'{args.page}; make it first.')
-    page.figure()
-    page.render('', '', [])
+    if args.page:
+        if not pathlib.Path(args.page).absolute().parent.is_dir():
+            raise errors.InputError(f'There is no directory for the page '
+                                    f'{args.page}; make it first.')
+        page.check_tools()
 
 
 def write(args: argparse.Namespace, draw: Callable[[], str],

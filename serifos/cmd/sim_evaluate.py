@@ -21,7 +21,7 @@ from rich import progress
 
 from serifos.cmd import app
 from serifos import errors
-from serifos import page
+from serifos.report import table as tb
 from serifos import store
 
 _MOST_JOBS = 256
@@ -82,7 +82,7 @@ class Evaluate(app.Fails, command.Command):
         if parsed_args.format == 'json':
             print(json.dumps(found.brief(), indent=1))
         else:
-            print('\n\n'.join(map(text_of, tables.every(found))))
+            print('\n\n'.join(map(tb.as_text, tables.every(found))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'evaluation.html').resolve(), file=sys.stderr)
@@ -177,20 +177,3 @@ def _again(args: argparse.Namespace) -> str:
     if args.tests != 100:
         words.append(f'--tests {args.tests}')
     return ' '.join(words)
-
-
-def text_of(table: page.Table) -> str:
-    """A table as lines of text, columns of numbers set right."""
-    columns = [[name, *map(page.shown, cells)] for name, cells
-               in zip(table.header, zip(*table.rows))]
-    set_ = [_column(cells, all(map(page.is_figure, cells[1:])))
-            for cells in columns]
-    return '\n'.join([table.caption, *(
-        '  '.join(line).rstrip() for line in zip(*set_))])
-
-
-def _column(cells: Sequence[str], right: bool) -> list[str]:
-    width = max(map(len, cells))
-    cells = [cell.rjust(width) if right else cell.ljust(width)
-             for cell in cells]
-    return [cells[0], '-' * width, *cells[1:]]

@@ -14,6 +14,7 @@ from cliff import command
 from serifos.cmd import app
 from serifos.cmd import sim_evaluate
 from serifos.model import kinds
+from serifos.report import table as tb
 from serifos import store
 
 
@@ -70,8 +71,7 @@ class Kinds(app.Fails, command.Command):
         if args.format == 'json':
             print(json.dumps(report.document(settings, scores), indent=1))
         else:
-            print('\n\n'.join(map(sim_evaluate.text_of,
-                                  report.every(scores))))
+            print('\n\n'.join(map(tb.as_text, report.every(scores))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'kinds.html').resolve(), file=sys.stderr)

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from serifos import page
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
 from serifos.sim import accuracy
 
 _Scores = Sequence[accuracy.Score]
@@ -31,17 +33,17 @@ _CHOSEN = {accuracy.CHOSEN: 'the runs that a build chooses',
            accuracy.ALL_CHOSEN: 'all runs that a build may choose'}
 
 
-def summary(scores: _Scores) -> page.Table:
+def summary(scores: _Scores) -> tb.Table:
     """One line for each kind and design, over all devices."""
     devices = len(_names(scores, 'device'))
-    return page.Table(
+    return tb.Table(
         ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
          *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
         [_line(kind, label, [s for s in scores
                              if (s.kind, s.design) == (kind, label)])
          for kind in _names(scores, 'kind')
          for label in _names(scores, 'design')],
-        f'Over {devices} devices')
+        f'Mean over {devices} device{"s" * (devices != 1)}')
 
 
 def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
@@ -52,7 +54,7 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
     return (
         kind, label, round(float(np.mean([s.runs for s in scores]))),
         *(_spread([s.errors[name] for s in known]) for name in _HEADS),
-        f'{100 * np.mean([s.coverage for s in known]):.0f} %',
+        tb.percent(np.mean([s.coverage for s in known]), '.0f'),
         *(f'{sum(s.errors[name] <= bound for s in known)} of {len(scores)}'
           for name, bound in accuracy.TARGETS.items()))
 
@@ -62,21 +64,21 @@ def _spread(errors: Sequence[float]) -> str:
     return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
 
 
-def by_device(scores: _Scores, label: str, test: str) -> page.Table:
+def by_device(scores: _Scores, label: str, test: str) -> tb.Table:
     """The error of each kind on each device, by one design."""
     kinds = _names(scores, 'kind')
     found = {(s.device, s.kind): s for s in scores if s.design == label}
-    return page.Table(
+    return tb.Table(
         ('device', 'runs', *kinds),
         [(device, found[device, kinds[0]].runs, *(
-            _percent(found[device, kind].errors.get(test))
+            tb.percent(found[device, kind].errors.get(test))
             if (device, kind) in found else None for kind in kinds))
          for device in _names(scores, 'device')],
         f'Mean relative error, {_HEADS[test]}; '
         + (_CHOSEN.get(label) or f'the {label} runs of the short design'))
 
 
-def every(scores: _Scores) -> list[page.Table]:
+def every(scores: _Scores) -> list[tb.Table]:
     """What a terminal shows."""
     return [summary(scores), by_device(scores, accuracy.CHOSEN, 'paper')]
 
@@ -109,39 +111,25 @@ def page_of(scores: _Scores, command: str) -> str:
 
 def _against_runs(scores: _Scores, test: str) -> str:
     """Lines are of the short design, crosses of runs that were chosen."""
-    drawing = page.figure(9, 4)
-    axes = drawing.subplots()
-    for kind in _names(scores, 'kind'):
-        fixed, chosen = [], []
-        for label in _names(scores, 'design'):
-            its = [s for s in scores if (s.kind, s.design) == (kind, label)
-                   and s.expected is not None]
-            if its:
-                (chosen if label in _CHOSEN else fixed).append((
-                    float(np.mean([s.runs for s in its])),
-                    100 * float(np.mean([s.errors[test] for s in its]))))
-        if kind == accuracy.AUTO or not (fixed or chosen):
-            continue
-        line, = axes.plot(*zip(*fixed), marker='o', markersize=3, label=kind
-                          ) if fixed else axes.plot([], [], label=kind)
-        if chosen:
-            axes.plot(*zip(*chosen), marker='x', markersize=8,
-                      linestyle=':', color=line.get_color())
-    axes.axhline(100 * accuracy.TARGETS[test], color='#8c95a0',
-                 linewidth=0.8, linestyle='--')
-    axes.set_yscale('log')
-    axes.set_xlabel('runs')
-    axes.set_title(f'Mean relative error, {_HEADS[test]}, %; '
-                   'crosses: chosen runs, and all that may be', fontsize=11)
-    axes.spines[['top', 'right']].set_visible(False)
-    axes.grid(color='#e4e7eb', linewidth=0.7)
-    axes.legend(fontsize=8, frameon=False, ncols=5)
-    return page.svg(drawing)
+    series = []
+    kinds = [k for k in _names(scores, 'kind') if k != accuracy.AUTO]
+    for number, kind in enumerate(kinds):
+        for form, chosen in ('o-', False), ('x:', True):
+            its = [[s for s in scores if (s.kind, s.design) == (kind, label)
+                    and s.expected is not None]
+                   for label in _names(scores, 'design')
+                   if (label in _CHOSEN) == chosen]
+            series.append(charts.Series(
+                [float(np.mean([s.runs for s in of])) for of in its if of],
+                [100 * float(np.mean([s.errors[test] for s in of]))
+                 for of in its if of], form, '' if chosen else kind,
+                look={'color': f'C{number % 10}'}))
+    return charts.points(
+        series, level=100 * accuracy.TARGETS[test], size_in=(9, 4),
+        yscale='log', xlabel='runs',
+        title=f'Mean relative error, {_HEADS[test]}, %; crosses: chosen '
+        'runs, and all that may be')
 
 
 def _names(scores: _Scores, field: str) -> list[str]:
     return [*dict.fromkeys(getattr(score, field) for score in scores)]
-
-
-def _percent(fraction: float | None) -> str | None:
-    return None if fraction is None else f'{100 * fraction:.1f} %'

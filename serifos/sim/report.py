@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
-from serifos import page
+from serifos.report import charts
+from serifos.report import page
 from serifos.sim import evaluation as ev
 from serifos.sim import paper
 from serifos.sim import scenario
@@ -17,7 +13,7 @@ from serifos.sim import tables
 from serifos.sim import truths
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.PLANNERS)
-_COLOURS = ('#8c95a0', '#c98b2b', '#3b7dc4', '#2f8f5b')
+_COLOURS = (charts.GREY, '#c98b2b', charts.BLUE, '#2f8f5b')
 _SLOS = {'slo_us': 'mean latency', 'slo_read_us': 'read p99',
          'slo_write_us': 'write p99'}
 _DISTRIBUTIONS = (
@@ -55,7 +51,7 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
         f'Made by: {command}',
         [*(_balanced(evaluation, name, kind) for name in settings.testbeds),
          page.Section(
-             'How well are latencies predicted?',
+             'Error of the predicted latencies',
              'Figure 2: measured minus predicted latency of the tests of 1 '
              'to 5 workloads; boxes hold the middle half, whiskers reach '
              'from the 5th to the 95th percentile. The shaded band is where '
@@ -89,70 +85,31 @@ def _distribution(number: int, title: str, figure: str,
     names = [f'{truth.name}\n{i}'
              for truth, (count, _) in truths.TESTBEDS[testbed].hosts.items()
              for i in range(1, count + 1)]
-    drawing = page.figure(10, 3.4)
-    drawing.suptitle(f'Figure {number}. {title}, ms', fontsize=11)
-    panels = drawing.subplots(1, len(of_placement), sharey=True)
-    for axes, (planner, outcomes), colour in zip(
-            panels, of_placement.items(), _COLOURS):
-        _boxes(axes, [[getattr(outcome.hosts[i], figure) / 1000
-                       for outcome in outcomes] for i in range(len(names))],
-               names, colour, (0, 100))
-        axes.set_title(planner, fontsize=10)
-        axes.tick_params(axis='x', labelsize=7)
-        axes.set_ylim(bottom=0)
-    return page.svg(drawing)
+    return charts.boxes(
+        [charts.Boxes(planner, {
+            name: [getattr(outcome.hosts[i], figure) / 1000
+                   for outcome in outcomes]
+            for i, name in enumerate(names)}, colour)
+         for (planner, outcomes), colour in zip(
+             of_placement.items(), _COLOURS)],
+        title=f'Figure {number}. {title}, ms', whiskers=(0, 100),
+        sharey=True, ylim=(0, None))
 
 
 def _supported(of_placement: dict[str, list[scenario.Outcome]]) -> str:
-    """Figure 6: what 99 % of the workloads meet."""
-    drawing = page.figure(10, 3.2)
-    axes = drawing.subplots()
-    width = 0.8 / len(of_placement)
-    for i, ((planner, outcomes), colour) in enumerate(
-            zip(of_placement.items(), _COLOURS)):
-        bars = axes.bar(
-            np.arange(len(_SLOS)) + (i - 1.5) * width,
-            [summary.FIGURES[name](outcomes) / 1000 for name in _SLOS],
-            width, label=planner, color=colour)
-        axes.bar_label(bars, fmt='%.1f', fontsize=8)
-    axes.set_xticks(range(len(_SLOS)), [*_SLOS.values()])
-    axes.set_title('Figure 6. What 99 % of the workloads meet, ms',
-                   fontsize=11)
-    axes.legend(fontsize=8, frameon=False, ncols=4, loc='upper center')
-    axes.set_ylim(top=1.15 * axes.get_ylim()[1])
-    _plain(axes)
-    return page.svg(drawing)
+    """Figure 6: the latency that 99 % of the workloads stay below."""
+    return charts.bars(
+        [*_SLOS.values()],
+        {planner: [summary.FIGURES[name](outcomes) / 1000 for name in _SLOS]
+         for planner, outcomes in of_placement.items()}, colours=_COLOURS,
+        title='Figure 6. What 99 % of the workloads meet, ms')
 
 
 def _residuals(evaluation: ev.Evaluation) -> str:
     """Figure 2: one box for each device and kind."""
-    drawing = page.figure(10, 3.4)
     kinds = evaluation.settings.kinds
-    names = [*evaluation.tests[kinds[0]]]
-    for axes, name in zip(np.atleast_1d(drawing.subplots(1, len(names))),
-                          names):
-        if name in paper.RESIDUALS_US:
-            axes.axhspan(*paper.RESIDUALS_US[name], color='#f3dfb8')
-        axes.axhline(0, color='#8c95a0', linewidth=0.8)
-        _boxes(axes, [evaluation.tests[kind][name].residuals_us
-                      for kind in kinds], kinds, '#3b7dc4', (5, 95))
-        axes.set_title(f'{name}, µs', fontsize=10)
-        axes.tick_params(axis='x', labelsize=8)
-    return page.svg(drawing)
-
-
-def _boxes(axes: Any, values: Sequence[Sequence[float]],
-           names: Sequence[str], colour: str,
-           whiskers: tuple[float, float]) -> None:
-    axes.boxplot(
-        values, tick_labels=names, whis=whiskers, showfliers=False,
-        patch_artist=True, widths=0.6,
-        boxprops={'facecolor': colour, 'edgecolor': '#333'},
-        medianprops={'color': '#000'})
-    _plain(axes)
-
-
-def _plain(axes: Any) -> None:
-    axes.spines[['top', 'right']].set_visible(False)
-    axes.grid(axis='y', color='#e4e7eb', linewidth=0.7)
-    axes.set_axisbelow(True)
+    return charts.boxes([
+        charts.Boxes(f'{name}, µs', {
+            kind: evaluation.tests[kind][name].residuals_us
+            for kind in kinds}, band=paper.RESIDUALS_US.get(name))
+        for name in evaluation.tests[kinds[0]]])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from serifos.model import linear
-from serifos import page
+from serifos.report import table as tb
 from serifos.sim import evaluation as ev
 from serifos.sim import modeler
 from serifos.sim import paper
@@ -25,26 +25,26 @@ _HEADS = {
     'slo_write_us': 'SLO write'}
 
 
-def every(evaluation: ev.Evaluation) -> list[page.Table]:
+def every(evaluation: ev.Evaluation) -> list[tb.Table]:
     """All tables, the result first."""
     return [*(balancing(evaluation, name)
               for name in evaluation.settings.testbeds),
             *prediction(evaluation)]
 
 
-def balancing(evaluation: ev.Evaluation, testbed: str) -> page.Table:
+def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
     """What balancing brought, and its price (section 6.2)."""
     rows = [('paper', '(measured)',
-             *(_fall(paper.REDUCTION.get(name)) for name in summary.FIGURES),
+             *(_change(paper.REDUCTION.get(name)) for name in summary.FIGURES),
              None, None, None)] if testbed == 'paper' else []
     rows += [(
         result['planner'], result['kind'],
-        *(_fall(result['reduction'][name]) for name in summary.FIGURES),
+        *(_change(result['reduction'][name]) for name in summary.FIGURES),
         result['cases_worse'], round(result['moves'], 1),
         round(result['moved_gib']))
         for result in evaluation.balanced(testbed)]
     was = summary.figures(evaluation.of(testbed, scenario.CAPACITY, ''))
-    return page.Table(
+    return tb.Table(
         ('planner', 'models', *(_HEADS[name] for name in summary.FIGURES),
          'cases worse', 'moves', 'GiB'), rows,
         f'Testbed {testbed}: change against Cinder\'s available capacity '
@@ -53,43 +53,40 @@ def balancing(evaluation: ev.Evaluation, testbed: str) -> page.Table:
         f'{was["mean_max_us"] / 1000:.2f} ms')
 
 
-def prediction(evaluation: ev.Evaluation) -> list[page.Table]:
+def prediction(evaluation: ev.Evaluation) -> list[tb.Table]:
     """Tables 6 and 7 again, and how far the devices are from the paper's."""
     tests = evaluation.settings.tests
-    tables = [page.Table(
-        ('device', 'models', *LABELS), [*_errors(evaluation)],
-        'Table 7: mean relative error by number of workloads, on '
-        f'{tests} random tests of each count and {2 * tests} of 6 to 10')]
-    rows = [*_consolidation(evaluation)]
-    if rows:
-        tables.append(page.Table(
+    tables = [
+        tb.Table(
+            ('device', 'models', *LABELS), [*_errors(evaluation)],
+            'Table 7: mean relative error by number of workloads, on '
+            f'{tests} random tests of each count and {2 * tests} of 6 to '
+            '10'),
+        tb.Table(
             ('device', 'count', 'intercept', 'sum of write_pct',
              'sum of block_kib', 'paper: intercept', 'write_pct',
-             'block_kib'), rows,
-            'Table 6: the consolidation models, µs'))
-    rows = [*_others(evaluation)]
-    if rows:
-        tables.append(page.Table(
+             'block_kib'), [*_consolidation(evaluation)],
+            'Table 6: the consolidation models, µs'),
+        tb.Table(
             ('device', 'models', 'kind', 'terms (µs)',
-             'cross-validated error'), rows,
-            f'The models of the short design, {modeler.SHORT_RUNS} runs'))
-    if evaluation.mismatch:
-        tables.append(page.Table(
+             'cross-validated error'), [*_others(evaluation)],
+            f'The models of the short design, {modeler.SHORT_RUNS} runs'),
+        tb.Table(
             ('device', *LABELS[:-1], 'all'),
-            [(name, *(_share(error) for error in by_count.values()))
+            [(name, *map(tb.percent, by_count.values()))
              for name, by_count in evaluation.mismatch.items()],
             'How far the simulated devices are from what Table 6 predicts '
             'on the training vectors: mean relative error by number of '
-            'workloads'))
-    return tables
+            'workloads')]
+    return [table for table in tables if table.rows]
 
 
 def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.tests.items():
         for name, tested in of_kind.items():
-            yield (name, kind, *(_share(tested.mre[n]) for n in LABELS))
+            yield (name, kind, *(tb.percent(tested.mre[n]) for n in LABELS))
     for name, mre in paper.MRE.items():
-        yield (name, 'the paper', *(_share(mre[n]) for n in LABELS))
+        yield (name, 'the paper', *(tb.percent(mre[n]) for n in LABELS))
 
 
 def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
@@ -113,16 +110,12 @@ def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
                 lines = lines[-1:]
             yield (name, kind, model.kind, '; '.join(
                 f'{label}: {rule}' for label, rule in lines),
-                _share(model.quality['mre']))
+                tb.percent(model.quality['mre']))
 
 
-def _fall(fraction: float | None) -> str | None:
+def _change(reduction: float | None) -> str | None:
     """-82 % for a figure that fell by 0.82."""
-    return None if fraction is None else f'{-100 * fraction:+.0f} %'
-
-
-def _share(fraction: float) -> str:
-    return f'{100 * fraction:.1f} %'
+    return None if reduction is None else tb.percent(-reduction, '+.0f')
 
 
 def _coefficient(value: float | None) -> str | None:

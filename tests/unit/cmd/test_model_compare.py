@@ -78,7 +78,7 @@ class CompareKindsTest(testtools.TestCase):
         self.assertEqual(5, text.count('<svg'))
         for part in ('Goodness of fit', 'Interpolation', 'small blocks',
                      'large blocks', 'more workloads', 'distribution',
-                     'What tuning changed', 'Do two kinds differ',
+                     'What tuning changed', 'Which kinds differ',
                      'power, tuned', 'The settings', 'The runs'):
             self.assertIn(part, text)
 

@@ -8,8 +8,6 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.cmd import sim_evaluate
-from serifos import page
 from serifos.sim import evaluation
 from tests.unit.cmd import command
 
@@ -76,11 +74,3 @@ class EvaluateTest(testtools.TestCase):
         code, _, err = evaluate(*options)
         self.assertEqual(2, code)
         self.assertIn(options[0], err)
-
-    def test_a_table_as_text(self):
-        self.assertEqual(
-            'Caption\nname   µs  of\n----  ---  --\na     1.5  x\n'
-            'bb      –  yy',
-            sim_evaluate.text_of(page.Table(
-                ('name', 'µs', 'of'), [('a', 1.5, 'x'), ('bb', None, 'yy')],
-                'Caption')))

@@ -24,7 +24,7 @@ class KindsTest(testtools.TestCase):
         code, text, err = kinds(*SMALL, '--kind', 'outstanding', '--kind',
                                 'queueing', '--out', out)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
-        for part in ('Over 1 devices', 'outstanding', 'queueing', 'chosen',
+        for part in ('over 1 device\n', 'outstanding', 'queueing', 'chosen',
                      'within p99', 'drawn-'):
             self.assertIn(part, text)
         self.assertNotIn('auto', text)  # which chooses among others

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How do results become one HTML page that needs nothing beside itself?
+"""Results as one HTML page that needs no other file and no network.
 
-Figures are inline SVG, the style sheet is embedded, text is escaped. The
+Charts are inline SVG, the style sheet is embedded, text is escaped. The
 extra ``report`` brings matplotlib and Jinja2, which are imported only when
 a page is made.
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import importlib
-import io
 import re
 from typing import Any
 
 from serifos import errors
+from serifos.report import table as tb
 
+_TOOLS = ('matplotlib.figure', 'jinja2')
 _STYLE = """
 body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24;
        background: #fff; font: 16px/1.5 system-ui, sans-serif; }
@@ -54,18 +55,18 @@ _TEMPLATE = """<!DOCTYPE html>
 <h2>{{ section.heading }}</h2>
 {% if section.text %}<p>{{ section.text }}</p>
 {% endif %}
-{%- for figure in section.figures %}{{ figure | own_ids | safe }}
+{%- for chart in section.charts %}{{ chart | own_ids | safe }}
 {% endfor %}
 {%- for table in section.tables %}<div class="wide"><table>
 {% if table.caption %}<caption>{{ table.caption }}</caption>
 {% endif -%}
 <thead><tr>{% for name in table.header -%}
-<th{% if table.rows and table.rows[0][loop.index0] is figure
+<th{% if table.rows and table.rows[0][loop.index0] is numeric
 %} class="number"{% endif %}>{{ name }}</th>{% endfor -%}
 </tr></thead>
 <tbody>
 {% for row in table.rows %}<tr>{% for cell in row -%}
-<td{% if cell is figure %} class="number"{% endif %}>{{ cell | shown }}</td>
+<td{% if cell is numeric %} class="number"{% endif %}>{{ cell | shown }}</td>
 {%- endfor %}</tr>
 {% endfor %}</tbody>
 </table></div>
@@ -76,45 +77,35 @@ _TEMPLATE = """<!DOCTYPE html>
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
-    """Rows under a header; numbers are set right and shortened."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    caption: str = ''
-
-
-@dataclasses.dataclass(frozen=True)
 class Section:
-    """A heading, plain text, figures (from :func:`svg`), then tables."""
+    """A heading, plain text, charts (``<svg>`` elements), then tables."""
 
     heading: str
     text: str = ''
-    figures: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    charts: Sequence[str] = ()
+    tables: Sequence[tb.Table] = ()
 
 
-def figure(width_in: float = 9.0, height_in: float = 3.6) -> Any:
-    """A new ``matplotlib.figure.Figure``, laid out within its bounds.
+def check_tools() -> None:
+    """Before long work whose result shall be a page.
 
-    :raises ToolError: where matplotlib is not installed
+    :raises ToolError: where matplotlib or Jinja2 is not installed
     """
-    return _needed('matplotlib.figure').Figure(
-        figsize=(width_in, height_in), layout='constrained')
+    for module in _TOOLS:
+        needed(module)
 
 
-def svg(drawing: Any) -> str:
-    """A matplotlib Figure as an ``<svg>`` element; the same for the same.
+def needed(module: str) -> Any:
+    """A module of the extra ``report``.
 
-    :raises ToolError: where matplotlib is not installed
+    :raises ToolError: where it is not installed
     """
-    text = io.StringIO()
-    with _needed('matplotlib').rc_context(
-            {'svg.hashsalt': 'serifos', 'svg.fonttype': 'none',
-             'font.family': 'sans-serif'}):
-        drawing.savefig(text, format='svg', metadata={
-            'Date': None, 'Creator': None, 'Format': None, 'Type': None})
-    return text.getvalue()[text.getvalue().index('<svg'):].strip()
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise errors.ToolError(
+            f'A report needs {module.partition(".")[0]}; install it with '
+            'pip install serifos[report].') from None
 
 
 def render(title: str, lead: str, sections: Sequence[Section]) -> str:
@@ -122,45 +113,19 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
 
     :raises ToolError: where Jinja2 is not installed
     """
-    jinja2 = _needed('jinja2')
-    numbers = iter(range(1, 1 + sum(len(s.figures) for s in sections)))
+    jinja2 = needed('jinja2')
+    numbers = iter(range(1, 1 + sum(len(s.charts) for s in sections)))
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters['shown'] = shown
-    environment.tests['figure'] = is_figure
+    environment.filters['shown'] = tb.shown
+    environment.tests['numeric'] = tb.is_number
     environment.filters['own_ids'] = (
-        lambda text: _own_ids(text, f'figure{next(numbers)}-'))
+        lambda text: _own_ids(text, f'chart{next(numbers)}-'))
     return environment.from_string(_TEMPLATE).render(
         title=title, lead=lead, sections=sections,
         style=environment.filters['safe'](_STYLE))
 
 
-def shown(value: object) -> str:
-    """A cell as text: 12,390; 5.95; 0.082; an en dash for None."""
-    if value is None:
-        return '–'
-    if isinstance(value, float):
-        return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f'{value:,}'
-    return str(value)
-
-
-def is_figure(value: object) -> bool:
-    """Whether a cell is a number, or a text such as -12 % or 5.95 ms."""
-    return re.fullmatch(r'[-+]?[\d.,]+(e[-+]?\d+)?( ?\S{1,3})?|–',
-                        shown(value)) is not None
-
-
 def _own_ids(text: str, prefix: str) -> str:
-    # Figures share one page, so each keeps its ids apart from the others'.
+    # Charts share one page, so each keeps its ids apart from the others'.
     return re.sub(r'(\bid="|url\(#|href="#)', rf'\g<1>{prefix}', text)
-
-
-def _needed(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise errors.ToolError(
-            f'A report needs {module.partition(".")[0]}; install it with '
-            'pip install serifos[report].') from None

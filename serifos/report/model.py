@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model against the runs of a dataset, on one page.
+
+Predicted against measured, the residuals by count (Figure 2 of the Serifos
+paper), and the error by count and by block size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.model import fit
+from serifos.model import linear
+from serifos.model import model as mm
+from serifos.model import quality
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+_COUNT = 'workloads run together'
+
+
+def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
+    """An HTML page on the valid round of a dataset.
+
+    :raises InputError: where no run has the figure that the model predicts
+    """
+    samples = [s for s in dataset.valid() if s.figure(model.predicts)]
+    if not samples:
+        raise errors.InputError(
+            f'No run of the dataset has a {model.predicts}, which the model '
+            'predicts; there is nothing to draw.')
+    data = fit.runs(samples, model.predicts)
+    measured, counts = data.y, np.array(data.counts)
+    predicted = np.array([model.predict(load) for load in data.loads])
+    error = tb.percent(quality.mre(measured, predicted))
+    fitted = tb.percent(model.quality.get('mre')) or 'unknown'
+    return page.render(
+        f'{model.name}: {model.predicts}',
+        f'A model of kind {model.kind} against {len(samples)} runs.',
+        [page.Section(
+            'Predicted against measured',
+            f'The mean relative error on these runs is {error}; the '
+            f'cross-validated error of the fit is {fitted}. The band is the '
+            '90 % interval.', [_against(model, measured, predicted, counts)]),
+         page.Section(
+             'Residuals by number of workloads',
+             'Measured minus predicted. Boxes hold the middle half, whiskers '
+             'reach from the 5th to the 95th percentile.',
+             [charts.boxes(
+                 [charts.Boxes('', {
+                     str(n): (measured - predicted)[counts == n]
+                     for n in np.unique(counts)})], size_in=(7, 4),
+                 xlabel=_COUNT,
+                 ylabel=f'measured - predicted {model.predicts}')]),
+         page.Section(
+             'Error by number of workloads and by block size',
+             charts=[_error_by(label, of, measured, predicted)
+                     for label, of in (
+                         (_COUNT, data.counts),
+                         ('mean block size of the run, KiB',
+                          [_mean_block(sample) for sample in samples]))]),
+         page.Section('The model', tables=[tb.Table(
+             ('', 'term', 'coefficient'), _terms(model))])])
+
+
+def _mean_block(sample: ds.Sample) -> int:
+    """The mean block size to the next power of two, KiB."""
+    mean = np.mean([w.block_kib for w in sample.workloads])
+    return 2 ** round(float(np.log2(max(1.0, mean))))
+
+
+def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
+    if not isinstance(model.form, linear.Linear):
+        return [(*line, '') for line in model.form.lines()]
+    rows = (model.parameters if model.kind == 'consolidation'
+            else {'any count': model.parameters})
+    return [(label, term, value) for label, row in rows.items()
+            for term, value in row.items()]
+
+
+def _against(model: mm.Model, measured: fit.Floats, predicted: fit.Floats,
+             counts: fit.Floats) -> str:
+    ends = np.array([min(measured.min(), predicted[predicted > 0].min(
+        initial=measured.min())), max(measured.max(), predicted.max())])
+    low, high = model.relative_interval
+    return charts.points(
+        [charts.Series(ends, ends, '-', look={'color': charts.GREY}),
+         charts.Series(predicted, measured, label=_COUNT, shade=counts)],
+        band=(ends, np.maximum(ends * (1 + low), ends[0] / 10),
+              ends * (1 + high)), size_in=(7, 5), xscale='log', yscale='log',
+        xlabel=f'predicted {model.predicts}',
+        ylabel=f'measured {model.predicts}')
+
+
+def _error_by(label: str, of: Sequence[int], measured: fit.Floats,
+              predicted: fit.Floats) -> str:
+    errors_by = quality.mre_by(of, measured, predicted)
+    return charts.bars(
+        [*errors_by], {'': [100 * e for e in errors_by.values()]},
+        ylabel=label, xlabel='mean relative error, %')
