@@ -71,17 +71,18 @@ def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
     write_json(path, cluster.to_json())
 
 
-def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A plan's document.
+def read_plan(path: str | os.PathLike[str]) -> pl.Plan:
+    """:raises InputError: where the file is missing or not a plan"""
+    doc = _read(path, 'plan', pl.PLAN_SCHEMA)
+    try:
+        return pl.Plan.from_json(doc)
+    except ValueError as exc:
+        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
 
-    :raises InputError: where the file is missing or not a plan
-    """
-    return dict(_read(path, 'plan', pl.PLAN_SCHEMA))
 
-
-def write_plan(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
+def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
     """A plan, validated on its way out: other programs read it."""
-    write_json(path, _checked(path, 'plan', doc))
+    write_json(path, _checked(path, 'plan', plan.to_json()))
 
 
 def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:

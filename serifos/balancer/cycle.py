@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import pathlib
-from typing import Any
 
 from oslo_log import log
 
@@ -302,8 +301,8 @@ class Balancer:
                 self.hands.mended(asked)
         self._pause_after_failures()
 
-    def round(self) -> Mapping[str, Any] | None:
-        """One round; what it planned, None where it did not plan."""
+    def round(self) -> pl.Plan | None:
+        """One round; its plan, None where none was made."""
         if self.settings.auto:
             self.settle_open_moves()
         sight = self.observe()
@@ -312,20 +311,20 @@ class Balancer:
         if hindrances:
             return None
         settings = self.settings
-        plan = planning.plan(settings.planner, sight.cluster, settings.limits,
-                             sight.models)
+        plan = planning.issued(
+            planning.plan(settings.planner, sight.cluster, settings.limits,
+                          sight.models), self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %d '
                  'volumes, then it is %.4g ms.', plan.max_us.before / 1e3,
                  plan.planner, len(plan.moves), plan.max_us.after / 1e3)
-        doc = planning.document(plan, self.clock(), settings.plan_ttl_s)
         if not plan.moves:
-            return doc
-        doc = plans.keep(settings.plans_dir, doc, self.clock(), _warn)
-        LOG.info('The plan is %s.', settings.plans_dir / f'{doc["id"]}.json')
+            return plan
+        kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)
+        LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._rests():
-            self.carry_out(plan.moves[:settings.batch], doc['id'])
+            self.carry_out(plan.moves[:settings.batch], kept.id)
             self.observe()
-        return doc
+        return kept
 
     def _rests(self) -> bool:
         """Whether the time for moving has not come, with the reason said."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 import os
-from typing import Any
 import uuid
 
 from serifos import cluster as cl
@@ -16,7 +15,6 @@ from serifos.model import model as mm
 from serifos import model_files
 from serifos.plan import bfd
 from serifos.plan import limits as lm
-from serifos.plan import movable
 from serifos.plan import plan as pl
 from serifos.plan import relieve
 
@@ -66,10 +64,9 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     return PLANNERS[planner](cluster, them.load, them.latency, limits)
 
 
-def document(made: pl.Plan, now: float, ttl_s: float) -> dict[str, Any]:
-    """A ``serifos-plan/1`` document with an id, valid for ``ttl_s``."""
-    return made.to_json(str(uuid.uuid4()), movable.stamp(now),
-                        movable.stamp(now + ttl_s))
+def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:
+    """The plan with a new id, valid for ``ttl_s``."""
+    return made.issued(str(uuid.uuid4()), now, ttl_s)
 
 
 def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Mapping
-import datetime
 import os
 import pathlib
-from typing import Any
 
 from serifos import errors
+from serifos.plan import plan as pl
 from serifos import store
 
 _KEPT_S = 7 * 86400.0
 """How long a plan is kept after it has expired."""
 
 
-def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
-         now: float, say: Callable[[str], None]) -> Mapping[str, Any]:
+def keep(directory: str | os.PathLike[str], plan: pl.Plan, now: float,
+         say: Callable[[str], None]) -> pl.Plan:
     """Writes a plan where ``apply`` finds it, as ``ID.json``; old ones go.
 
     A plan of the same moves as the last that is still valid is not written
@@ -42,20 +40,23 @@ def keep(directory: str | os.PathLike[str], doc: Mapping[str, Any],
             ) from None
     valid = [old for path, old in _plans(there, say)
              if not _expired(path, old, now, say)]
-    last = max(valid, key=lambda old: old['created_at'], default=None)
-    if last is not None and now < expires(last) and (
-            steps(last) == steps(doc)):
+    last = max(valid, key=lambda old: old.created_at, default=None)
+    if last is not None and now < last.expires_at and (
+            _steps(last) == _steps(plan)):
         return last
-    store.write_plan(there / f'{doc["id"]}.json', doc)
-    return doc
+    store.write_plan(there / f'{plan.id}.json', plan)
+    return plan
+
+
+def _steps(plan: pl.Plan) -> list[tuple[str, str, str]]:
+    return [(move.volume, move.source, move.target) for move in plan.moves]
 
 
 def _plans(there: pathlib.Path, say: Callable[[str], None]
-           ) -> Iterator[tuple[pathlib.Path, dict[str, Any]]]:
+           ) -> Iterator[tuple[pathlib.Path, pl.Plan]]:
     for path in sorted(there.glob('[!.]*.json')):
         try:
             found = store.read_plan(path)
-            expires(found)
         except errors.SerifosError as exc:
             if os.path.lexists(path):  # else another balancer deleted it
                 say(f'A file among the plans is left as it is: {exc}')
@@ -63,10 +64,10 @@ def _plans(there: pathlib.Path, say: Callable[[str], None]
         yield path, found
 
 
-def _expired(path: pathlib.Path, old: Mapping[str, Any], now: float,
+def _expired(path: pathlib.Path, old: pl.Plan, now: float,
              say: Callable[[str], None]) -> bool:
     """Whether it expired long ago, and is deleted."""
-    if expires(old) + _KEPT_S >= now:
+    if old.expires_at + _KEPT_S >= now:
         return False
     try:
         path.unlink(missing_ok=True)
@@ -75,7 +76,7 @@ def _expired(path: pathlib.Path, old: Mapping[str, Any], now: float,
     return True
 
 
-def find(directory: str | os.PathLike[str], named: str) -> dict[str, Any]:
+def find(directory: str | os.PathLike[str], named: str) -> pl.Plan:
     """The plan of this file, or of this id in the directory of plans.
 
     :raises InputError: where there is none, or it is no plan
@@ -87,24 +88,3 @@ def find(directory: str | os.PathLike[str], named: str) -> dict[str, Any]:
     raise errors.InputError(
         f'There is no plan {named}, neither as a file nor by this id in '
         f'{directory}.')
-
-
-def expires(doc: Mapping[str, Any]) -> float:
-    """When a plan expires, seconds of the epoch.
-
-    :raises FormatError: where it says no time
-    """
-    try:
-        at = datetime.datetime.fromisoformat(doc['expires_at'])
-        return (at if at.tzinfo else at.replace(
-            tzinfo=datetime.UTC)).timestamp()
-    except (OverflowError, ValueError):
-        raise errors.FormatError(
-            f'Plan {doc["id"]} expires at {doc["expires_at"]!r}, which is no '
-            'time; make the plan again.') from None
-
-
-def steps(doc: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """(volume, source, target) of each move."""
-    return [(move['volume'], move['from'], move['to'])
-            for move in doc['moves']]

@@ -14,6 +14,7 @@ from serifos.balancer import plans
 from serifos.cmd import balancer_sources as sources
 from serifos import errors
 from serifos.plan import evacuate
+from serifos.plan import movable
 from serifos.plan import plan as pl
 from serifos.plan import text
 
@@ -74,18 +75,18 @@ class Apply(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            doc = plans.find(balancer.settings.plans_dir, parsed_args.plan)
-            if plans.expires(doc) < time.time():
+            plan = plans.find(balancer.settings.plans_dir, parsed_args.plan)
+            if plan.expires_at < time.time():
                 raise errors.InputError(
-                    f'Plan {doc["id"]} expired at {doc["expires_at"]}; make '
-                    'a new one.')
+                    f'Plan {plan.id} expired at '
+                    f'{movable.stamp(plan.expires_at)}; make a new one.')
             with self.gently():
                 balancer.settle_open_moves()
             self.gather(balancer)
             sight = balancer.observe()
             self.refuse_hindered(sight)
             moves, cluster = [], sight.cluster
-            for move in map(pl.Move.from_json, doc['moves']):
+            for move in plan.moves:
                 why = planning.changed(move, cluster)
                 if why is None:
                     moves.append(move)
@@ -97,7 +98,7 @@ class Apply(Acting):
                 return
             print(text.moves(moves))
             self.confirm(f'Migrate {len(moves)} volumes?', parsed_args)
-            self.carry_out(balancer, moves, doc['id'])
+            self.carry_out(balancer, moves, plan.id)
 
 
 class Evacuate(Acting):
@@ -133,11 +134,11 @@ class Evacuate(Acting):
             self.refuse_hindered(sight, least=1)
             self.confirm(f'Migrate {len(plan.moves)} volumes off '
                          f'{parsed_args.pool}?', parsed_args)
-            doc = planning.document(plan, time.time(),
-                                    balancer.settings.plan_ttl_s)
-            doc = plans.keep(balancer.settings.plans_dir, doc, time.time(),
-                             self.say)
-            self.carry_out(balancer, plan.moves, doc['id'])
+            kept = plans.keep(
+                balancer.settings.plans_dir, planning.issued(
+                    plan, time.time(), balancer.settings.plan_ttl_s),
+                time.time(), self.say)
+            self.carry_out(balancer, plan.moves, kept.id)
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
                          'its volumes.')

@@ -62,15 +62,15 @@ class Plan(app.Fails, command.Command):
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
         models = planning.models(
             cluster, parsed_args.models or conf.serifos.models_dir, self.say)
-        plan = planning.plan(
+        plan = planning.issued(planning.plan(
             parsed_args.planner or conf.balancer.planner, cluster, limits,
-            models)
-        doc = planning.document(plan, time.time(), conf.balancer.plan_ttl)
+            models), time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
-            store.write_plan(parsed_args.out, doc)
-        print(json.dumps(doc, indent=1, allow_nan=False)
-              if parsed_args.format == 'json' else text.table(plan),
-              end='\n' if parsed_args.format == 'json' else '')
+            store.write_plan(parsed_args.out, plan)
+        if parsed_args.format == 'json':
+            print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
+        else:
+            print(text.table(plan), end='')
 
 
 def _limits(parsed_args: argparse.Namespace,

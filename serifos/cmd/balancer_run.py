@@ -78,16 +78,16 @@ class Run(sources.Verb):
             with self.acting(parsed_args.window) as balancer:
                 self.gather(balancer)
                 with self.gently():
-                    doc = balancer.round()
+                    plan = balancer.round()
         else:
             balancer = self.balancer(window_s=parsed_args.window)
             self.gather(balancer)
-            doc = balancer.round()
-        if doc is None:
+            plan = balancer.round()
+        if plan is None:
             self.say('no plan was made: see above.')
             self.exit_code = 1
-        elif doc['moves']:
-            print(f'The plan is {doc["id"]}.')
+        elif plan.moves:
+            print(f'The plan is {plan.id}.')
         else:
             print('There is nothing to move.')
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from serifos import fields
+from serifos.plan import movable
+
 PLAN_SCHEMA = 'serifos-plan/1'
 
 
@@ -58,11 +61,15 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a planner decided; it has no time and no name yet.
+    """What a planner decided.
 
     :param truncated: acceptable moves were left: max_moves was reached, or
         they wait for space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
+    :param slo_misses: volumes whose pool is slower than their type promises
+    :param id: empty until the plan is issued
+    :param created_at: seconds of the epoch
+    :param expires_at: seconds of the epoch
     """
 
     planner: str
@@ -73,20 +80,42 @@ class Plan:
     max_us: Change
     mean_us: Change
     variance_us2: Change
-    slo_misses: Change
+    slo_misses: Change = Change(0, 0)
+    id: str = ''
+    created_at: float = 0.0
+    expires_at: float = 0.0
 
-    def to_json(self, plan_id: str, created_at: str,
-                expires_at: str) -> dict[str, Any]:
+    def issued(self, plan_id: str, now: float, ttl_s: float) -> Plan:
+        """This plan with an id, valid for ``ttl_s``; in whole seconds."""
+        return dataclasses.replace(self, id=plan_id, created_at=now // 1,
+                                   expires_at=(now + ttl_s) // 1)
+
+    def to_json(self) -> dict[str, Any]:
         """A ``serifos-plan/1`` document."""
-        return {
-            'schema': PLAN_SCHEMA, 'id': plan_id, 'created_at': created_at,
-            'expires_at': expires_at, 'planner': self.planner,
-            'truncated': self.truncated,
-            'moves': [move.to_json() for move in self.moves],
-            'refused': [dataclasses.asdict(r) for r in self.refused],
-            'latency_us': {name: dataclasses.asdict(change)
-                           for name, change in self.latency_us.items()},
-            'max_us': dataclasses.asdict(self.max_us),
-            'mean_us': dataclasses.asdict(self.mean_us),
-            'variance_us2': dataclasses.asdict(self.variance_us2),
-            'slo_misses': dataclasses.asdict(self.slo_misses)}
+        doc = dataclasses.asdict(self)
+        return {'schema': PLAN_SCHEMA, 'id': doc.pop('id'),
+                'created_at': movable.stamp(doc.pop('created_at')),
+                'expires_at': movable.stamp(doc.pop('expires_at')), **doc,
+                'moves': [move.to_json() for move in self.moves],
+                'refused': list(doc['refused'])}
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Plan:
+        """A validated ``serifos-plan/1`` document as a Plan.
+
+        :raises ValueError: where a time in it is none
+        """
+        said = {field.name: doc[field.name] for field
+                in dataclasses.fields(cls) if field.name in doc}
+        changes = {name: Change(**said[name]) for name in (
+            'max_us', 'mean_us', 'variance_us2', 'slo_misses')
+            if name in said}
+        return cls(**{
+            **said, **changes,
+            'moves': tuple(map(Move.from_json, doc['moves'])),
+            'refused': tuple(Refusal(refusal['volume'], refusal['reason'])
+                             for refusal in doc['refused']),
+            'latency_us': {name: Change(**change) for name, change
+                           in doc['latency_us'].items()},
+            'created_at': fields.moment(doc, 'created_at'),
+            'expires_at': fields.moment(doc, 'expires_at')})

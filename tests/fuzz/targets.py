@@ -124,17 +124,13 @@ def _cluster(data: bytes) -> None:
     for planner in bfd.plan, relieve.plan:
         plan = planner(cluster, them.load, them.latency, limits.Limits())
         plan_text.table(plan).encode()
-        json.dumps(plan.to_json('i', 'c', 'e'), allow_nan=False).encode()
+        json.dumps(plan.to_json(), allow_nan=False).encode()
 
 
 def _plan(data: bytes) -> None:
-    from serifos.balancer import plans
-    from serifos.plan import plan as pl
-    doc = store.read_plan(files.file_of(data))
-    plans.expires(doc)
-    plans.steps(doc)
-    plan_text.moves([pl.Move.from_json(move)
-                     for move in doc['moves']]).encode()
+    plan = store.read_plan(files.file_of(data))
+    json.dumps(plan.to_json(), allow_nan=False).encode()
+    plan_text.moves(plan.moves).encode()
 
 
 def _tune(data: bytes) -> None:

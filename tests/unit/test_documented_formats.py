@@ -58,4 +58,6 @@ class DocumentedFormatsTest(testtools.TestCase):
 
     def test_plan(self):
         path, = self.of('plan')
-        store.write_plan(self.directory / 'out', json.loads(path.read_text()))
+        plan = store.read_plan(path)
+        self.assertEqual(json.loads(path.read_text()), plan.to_json())
+        store.write_plan(self.directory / 'out', plan)

@@ -29,7 +29,7 @@ class RoundTest(cloud.Case):
             self.balancer.round()
 
     def test_an_overloaded_pool_is_relieved(self):
-        self.assertEqual(1, len(self.balancer.round()['moves']))
+        self.assertEqual(1, len(self.balancer.round().moves))
         self.assertIn(self.homes()['u'], (B, C))
         self.assertEqual(A, self.homes()['v'])
         self.assertEqual(['request', 'accepted', 'outcome'], self.kinds())
@@ -38,7 +38,7 @@ class RoundTest(cloud.Case):
     def test_then_nothing_more_moves(self):
         self.rounds(5)
         self.assertEqual(1, len(self.cinder.asked))
-        self.assertEqual([], self.balancer.round()['moves'])
+        self.assertEqual((), self.balancer.round().moves)
 
     def test_the_old_copy_is_gone_before_a_move_is_over(self):
         self.balancer.round()
@@ -50,10 +50,10 @@ class RoundTest(cloud.Case):
 
     def test_the_plan_that_is_named_is_the_one_that_is_kept(self):
         self.set(auto=False)
-        docs = [self.balancer.round() for _ in range(2)]
-        self.assertEqual(docs[0]['id'], docs[1]['id'])
-        self.assertEqual(docs[1], plans.find(
-            self.settings.plans_dir, docs[1]['id']))
+        made = [self.balancer.round() for _ in range(2)]
+        self.assertEqual(made[0].id, made[1].id)
+        self.assertEqual(made[1], plans.find(
+            self.settings.plans_dir, made[1].id))
 
     def test_an_old_copy_that_cannot_be_deleted(self):
         self.cinder.faults['u'] = 'busy'
@@ -86,11 +86,12 @@ class RoundTest(cloud.Case):
 
     def test_advice_moves_nothing(self):
         self.set(auto=False)
-        doc = self.balancer.round()
+        plan = self.balancer.round()
         self.assertEqual([], self.cinder.asked)
         self.assertEqual([], self.kinds())
-        kept = plans.find(self.settings.plans_dir, doc['id'])
-        self.assertEqual([('u', A, B)], plans.steps(kept))
+        kept = plans.find(self.settings.plans_dir, plan.id)
+        self.assertEqual([('u', A, B)], [
+            (move.volume, move.source, move.target) for move in kept.moves])
         self.rounds(3)
         self.assertEqual(
             1, len(list(self.settings.plans_dir.glob('*.json'))))
@@ -128,10 +129,10 @@ class RoundTest(cloud.Case):
         self.cinder = self.cloud(
             [record('u', **change), record('v', **change)],
             {'u': cloud.busy(64), 'v': cloud.busy(32)})
-        doc = self.balancer.round()
-        self.assertEqual([], doc['moves'])
-        self.assertEqual(2, len(doc['refused']))
-        self.assertIn(reason, doc['refused'][0]['reason'])
+        plan = self.balancer.round()
+        self.assertEqual((), plan.moves)
+        self.assertEqual(2, len(plan.refused))
+        self.assertIn(reason, plan.refused[0].reason)
 
     def test_a_volume_in_use_moves_where_that_is_allowed(self):
         self.set(allow_attached=True)
@@ -180,8 +181,8 @@ class RoundTest(cloud.Case):
         self.cinder.workloads.update(x=cloud.busy(600))
         self.cinder.add(record('x', B))
         self.now += 1000
-        refused = {refusal['volume']: refusal['reason'] for refusal
-                   in self.balancer.round()['refused']}
+        refused = {refusal.volume: refusal.reason for refusal
+                   in self.balancer.round().refused}
         self.assertIn('cools down until', refused['u'])
 
     # Where it stops
@@ -221,9 +222,9 @@ class RoundTest(cloud.Case):
             [record('u'), record('v'), record('x', C)],
             {'u': cloud.busy(64), 'v': cloud.busy(32), 'x': cloud.busy(64)},
             models={C: 'broken'})
-        doc = self.balancer.round()
+        plan = self.balancer.round()
         self.assertEqual([('u', B)], self.cinder.asked)
-        self.assertEqual({A, B}, set(doc['latency_us']))
+        self.assertEqual({A, B}, set(plan.latency_us))
         self.assertIn(f'Left out with it: {C}.', self.log.output)
 
     def test_a_torn_plan_keeps_nothing_from_moving(self):
@@ -261,8 +262,8 @@ class RoundTest(cloud.Case):
         self.assertEqual(fault, self.entries()[-2].facts['result'])
         self.assertEqual('back-off', self.kinds()[-1])
         self.now += 60
-        refused = {refusal['volume']: refusal['reason'] for refusal
-                   in self.balancer.round()['refused']}
+        refused = {refusal.volume: refusal.reason for refusal
+                   in self.balancer.round().refused}
         self.assertIn('a migration of it failed', refused['u'])
         self.assertEqual(('v', B), self.cinder.asked[-1])
 
@@ -284,7 +285,7 @@ class RoundTest(cloud.Case):
         self.cinder = self.cloud(
             [record(name) for name in 'stuv'],
             {name: cloud.busy(64) for name in 'stuv'})
-        first = [move['volume'] for move in self.plan()['moves']][0]
+        first = [move.volume for move in self.plan().moves][0]
         self.cinder.faults[first] = 'refused'
         self.balancer.round()
         self.assertEqual(['refused', 'success'], [
@@ -293,9 +294,9 @@ class RoundTest(cloud.Case):
 
     def plan(self):
         self.set(auto=False)
-        doc = self.balancer.round()
+        plan = self.balancer.round()
         self.set(auto=True)
-        return doc
+        return plan
 
     def test_too_many_requests_are_asked_for_later(self):
         self.cinder.faults['u'] = 'throttled'
@@ -393,8 +394,8 @@ class RoundTest(cloud.Case):
         # It settles, and the volume cools down.
         self.cinder.workloads.update(x=cloud.busy(600))
         self.cinder.add(record('x', B))
-        refused = {refusal['volume']: refusal['reason'] for refusal
-                   in self.balancer.round()['refused']}
+        refused = {refusal.volume: refusal.reason for refusal
+                   in self.balancer.round().refused}
         self.assertIn('Nothing is moved for another', self.log.output)
         self.assertIn('cools down until', refused['u'])
 

@@ -69,7 +69,7 @@ class Case(cloud.Case):
         self.set(auto=False)
         plan = self.balancer.round()
         self.set(auto=True)
-        return plan['id']
+        return plan.id
 
 
 @ddt.ddt
