@@ -7,6 +7,7 @@ import dataclasses
 import pathlib
 import tempfile
 
+import fixtures
 import testtools
 
 from serifos.balancer import act
@@ -42,6 +43,7 @@ class Case(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
+        self.useFixture(fixtures.FakeLogger())
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         state = pathlib.Path(directory.name)
