@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our commands have in common: options, logging, exit codes."""
+"""What our programs have in common: verbs, options, exit codes."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 import functools
+from importlib import metadata
 import logging
 import sys
 from typing import Any
@@ -24,12 +25,33 @@ from serifos import files
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 
+_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
+
 _EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report'}
 """Which extra of ours brings a package that a verb may need."""
 
 
-_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
+class Verbs(commandmanager.CommandManager):
+    """The entry points of a namespace, each loaded when it is asked for."""
+
+    def load_commands(self, namespace: str) -> None:
+        for point in metadata.entry_points(group=namespace):
+            self.commands[point.name] = _Verb(point)
+
+
+class _Verb:
+    """An entry point that loads even where its extra is not installed."""
+
+    def __init__(self, point: metadata.EntryPoint) -> None:
+        self._load = point.load
+
+    def load(self) -> type[command.Command]:
+        try:
+            return self._load()
+        except ModuleNotFoundError as exc:
+            return type('Lacking', (_Lacking,), {
+                '__doc__': _how_to_install(exc), 'missing': exc})
 
 
 class App(app.App):
@@ -39,8 +61,7 @@ class App(app.App):
         super().__init__(
             description=description, deferred_help=True,
             version=pbr.version.VersionInfo('serifos').version_string(),
-            command_manager=commandmanager.CommandManager(
-                name.replace('-', '.'), convert_underscores=True))
+            command_manager=Verbs(name.replace('-', '.')))
         self.NAME = name
 
     def build_option_parser(self, *args: Any,
@@ -95,28 +116,47 @@ class Fails(command.Command):
         except errors.SerifosError as exc:
             if self.app.options.debug:
                 raise
-            print(f'{self.app.NAME}: {exc}', file=sys.stderr)
+            self.say(str(exc))
             return exc.exit_code
         except cfg.Error as exc:
             if self.app.options.debug:
                 raise
-            print(f'{self.app.NAME}: The configuration cannot be used: '
-                  f'{errors.one_line(str(exc))}', file=sys.stderr)
+            self.say('The configuration cannot be used: '
+                     + errors.one_line(str(exc)))
             return errors.InputError.exit_code
         except ModuleNotFoundError as exc:
-            name = (exc.name or '').partition('.')[0]
-            extra = _EXTRAS.get(name)
-            if extra is None or self.app.options.debug:
+            if self.app.options.debug:
                 raise
-            print(f'{self.app.NAME}: {name} is not installed; install '
-                  f'it with pip install serifos[{extra}].', file=sys.stderr)
+            self.say(_how_to_install(exc))
             return errors.ToolError.exit_code
         except BrokenPipeError:
             sys.stderr.close()
             return 1
         except KeyboardInterrupt:
-            print(f'{self.app.NAME}: Stopped.', file=sys.stderr)
+            self.say('Stopped.')
             return errors.Interrupted.exit_code
+
+
+class _Lacking(Fails):
+
+    missing: ModuleNotFoundError
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.parse_args = lambda *_: argparse.Namespace()
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        raise self.missing
+
+
+def _how_to_install(exc: ModuleNotFoundError) -> str:
+    """:raises ModuleNotFoundError: where no extra of ours brings it"""
+    name = (exc.name or '').partition('.')[0]
+    if name not in _EXTRAS:
+        raise exc
+    return (f'{name} is not installed; install it with pip install '
+            f'serifos[{_EXTRAS[name]}].')
 
 
 def _short(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -132,4 +172,4 @@ def main(name: str, description: str, argv: Sequence[str] | None) -> int:
     try:
         return App(name, description).run(arguments or ['--help'])
     except SystemExit as exc:  # argparse has said what is wrong
-        return exc.code if isinstance(exc.code, int) else 2
+        return 2 if isinstance(exc.code, str) else exc.code or 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import pkgutil
 from typing import Any
 
 from cliff import show
@@ -14,6 +15,8 @@ from serifos.cmd import design_options
 from serifos.cmd import measuring
 from serifos.cmd import model_fit
 from serifos import errors
+from serifos.model import fit
+from serifos.model import kinds
 from serifos.modeler import adaptive
 from serifos import store
 
@@ -40,6 +43,9 @@ class Build(app.Fails, show.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # Said before hours of measuring where one is not installed.
+        for kind in fit.AUTO:
+            pkgutil.resolve_name(kinds.of(kind).fitter)
         models = parsed_args.models_dir
         if models is not None and not pathlib.Path(models).is_dir():
             raise errors.InputError(
@@ -55,8 +61,6 @@ class Build(app.Fails, show.ShowOne):
         if chooser and (saved := chooser.saved(
                 design, design_options.paper())):
             measuring.say(saved)
-        # statsmodels takes a second to import.
-        from serifos.model import fit
         model = fit.fit(store.read_dataset(path), 'auto', path.stem,
                         dataset_facts={'sha256': store.digest(path)})
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')

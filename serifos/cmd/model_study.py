@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import pathlib
 from typing import Any
+from typing import TYPE_CHECKING
 
 from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import design_options
 from serifos.cmd import measuring
-from serifos.model import dataset as ds
 from serifos import store
+
+if TYPE_CHECKING:
+    from serifos.model import ols
 
 HEADER = ('model', 'term', 'coefficient', 'p_value', 'significant')
 
@@ -34,6 +37,8 @@ class Study(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # Said before hours of measuring where it is not installed.
+        from serifos.model import study
         target = parsed_args.target
         if target.endswith('.jsonl') and not target.startswith('file:'):
             path: pathlib.Path | None = pathlib.Path(target)
@@ -42,18 +47,13 @@ class Study(app.Fails, lister.Lister):
                 parsed_args, design_options.study(parsed_args))
         if path is None:
             return (), ()
-        return HEADER, _rows(store.read_dataset(path))
+        return HEADER, _rows(*study.tables(store.read_dataset(path)))
 
 
-def _rows(dataset: ds.Dataset) -> list[tuple[object, ...]]:
-    """A row for each term of each model, its adjusted R² first.
-
-    :raises InputError: where the dataset's runs do not vary enough
-    """
-    # statsmodels takes a second to import.
-    from serifos.model import study
+def _rows(*tables: ols.Anova) -> list[tuple[object, ...]]:
+    """A row for each term of each model, its adjusted R² first."""
     found = []
-    for name, anova in zip(('polynomial', 'linear'), study.tables(dataset)):
+    for name, anova in zip(('polynomial', 'linear'), tables):
         found.append((name, 'adj. R²', round(anova.adj_r2, 4), None, None))
         found += [
             (name, term, float(f'{value:.5g}'),

@@ -99,10 +99,14 @@ def analyse(design: npt.NDArray[np.int8], names: Sequence[str],
         max(0.0, 1 - sum(e.share for e in found)), method)
 
 
-def lenth(contrasts: Floats) -> tuple[float, float, Floats]:
-    """(pseudo standard error, margin of error, p-value of each)."""
+def lenth(contrasts: Floats,
+          seed: int = 1) -> tuple[float, float, Floats]:
+    """(pseudo standard error, margin of error, p-value of each).
+
+    :param seed: of the noise that the p-values are compared with
+    """
     error = float(_pseudo_error(contrasts))
-    null = _null(len(contrasts))
+    null = _null(len(contrasts), seed)
     # The differences of a perfect fit are rounding errors, not noise.
     if error <= 1e-12 * np.abs(contrasts).max(initial=0):
         some = np.abs(contrasts) > 1e-12 * np.abs(contrasts).max(initial=0)
@@ -147,8 +151,8 @@ def _pseudo_error(contrasts: Floats) -> Floats:
 
 
 @functools.cache
-def _null(columns: int) -> Floats:
-    """Sorted |effect| / PSE of columns of pure noise; the same each time."""
-    rng = np.random.default_rng(1)
-    draws = rng.normal(size=(max(1, _DRAWS // columns), columns))
+def _null(columns: int, seed: int) -> Floats:
+    """Sorted |effect| / PSE of columns of pure noise."""
+    draws = np.random.default_rng(seed).normal(
+        size=(max(1, _DRAWS // columns), columns))
     return np.sort((np.abs(draws) / _pseudo_error(draws)[:, None]).ravel())

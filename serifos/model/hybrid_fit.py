@@ -54,23 +54,27 @@ _JITTER = 1e-6
 
 
 def fit(loads: Sequence[wl.Load], y: Floats,
-        points: float = 16) -> dict[str, Any]:
+        points: float = 16, seed: int = 0) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
     :param y: float[n], what the runs measured, positive
     :param points: of the Gaussian process
+    :param seed: of the starts of the search, and of the Loads at which the
+        prediction is made to rise
     """
     sums = np.column_stack(hybrid.met(np.array([
         [getattr(load, name) for load in loads]
         for name in hybrid.FIELDS]), _OF))
     few = np.arange(0, len(y), -(-len(y) // _ENOUGH))
-    trend, covariance = _trend(sums[few], np.log(y[few]))
+    trend, covariance = _trend(sums[few], np.log(y[few]),
+                               np.random.default_rng(seed))
     trend = dict(zip(trend, _short(list(trend.values())).tolist()))
     where = _where(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
     weights = rising.weights(trend, process.bells, process.precision,
-                             process.weights, sums[few])
+                             process.weights, sums[few],
+                             np.random.default_rng(seed))
     return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))
@@ -90,7 +94,7 @@ def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
     return np.column_stack(hybrid.coordinates(trend, sums.T, _OF))
 
 
-def _trend(sums: Floats, logs: Floats
+def _trend(sums: Floats, logs: Floats, rng: np.random.Generator
            ) -> tuple[dict[str, float], list[list[float]]]:
     """Its coefficients, and the covariance of their logarithms."""
     nominal = _nominal(sums, logs)
@@ -105,7 +109,6 @@ def _trend(sums: Floats, logs: Floats
         return np.concatenate(
             [hybrid.coordinates(trend(steps), sums.T, _OF)[0] - logs,
              _PRIOR * steps])
-    rng = np.random.default_rng(0)
     starts = [np.zeros(len(leeway)), *rng.normal(
         0, 0.5, (_STARTS - 1, len(leeway)))]
     found = [optimize.least_squares(wrong, start, max_nfev=60)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which residual of a hybrid model keeps it rising with every load?
+"""Weights of a hybrid model's residual with which it never falls with load.
 
 The slope of the residual over that of the trend, along each field of a
 Load, is bounded and even: it is held above -1 by linear constraints at many
 Loads, those near the worst ones first, and at last by scaling. That is a
-search with a margin, no proof; tools/accuracy counts what slips through.
+search with a margin, no proof; serifos-sim kinds counts what slips through.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _ROUNDS, _AT_A_TIME = 12, 60
 
 
 def weights(trend: Mapping[str, float], bells: Bells, precision: Floats,
-            likely: Floats, runs: Floats) -> Floats:
+            likely: Floats, runs: Floats,
+            rng: np.random.Generator) -> Floats:
     """The most likely weights with which adding load lowers nothing.
 
     :param bells: coordinates float[n, k] → float[n, points]
@@ -42,7 +43,6 @@ def weights(trend: Mapping[str, float], bells: Bells, precision: Floats,
     :param likely: the most likely weights of all, float[points]
     :param runs: the Loads measured, float[n, 8] of ``hybrid.FIELDS``
     """
-    rng = np.random.default_rng(0)
     root = linalg.cholesky(precision, lower=True)
     found, most = likely, 1 - _MARGIN
     loads = np.vstack([runs, *(_random_loads(rng, of) for of in _MIXES)])

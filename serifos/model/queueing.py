@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a closed queueing network predict for a Load?
+"""Prediction of a Load by a closed queueing network of two stations.
 
 The kind ``queueing``, after [1]_. Standard library only: cinder-scheduler
 loads this module.
@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.model import kinds
 from serifos.model import parameter as pm
-from serifos.model import queueing_network as qn
 from serifos.model import queueing_pair as pair
 from serifos import workload as wl
 
@@ -112,22 +111,6 @@ class Queueing:
         return np.where(some, pair.responses_us(
             clients, *_means(self.times, shares, kib)), 0.0)
 
-    def stations(self, load: wl.Load, clients: int,
-                 shape: float = 1.0) -> tuple[qn.Station, ...]:
-        """The network at the mix of a Load, for solver and simulation.
-
-        :param shape: of the gamma distribution of the work
-        """
-        a1, b1, a2, b2 = self.of_mix(load)
-        p1 = sum(share * p for share, p in zip(shares_of(load), self.p1))
-        found = [qn.Station.of_times(STATIONS[0], a1, b1, clients,
-                                     shape=shape)]
-        if p1 and a2 + b2:
-            found.append(qn.Station.of_times(
-                STATIONS[1], a2 / p1, b2 / p1, clients, visits=min(1.0, p1),
-                shape=shape))
-        return tuple(found)
-
     def work(self, load: wl.Load) -> float:
         return 60.0 + 2 * min(load.sum_iodepth, pair.LARGEST)
 
@@ -191,29 +174,19 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
         _figure(f'p1 of {label}', value, 1.0)
     gib = parameters.get('file_set_gib', 1.0)
     _figure('file_set_gib', gib, _MOST)
-    measured = [label for label in CLASSES
-                if any(label in stations.get(name, {}) for name in STATIONS)]
-    if not measured or not any(
-            value for classes in stations.values()
-            for row in classes.values() for value in row.values()):
+    fitted = sum(bool(value) for classes in stations.values()
+                 for row in classes.values() for value in row.values())
+    if not fitted:
         raise errors.FormatError(
             'The stations of the model take no time at all; ' + _AGAIN)
-    sources = _sources(measured)
+    measured = {label for classes in stations.values() for label in classes}
+    sources = [nearest(label, measured) for label in CLASSES]
     times = tuple(tuple(
         _times(stations.get(name, {}).get(label, {}), gib,
                p1.get(label, 1.0) if name == 'media' else 1.0)
         for label in sources) for name in STATIONS)
     return Queueing(times, tuple(p1.get(label, 1.0) for label in sources),
-                    sum(
-                        bool(value) for classes in stations.values()
-                        for row in classes.values()
-                        for value in row.values()),
-                    tuple(_lines(stations, p1, gib)))
-
-
-def _sources(measured: list[str]) -> list[str]:
-    """Whose times each class has: its own where it was measured."""
-    return [nearest(label, measured) for label in CLASSES]
+                    fitted, tuple(_lines(stations, p1, gib)))
 
 
 def nearest(label: str, measured: Collection[str]) -> str:

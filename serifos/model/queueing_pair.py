@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long do clients wait in two stations whose times grow linearly?
+"""Response time of two stations whose times grow linearly with the queue.
 
 What :mod:`.queueing_network` says of two :meth:`~.Station.of_times`, at a
 cost that grows with the clients and not with their square, and for many

@@ -25,8 +25,11 @@ from scipy import stats
 from serifos.model import dataset as ds
 from serifos.model import fit
 from serifos.model import quality
+from serifos.model import queueing
 from serifos.model import queueing_calibrate as qc
+from serifos.model import queueing_network as qn
 from serifos.model import queueing_sim
+from serifos import workload as wl
 
 _SHAPES = (0.2, 1e3)
 _SIMULATED = 30
@@ -113,7 +116,7 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
                  + writes * shapes.get('write', 1.0))
         form = qc.form(parameters, measured.gib, i)
         found.append(queueing_sim.response(
-            form.stations(load, clients, shape), clients,
+            stations(form, load, clients, shape), clients,
             np.random.default_rng([seed, i]), _REQUESTS).mean_us)
     product = quality.mre(measured.data.y[some],
                           measured.predictions(parameters, some))
@@ -121,6 +124,24 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
                 f'simulated; product form {product:.1%}', some,
                 np.array(found), fit.refit('outstanding', measured.data, {})(
                     np.arange(len(measured.data.y)), some))
+
+
+def stations(form: queueing.Queueing, load: wl.Load, clients: int,
+             shape: float = 1.0) -> tuple[qn.Station, ...]:
+    """The network at the mix of a Load, for solver and simulation.
+
+    :param shape: of the gamma distribution of the work
+    """
+    a1, b1, a2, b2 = form.of_mix(load)
+    p1 = sum(share * p for share, p in zip(
+        queueing.shares_of(load), form.p1))
+    found = [qn.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
+                                 shape=shape)]
+    if p1 and a2 + b2:
+        found.append(qn.Station.of_times(
+            queueing.STATIONS[1], a2 / p1, b2 / p1, clients,
+            visits=min(1.0, p1), shape=shape))
+    return tuple(found)
 
 
 def shapes(samples: Sequence[ds.Sample]) -> dict[str, float]:

@@ -54,6 +54,9 @@ EDGES = {'os', 'pathlib', 'shutil', 'tempfile', 'socket', 'time', 'random',
 EDGES_FROM = 2
 """What reaches out of the process, and the first layer that may."""
 
+CLOCKS = ('now', 'utcnow', 'today')
+"""What asks datetime for the time."""
+
 
 def within(module: str, room: str) -> bool:
     return module == room or module.startswith(f'{room}.')
@@ -118,6 +121,22 @@ def offences(module: str, is_package: bool, source: str) -> list[str]:
             if (why := offence(module, imported))]
 
 
+def chance(module: str, source: str) -> list[str]:
+    """Calls of a pure layer that read a clock or choose a seed."""
+    layer = layer_of(module.split('.')[1])
+    if layer is None or layer >= EDGES_FROM:
+        return []
+    calls = [node for node in ast.walk(ast.parse(source))
+             if isinstance(node, ast.Call)
+             and isinstance(node.func, ast.Attribute)]
+    return [f'{module} calls {ast.unparse(call)}: seed and time are '
+            'arguments' for call in calls
+            if call.func.attr in CLOCKS
+            or call.func.attr == 'default_rng' and all(
+                isinstance(argument, ast.Constant)
+                for argument in call.args)]
+
+
 def modules() -> Iterator[tuple[str, bool, str]]:
     for path in sorted(PACKAGE.rglob('*.py')):
         parts = path.relative_to(PACKAGE.parent).with_suffix('').parts
@@ -134,6 +153,11 @@ class ImportLawTest(testtools.TestCase):
                   for text in offences(module, is_package, source)]
         self.assertEqual([], broken, '\n' + '\n'.join(broken))
 
+    def test_pure_layers_read_no_clock_and_choose_no_seed(self):
+        self.assertEqual([], [text for module, _, source in modules()
+                              if module != 'serifos'
+                              for text in chance(module, source)])
+
     def test_every_module_is_in_a_layer(self):
         known = set().union(*LAYERS, {CONF}, DATA)
         strangers = [module for module, _, _ in modules()
@@ -141,12 +165,15 @@ class ImportLawTest(testtools.TestCase):
                      and module.split('.')[1] not in known]
         self.assertEqual([], strangers, 'say in LAYERS where they belong')
 
-    def test_predicting_needs_the_standard_library_alone(self):
-        heavy = ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn')
+    def test_predicting_loads_no_numbers_library_and_no_study(self):
+        unwanted = ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn',
+                    'serifos.sim', 'serifos.model.queueing_network')
         loaded = subprocess.run(
             [sys.executable, '-c',
-             'import sys, serifos.model.model, serifos.store;'
-             f'print([m for m in {heavy} if m in sys.modules])'],
+             'import sys, serifos.store\n'
+             'from serifos.model import kinds\n'
+             'for name in kinds.names(): kinds.of(name)\n'
+             f'print([m for m in {unwanted} if m in sys.modules])'],
             check=True, capture_output=True, text=True).stdout.strip()
         self.assertEqual('[]', loaded)
 
@@ -197,6 +224,16 @@ class ImportLawTeethTest(testtools.TestCase):
         found = offences(module, False, source)
         self.assertEqual(1, len(found), found)
         self.assertIn(why, found[0])
+
+    @ddt.data('np.random.default_rng(0)', 'np.random.default_rng()',
+              'datetime.datetime.now(datetime.UTC)', 'datetime.date.today()')
+    def test_clock_or_seed(self, source):
+        self.assertEqual(1, len(chance('serifos.model.ols', source)))
+        self.assertEqual([], chance('serifos.cmd.app', source))
+
+    def test_seed_that_is_an_argument(self):
+        self.assertEqual([], chance('serifos.model.ols',
+                                    'np.random.default_rng(seed)'))
 
     @ddt.data(
         ('serifos.cluster', 'from serifos import workload'),

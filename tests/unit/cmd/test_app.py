@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import contextlib
+import functools
+from importlib import metadata
 import io
+import json
 import subprocess
 import sys
 
@@ -12,18 +15,49 @@ import testtools
 from serifos.cmd import app
 
 
-class ExtrasTest(testtools.TestCase):
+HELP = [(name, '--help') for name in ('model', 'balance', 'simulate')]
+NEEDING = [('model', 'design'), ('model', 'build', '/dev/none', '--full'),
+           ('model', 'study', '/dev/none'), ('model', 'screen', '/dev/none')]
+BASE_INSTALL = f"""
+import json, sys
+for name in ('etcd3gw', 'matplotlib', 'pandas', 'psycopg2', 'pymysql',
+             'scipy', 'sklearn', 'statsmodels'):
+    sys.modules[name] = None  # an import fails as where it is missing
+from tests.unit.cmd import command
+print(json.dumps([getattr(command, program)(*argv)
+                  for program, *argv in {HELP + NEEDING}]))
+"""
 
-    def test_a_missing_extra_is_named(self):
-        # None in sys.modules: the import fails as where it is missing.
-        code = ('import sys; sys.modules["scipy"] = None;'
-                'from serifos.cmd import model; sys.exit(model.main('
-                '["design"]))')
-        done = subprocess.run([sys.executable, '-c', code], text=True,
-                              capture_output=True)
-        self.assertEqual((4, ''), (done.returncode, done.stdout))
-        self.assertIn('pip install serifos[model]', done.stderr)
-        self.assertEqual(1, done.stderr.count('\n'))
+
+@functools.cache
+def without_extras():
+    """Arguments → (exit code, stdout, stderr) where no extra is installed."""
+    told = json.loads(subprocess.run(
+        [sys.executable, '-c', BASE_INSTALL], text=True, check=True,
+        capture_output=True).stdout)
+    return dict(zip(HELP + NEEDING, told))
+
+
+@ddt.ddt
+class BaseInstallTest(testtools.TestCase):
+
+    @ddt.data(*zip(HELP, ('model', 'balancer', 'sim')))
+    @ddt.unpack
+    def test_every_verb_is_listed(self, argv, program):
+        code, out, err = without_extras()[argv]
+        self.assertEqual((0, ''), (code, err))
+        listed = [line.split()[0] for line in
+                  out.partition('Commands:\n')[2].splitlines()]
+        for point in metadata.entry_points(group=f'serifos.{program}'):
+            self.assertIn(point.name, listed)
+        self.assertNotIn('Could not', out)
+
+    @ddt.data(*NEEDING)
+    def test_a_missing_extra_is_named(self, argv):
+        code, out, err = without_extras()[argv]
+        self.assertEqual((4, ''), (code, out))
+        self.assertIn('pip install serifos[model]', err)
+        self.assertEqual(1, err.count('\n'), err)
 
 
 class Nothing(app.Fails, show.ShowOne):

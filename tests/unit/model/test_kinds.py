@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import subprocess
-import sys
-
 import fixtures
 import testtools
 
@@ -13,15 +10,6 @@ from serifos import workload as wl
 from tests.unit.model import fake
 
 _LOAD = wl.Load.of(wl.Workload(30, 16, 8, 100))
-
-_WITHOUT_NUMPY = '''
-import sys
-from serifos.model import kinds
-for name in kinds.names():
-    kinds.of(name)
-print([m for m in ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn')
-       if m in sys.modules])
-'''
 
 
 class KindsTest(testtools.TestCase):
@@ -50,8 +38,3 @@ class KindsTest(testtools.TestCase):
         self.assertIn('of kind power, which is not installed', str(exc))
         self.assertIn('consolidation', str(exc))
         self.assertIn('fit the model again', str(exc))
-
-    def test_reading_needs_the_standard_library_alone(self):
-        self.assertEqual('[]', subprocess.run(
-            [sys.executable, '-c', _WITHOUT_NUMPY], check=True,
-            capture_output=True, text=True).stdout.strip())

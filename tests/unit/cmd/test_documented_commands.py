@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that README and the documentation show, parsed and run."""
+
+import functools
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.cmd import app
+from serifos import errors
+from serifos.model import dataset as ds
+from serifos.model import fit
+from serifos import store
+from serifos import workload as wl
+from tests.unit.cmd import command
+
+ROOT = pathlib.Path(__file__).parents[3]
+EXAMPLES = 'etc/serifos/examples'
+DOCS = ROOT / 'doc' / 'source'
+PAGES = ['README.rst', *sorted(str(path.relative_to(ROOT))
+                               for path in DOCS.glob('*.rst'))]
+
+SHOWN = re.compile(r'^( +)\$ ((?:.*\\\n)*.*)\n((?:\1(?! *\$ ).*\n|\n)*)',
+                   re.M)
+"""Indentation, a command with its continued lines, what it prints."""
+
+INLINE = re.compile(r'``(serifos-(?:model|balancer|sim) [a-z][^`]*)``')
+
+PROGRAMS = {'serifos-model': command.model,
+            'serifos-balancer': command.balance,
+            'serifos-sim': command.simulate}
+
+NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
+           'observe': 'a cloud', 'run': 'a cloud', 'apply': 'a cloud',
+           'evacuate': 'a cloud', 'recover': 'a cloud',
+           'history': 'a cloud', 'resume': 'a cloud',
+           'kinds': 'an hour', 'evaluate': 'an hour'}
+"""Verbs that are only parsed here, and what running them would take."""
+
+SHORTER = {'compare-kinds': ['--no-tune']}
+"""What is added to verbs that take many minutes otherwise."""
+
+
+@functools.cache
+def of(name):
+    """A dataset of 60 runs on a device of this name, as the reader has."""
+    rng = random.Random(0)
+    factor = 1 + random.Random(name).random() / 50
+    device = {'model': 'TEST', 'serial': 'S1',
+              'size_gib': 400.0 if name == 'large' else 100.0}
+    found = []
+    for _ in range(60):
+        run = tuple(wl.Workload(
+            float(rng.randrange(101)), float(rng.choice([4, 16, 64])),
+            float(rng.randrange(1, 17)), 100.0)
+            for _ in range(rng.randrange(1, 6)))
+        us = factor * sum(
+            20 + w.iodepth * (5 + w.block_kib * (2 + w.write_pct / 100))
+            for w in run) * rng.uniform(0.95, 1.05)
+        found.append(ds.Sample(run, us, seen=tuple({
+            'latency_us': us, 'read_latency_us': us, 'write_latency_us': us,
+            'iops': 1e6 * w.iodepth / us,
+            'read_iops': 1e4 * w.iodepth / us * (100 - w.write_pct),
+            'write_iops': 1e4 * w.iodepth / us * w.write_pct} for w in run)))
+    return ds.Dataset(ds.Header(device, runtime_s=15.0), tuple(found))
+
+
+def commands(page):
+    """(command, what it is shown to print), in the order of the page."""
+    for _, line, printed in SHOWN.findall((ROOT / page).read_text()):
+        words = shlex.split(line.replace('\\\n', ' '), comments=True)
+        yield words, printed
+
+
+@ddt.ddt
+class DocumentedCommandsTest(testtools.TestCase):
+    """Each page in a directory of its own, with what its reader has."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.useFixture(fixtures.TempDir()).path)
+        shutil.copytree(ROOT / EXAMPLES, EXAMPLES)
+
+    def provide(self, words):
+        """The datasets that a command reads, and quickstart's results."""
+        for word in words:
+            path = pathlib.Path(word)
+            if word.startswith('quickstart/') and not path.parent.exists():
+                shutil.copytree(f'{EXAMPLES}/models', 'quickstart/models')
+                store.write_model('quickstart/models/quickstart.json',
+                                  fit.fit(of('x'), 'auto', 'quickstart'))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == '.jsonl' and not path.exists():
+                dataset = of(path.stem)
+                store.begin_dataset(path, dataset.header)
+                for sample in dataset.samples:
+                    store.append_sample(path, sample)
+
+    def parser(self, program, verb):
+        manager = app.App(program, '').command_manager
+        factory, name, rest = manager.find_command([verb])
+        self.assertEqual([], rest)
+        return factory(app.App(program, ''), None).get_parser(name)
+
+    @ddt.data(*PAGES)
+    def test_what_a_page_shows(self, page):
+        for words, printed in commands(page):
+            program, verb, *_ = *words, ''
+            if program == 'cd':
+                os.chdir(words[1])
+            if program not in PROGRAMS:
+                continue
+            self.parser(program, verb).parse_args(words[2:])
+            if verb in NOT_RUN:
+                continue
+            self.provide(words[2:])
+            code, out, err = PROGRAMS[program](
+                *words[1:], *SHORTER.get(verb, []))
+            self.assertEqual(0, code, f'{words}: {err}')
+            self.assertNotIn('no model', err)
+            if verb == 'design' and printed.strip():
+                self.assertEqual(printed.split(), out.split(), words)
+
+    @ddt.data(*PAGES)
+    def test_what_a_page_mentions(self, page):
+        for text in INLINE.findall((ROOT / page).read_text()):
+            program, verb, *rest = text.split()
+            parser = self.parser(program, verb)
+            if any('.json' in word for word in rest):
+                parser.parse_args(rest)
+            for word in rest:
+                if word.startswith('-'):
+                    self.assertIn(word, parser.format_help(), text)
+
+
+class ExitCodesTest(testtools.TestCase):
+
+    def test_every_exit_code_is_documented(self):
+        page = (DOCS / 'modeler.rst').read_text()
+        kinds = [errors.SerifosError]
+        for kind in kinds:
+            kinds += kind.__subclasses__()
+            self.assertRegex(page, rf'(?m)^{kind.exit_code}  +\S')
