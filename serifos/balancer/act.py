@@ -33,11 +33,12 @@ _TRIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Hands:
-    """What acting takes.
+class Executor:
+    """What carries moves out.
 
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where we shall stop
+    :param refresh: is called every ``refresh_s`` while a migration runs
     """
 
     asks: requests.Requests
@@ -46,6 +47,8 @@ class Hands:
     rules: movable.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
+    refresh: Callable[[], None]
+    refresh_s: float
 
     @property
     def cinder(self) -> inv.Cloud:
@@ -110,7 +113,7 @@ class Hands:
 
         :param sure: whether Cinder is known to have taken it up
         """
-        began = jn.seconds(asked.at)
+        began, refreshed = jn.seconds(asked.at), self.clock()
         volume = asked.facts['volume']
         limit = began + self.patience.timeout_s + (
             asked.facts['size_gib'] * self.patience.timeout_per_gib_s)
@@ -135,6 +138,9 @@ class Hands:
                 return self._over(asked, outcome)
             if self.pause(self.patience.poll_s):
                 return Outcome('waiting', 'told to stop before it was over')
+            if self.clock() - refreshed >= self.refresh_s:
+                refreshed = self.clock()
+                self.refresh()
 
     def look_again(self, asked: jn.Entry) -> None:
         """Follows a request that was given up, where it has begun since."""

@@ -9,6 +9,7 @@ import time
 
 from serifos.balancer import act
 from serifos.balancer import cycle
+from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd import balancer_sources as sources
@@ -54,9 +55,10 @@ class Acting(sources.Verb):
         except errors.CloudError as exc:
             self.say(f'cluster.json is as it was before: {exc}')
 
-    def refuse_hindered(self, sight: cycle.Sight, least: int = 2) -> None:
+    def refuse_hindered(self, seen: observer.Observation,
+                        least: int = 2) -> None:
         """:raises InputError: where nothing may be moved now"""
-        for hindrance in sight.hindrances(least):
+        for hindrance in seen.hindrances(least):
             raise errors.InputError(f'Nothing is moved: {hindrance}')
 
 
@@ -83,9 +85,9 @@ class Apply(Acting):
             with self.gently():
                 balancer.settle_open_moves()
             self.gather(balancer)
-            sight = balancer.observe()
-            self.refuse_hindered(sight)
-            moves, cluster = [], sight.cluster
+            seen = balancer.observe()
+            self.refuse_hindered(seen)
+            moves, cluster = [], seen.cluster
             for move in plan.moves:
                 why = planning.changed(move, cluster)
                 if why is None:
@@ -121,17 +123,17 @@ class Evacuate(Acting):
             with self.gently():
                 balancer.settle_open_moves()
             self.gather(balancer)
-            sight = balancer.observe(cool_down=False)
+            seen = balancer.observe(cool_down=False)
             limits = balancer.settings.limits
-            them = planning.fleet_of(sight.cluster, sight.models,
+            them = planning.fleet_of(seen.cluster, seen.models,
                                      limits.active_floor)
-            plan = evacuate.plan(sight.cluster, them.load, them.latency,
+            plan = evacuate.plan(seen.cluster, them.load, them.latency,
                                  limits, parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0
                 return
-            self.refuse_hindered(sight, least=1)
+            self.refuse_hindered(seen, least=1)
             self.confirm(f'Migrate {len(plan.moves)} volumes off '
                          f'{parsed_args.pool}?', parsed_args)
             kept = plans.keep(

@@ -44,10 +44,10 @@ class Observe(sources.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         balancer = self.balancer(window_s=parsed_args.window)
         self.gather(balancer)
-        sight = balancer.observe()
-        for hindrance in sight.hindrances():
+        seen = balancer.observe()
+        for hindrance in seen.hindrances():
             self.say(hindrance)
-        print(text.observation(sight.cluster), end='')
+        print(text.observation(seen.cluster), end='')
         print(f'Written to {balancer.settings.cluster_file}.')
 
 

@@ -24,6 +24,7 @@ from serifos import activity
 from serifos.balancer import act
 from serifos.balancer import cycle
 from serifos.balancer import lead
+from serifos.balancer import settings as sg
 from serifos.cmd import app
 from serifos.cmd import progress
 from serifos.conf import telemetry as options
@@ -206,7 +207,7 @@ def _sleep(seconds: float) -> bool:
 
 
 def settings(conf: cfg.ConfigOpts,
-             window_s: float | None = None) -> cycle.Settings:
+             window_s: float | None = None) -> sg.Settings:
     """What [serifos], [balancer] and [telemetry] say.
 
     :param window_s: in place of [telemetry] window
@@ -219,7 +220,7 @@ def settings(conf: cfg.ConfigOpts,
         raise errors.InputError(
             f'A window of {window_s:g} s cannot be looked at; give from 30 s '
             f'to {options.MOST_WINDOW_S} s, a week.')
-    return cycle.Settings(
+    return sg.Settings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
         limits.Limits(said.min_gain, said.max_moves, said.active_floor),

@@ -20,6 +20,7 @@ import time
 from serifos.balancer import cycle
 from serifos.balancer import daemon
 from serifos.balancer import outcome
+from serifos.balancer import settings as sg
 from serifos.database import connection
 from serifos.database import journal
 from serifos import inventory as inv
@@ -120,7 +121,7 @@ def _balance(setting: Setting) -> None:
     manager = _Manager(setting.address, setting.key)
     manager.connect()
     cloud = manager.cloud()
-    settings = cycle.Settings(
+    settings = sg.Settings(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
         patience=outcome.Patience(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
                                   unanswered_s=3.0))

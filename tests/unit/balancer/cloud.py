@@ -12,6 +12,7 @@ import testtools
 
 from serifos.balancer import act
 from serifos.balancer import cycle
+from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
 from serifos import inventory as inv
@@ -54,7 +55,7 @@ class Case(testtools.TestCase):
         self.stop_after = None
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)],
                                  {'u': busy(64), 'v': busy(32)})
-        self.settings = cycle.Settings(
+        self.settings = settings.Settings(
             state, models, auto=True, batch=1, settle_s=0.0,
             patience=act.Patience(poll_s=1.0, timeout_s=60.0,
                                   timeout_per_gib_s=60.0, grace_s=20.0))

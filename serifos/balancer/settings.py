@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of a balancer, as its operator gives them."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+from serifos.balancer import outcome
+from serifos.plan import limits as lm
+from serifos.plan import movable
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Times are in seconds.
+
+    :param batch: moves of a plan that are carried out before all is
+        observed again
+    :param settle_s: after a migration, until the next plan is carried out
+    :param cool_down_s: for which a volume that was moved stays
+    """
+
+    state_dir: pathlib.Path
+    models_dir: pathlib.Path
+    limits: lm.Limits = lm.Limits()
+    patience: outcome.Patience = outcome.Patience()
+    planner: str = 'relieve'
+    auto: bool = False
+    batch: int = 2
+    interval_s: float = 300.0
+    window_s: float = 600.0
+    settle_s: float = 600.0
+    cool_down_s: float = 86400.0
+    plan_ttl_s: float = 86400.0
+    max_failures: int = 3
+    allow_attached: bool = False
+    excluded_projects: frozenset[str] = frozenset()
+
+    @property
+    def rules(self) -> movable.Rules:
+        """What the operator allows, whatever the journal remembers."""
+        return movable.Rules(self.allow_attached, self.excluded_projects)
+
+    @property
+    def cluster_file(self) -> pathlib.Path:
+        return self.state_dir / 'cluster.json'
+
+    @property
+    def plans_dir(self) -> pathlib.Path:
+        return self.state_dir / 'plans'
+
+    @property
+    def old_journal_file(self) -> pathlib.Path:
+        """Of earlier releases; imported where it is found."""
+        return self.state_dir / 'journal.jsonl'
