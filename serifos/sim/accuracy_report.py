@@ -13,6 +13,7 @@ from serifos.report import charts
 from serifos.report import page
 from serifos.report import table as tb
 from serifos.sim import accuracy
+from serifos.sim import accuracy_runs as ar
 
 _Scores = Sequence[accuracy.Score]
 
@@ -29,8 +30,8 @@ _WORDS = (
     + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
                 for name, bound in accuracy.TARGETS.items())
     + '; "covered" is the share of the tests within the 90 % interval.')
-_CHOSEN = {accuracy.CHOSEN: 'the runs that a build chooses',
-           accuracy.ALL_CHOSEN: 'all runs that a build may choose'}
+_CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
+           ar.ALL_CHOSEN: 'all runs that a build may choose'}
 
 
 def summary(scores: _Scores) -> tb.Table:
@@ -59,6 +60,35 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
           for name, bound in accuracy.TARGETS.items()))
 
 
+def details(scores: _Scores) -> tb.Table:
+    """Percentiles, tenants that think, and whether predictions rise."""
+    names = (*accuracy.P99, *ar.THINKING)
+    rows = []
+    for kind, label in dict.fromkeys((s.kind, s.design) for s in scores):
+        its = [s for s in scores if (s.kind, s.design) == (kind, label)]
+        errors = {name: [s.errors[name] for s in its if name in s.errors]
+                  for name in names}
+        rows.append((
+            kind, label, *(_spread(errors[name]) if errors[name] else None
+                           for name in names),
+            *(sum(error <= accuracy.TARGETS['p99'] for error in errors[name])
+              for name in accuracy.P99),
+            *(_share([s.covered[name] for s in its if name in s.covered])
+              for name in ('depths', *ar.THINKING)),
+            sum(s.falls or 0 for s in its)))
+    return tb.Table(
+        ('kind', 'design', 'p99 of reads', 'p99 of writes', *ar.THINKING,
+         'within p99 of reads', 'of writes', 'covered varying depths',
+         *(f'covered {name}' for name in ar.THINKING), 'falls'),
+        rows, 'Percentiles; workloads that think 0.2 to 2 ms between '
+        f'requests; how many of {accuracy.ADDITIONS:,} workloads a device '
+        'lowered a prediction')
+
+
+def _share(values: Sequence[float]) -> str | None:
+    return f'{100 * np.mean(values):.0f} %' if values else None
+
+
 def _spread(errors: Sequence[float]) -> str:
     """10.1 (8.4) %"""
     return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
@@ -80,7 +110,8 @@ def by_device(scores: _Scores, label: str, test: str) -> tb.Table:
 
 def every(scores: _Scores) -> list[tb.Table]:
     """What a terminal shows."""
-    return [summary(scores), by_device(scores, accuracy.CHOSEN, 'paper')]
+    return [summary(scores), details(scores),
+            by_device(scores, ar.CHOSEN, 'paper')]
 
 
 def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
@@ -101,7 +132,7 @@ def page_of(scores: _Scores, command: str) -> str:
         f'the form of.\nMade by: {command}',
         [page.Section('Error against runs', _WORDS, [
             _against_runs(scores, name) for name in ('paper', 'depths')],
-            [summary(scores)]),
+            [summary(scores), details(scores)]),
          *(page.Section(
              f'Every device: {_HEADS[test]}', tables=[
                  by_device(scores, label, test)

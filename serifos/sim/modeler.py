@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which models does serifos build of a simulated device, and how good?
+"""Building and testing models of simulated devices.
 
 The modeler sees runs and nothing else, as it would of a real device. Every
 run has chance of its own, numbered, so that the order in which runs are
@@ -71,6 +71,19 @@ def jobs(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
     """Runs in pieces of at most ``size``."""
     return [Job(truth, purpose, seed, i, tuple(runs[i:i + size]), ios)
             for i in range(0, len(runs), size)]
+
+
+def dataset(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
+            seed: int, runtime_s: float = _RUN_S) -> ds.Dataset:
+    """What a build would write of these runs.
+
+    :param runtime_s: seconds of a run, as the header says
+    """
+    return ds.Dataset(
+        ds.Header({'model': truth.name, 'serial': 'simulated'},
+                  runtime_s=runtime_s),
+        tuple(sample for job in jobs(truth, purpose, runs, seed)
+              for sample in measure(job)))
 
 
 def training(purpose: Purpose, seed: int,

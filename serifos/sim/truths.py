@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which devices are simulated?
+"""The simulated devices.
 
-``paper``: two SSDs fitted to Table 6 of the paper by ``python -m
-serifos.sim.calibrate``, which also prints how far they are from it: in the
-mean 2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training vectors,
-9 and 12 % for one workload alone.
+``paper``: two SSDs fitted to Table 6 of the paper by least mean relative
+error. ``serifos-sim evaluate`` prints how far they are from it: in the mean
+2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training vectors, 9 and
+12 % for one workload alone.
 
 ``other``: fitted to nothing, so that no table of the paper is in them. An
 aged SATA drive whose write buffer drains at a fifth of the bus's pace, in
@@ -68,6 +68,7 @@ PARALLEL = dev.Truth(
     channels=8, stripe_kib=16, noise_cv=0.6, run_cv=_RUN_CV)
 
 FEATURED = (COLLECTING, CLIFF, CACHED, PARALLEL)
+NAMED = (SSD1, SSD2, AGED, FAST, *FEATURED)
 
 
 def drawn(rng: np.random.Generator) -> dev.Truth:

@@ -25,7 +25,7 @@ class KindsTest(testtools.TestCase):
                                 'queueing', '--out', out)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         for part in ('over 1 device\n', 'outstanding', 'queueing', 'chosen',
-                     'within p99', 'drawn-'):
+                     'within p99', 'drawn-', 'all think', 'falls'):
             self.assertIn(part, text)
         self.assertNotIn('auto', text)  # which chooses among others
         with open(f'{out}/kinds.html', encoding='utf-8') as file:

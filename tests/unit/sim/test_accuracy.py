@@ -11,6 +11,7 @@ from serifos.design import enough
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.sim import accuracy
+from serifos.sim import accuracy_runs as ar
 from serifos.sim import truths
 
 SMALL = accuracy.Settings(kinds=('consolidation', 'outstanding'), runs=(20,),
@@ -39,7 +40,7 @@ class DevicesTest(testtools.TestCase):
 
 @functools.cache
 def measured():
-    return accuracy.measured((SMALL, truths.CACHED))
+    return ar.measured(truths.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
 
 
 class ScoreTest(testtools.TestCase):
@@ -57,8 +58,9 @@ class ScoreTest(testtools.TestCase):
         self.assertEqual(every[:chosen], self.device.designs['chosen'])
         self.assertEqual(0, chosen % enough.BATCH)
         self.assertTrue(enough.LEAST <= chosen <= enough.MOST)
-        self.assertEqual({'paper': 10, 'depths': 10, 'wide': 16}, {
-            name: len(tests) for name, tests in self.device.tests.items()})
+        self.assertEqual([10, 10, 16], [
+            len(self.device.tests[name])
+            for name in ('paper', 'depths', 'wide')])
         self.assertEqual({8.0}, {
             w.iodepth for s in self.device.tests['paper']
             for w in s.workloads})
@@ -66,6 +68,15 @@ class ScoreTest(testtools.TestCase):
                                for w in s.workloads), 32)
         self.assertEqual([*range(1, 17)], [
             s.count for s in self.device.tests['wide']])
+
+    def test_workloads_think_and_none_is_idle(self):
+        some, each = (self.device.tests[name] for name in ar.THINKING)
+        self.assertTrue(all(w.think_time_us for s in each
+                            for w in s.workloads))
+        self.assertEqual({False, True}, {
+            bool(w.think_time_us) for s in some for w in s.workloads})
+        self.assertTrue(all(w.is_active() for s in (*some, *each)
+                            for w in s.tenants))
 
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
@@ -80,6 +91,8 @@ class ScoreTest(testtools.TestCase):
             found.errors['paper'])
         self.assertTrue(0 < found.coverage <= 1)
         self.assertTrue(0 < found.errors['p99'] < 1)
+        self.assertEqual(set(ar.TESTS), set(found.covered))
+        self.assertEqual(0, found.falls)  # no coefficient is negative
 
     def test_what_cannot_be_fitted_has_no_score(self):
         few = dataclasses.replace(self.device, designs={
