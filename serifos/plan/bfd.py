@@ -26,6 +26,7 @@ from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
+from serifos.plan import reach
 from serifos.plan import state as st
 from serifos.plan import steps
 
@@ -57,18 +58,20 @@ class _Passes:
 
     def __call__(self, state: st.State) -> steps.Found | None:
         """The first volume whose best host takes it, and that host."""
+        within = reach.Reach(state)
         for _ in range(len(self._batches) and len(self._batches) + 1):
-            found = self._search(state)
+            found = self._search(state, within)
             if found is not None:
                 return found
             self._batch = (self._batch + 1) % len(self._batches)
             self._row, self._priced = 0, None
         self._batch = 0
-        return self._second_choice(state)
+        return self._second_choice(state, within)
 
-    def _second_choice(self, state: st.State) -> steps.Found | None:
+    def _second_choice(self, state: st.State,
+                       within: reach.Reach) -> steps.Found | None:
         for batch in self._batches:
-            found = pairs.acceptable(state, batch)
+            found = within.acceptable(batch)
             if not len(found.volume):
                 continue
             rows = np.argsort(batch)[np.searchsorted(
@@ -81,10 +84,11 @@ class _Passes:
                 return step
         return None
 
-    def _search(self, state: st.State) -> steps.Found | None:
+    def _search(self, state: st.State,
+                within: reach.Reach) -> steps.Found | None:
         batch = self._batches[self._batch]
         rows = self._row + np.flatnonzero(
-            pairs.promising(state, batch[self._row:]))
+            within.promising(batch[self._row:]))
         if not len(rows):
             return None
         some = batch[rows]

@@ -6,7 +6,7 @@ devices only, the volume's and the target's, so the cluster's worst latency
 and variance follow from sums over the others. What is found here is a
 proposal: the decision is taken on the whole vector of latencies
 (:meth:`serifos.plan.limits.Limits.accepts`), from which the sums here
-differ by rounding; ``_SLACK`` is wider than that.
+differ by rounding; :data:`SLACK` is wider than that.
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
-_SLACK = 2e-10
-
-_WORTH = 0.1
-"""A device's mean share of the variance, 1 / devices, over min_gain: under
-a tenth of it hardly a pair is out of reach, and looking costs more."""
+SLACK = 2e-10
 
 CELLS = 1 << 15
 """Pairs priced at once: their Loads stay in the processor's cache."""
@@ -128,13 +124,13 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
              - figures.total[there] + left[0][which] + came[0])
     squares = (figures.squares.sum() - figures.squares[source]
                - figures.squares[there] + left[1][which] + came[1])
-    worst = np.maximum(_worst_of_others(figures, source, there),
+    worst = np.maximum(worst_of_others(figures, source, there),
                        np.maximum(left[2][which], came[2]))
     variance = np.maximum(0.0, squares / count - (total / count) ** 2)
     return Pairs(volumes, targets, worst, variance)
 
 
-def _all_outcomes(state: st.State, volumes: Ints, among: Bools) -> Pairs:
+def outcomes_of_most(state: st.State, volumes: Ints, among: Bools) -> Pairs:
     """As :func:`outcomes`, for most targets of each volume at once.
 
     Where no pools share a device, rows and columns do what would else be
@@ -151,7 +147,7 @@ def _all_outcomes(state: st.State, volumes: Ints, among: Bools) -> Pairs:
     squares = came * came - figures.squares[there] + (
         figures.squares.sum() - figures.squares[source] + left[1])[:, None]
     variance = np.maximum(0.0, squares / count - (total / count) ** 2)
-    worst = np.maximum(np.maximum(price, left[2][:, None]), _worst_of_others(
+    worst = np.maximum(np.maximum(price, left[2][:, None]), worst_of_others(
         figures, *np.broadcast_arrays(source[:, None], there)))
     row, target = np.nonzero(among)
     return Pairs(volumes[row], target, worst[row, target],
@@ -160,36 +156,11 @@ def _all_outcomes(state: st.State, volumes: Ints, among: Bools) -> Pairs:
 
 def screen(state: st.State, pairs: Pairs) -> Pairs:
     """The pairs that may be acceptable; none that is acceptable is lost."""
-    keeps = state.problem.limits.keeps + _SLACK
+    keeps = state.problem.limits.keeps + SLACK
     was = state.score
     return pairs[(pairs.worst_us <= was.max_us * keeps)
-                 | ((pairs.worst_us <= was.max_us * (1 + _SLACK))
+                 | ((pairs.worst_us <= was.max_us * (1 + SLACK))
                     & (pairs.variance_us2 <= was.variance_us2 * keeps))]
-
-
-def acceptable(state: st.State, volumes: Ints) -> Pairs:
-    """All moves of these volumes that may be acceptable."""
-    found = [Pairs(volumes[:0], volumes[:0], np.zeros(0), np.zeros(0))]
-    for some, reach in _within_reach(state, volumes):
-        among = allowed(state, some) & reach
-        if 4 * among.sum() > among.size and not state.problem.shared:
-            found.append(screen(state, _all_outcomes(state, some, among)))
-            continue
-        row, target = np.nonzero(among)
-        found.append(screen(state, outcomes(state, some[row], target)))
-    return Pairs(*(np.concatenate([getattr(p, field.name) for p in found])
-                   for field in dataclasses.fields(Pairs)))
-
-
-def promising(state: st.State, volumes: Ints) -> Bools:
-    """bool[volumes]: those that may have an acceptable move."""
-    hopeful = np.zeros(len(state.problem.volumes), bool)
-    for some, reach in _within_reach(state, volumes):
-        if 2 * reach.sum() < reach.size:  # else pricing all costs as much
-            row, target = np.nonzero(allowed(state, some) & reach)
-            some = screen(state, outcomes(state, some[row], target)).volume
-        hopeful[some] = True
-    return hopeful[volumes]
 
 
 def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
@@ -199,63 +170,7 @@ def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
         yield volumes[begin:begin + step]
 
 
-def _within_reach(state: st.State,
-                  volumes: Ints) -> Iterator[tuple[Ints, Bools]]:
-    """Batches of volumes with bool[volumes, pools] of possible targets.
-
-    Volumes of a device off which no move can be accepted are left out.
-    """
-    problem = state.problem
-    device = problem.device[state.home[volumes]]
-    alive = possible(state, device).any(axis=1)
-    volumes, device = volumes[alive], device[alive]
-    done = 0
-    for some in batches(problem, volumes):
-        here = device[done:done + len(some)]
-        done += len(some)
-        yield some, possible(state, here)[:, problem.device]
-
-
-def possible(state: st.State, sources: Ints) -> Bools:
-    """Between which devices can any move at all be accepted?
-
-    Whatever the move does to its two devices, the cluster's worst latency
-    stays at least the worst of the others, and its sum of squares at least
-    theirs about their own mean. Where both leave less than min_gain to be
-    had, no Load needs to be priced.
-
-    :param sources: int[n], devices
-    :returns: bool[n, devices]
-    """
-    problem, known, reach = state.problem, *state.reach
-    if problem.limits.min_gain * len(problem.members) < _WORTH:
-        return np.ones((len(sources), len(known)), bool)
-    asked = np.zeros(len(known), bool)
-    asked[sources] = True
-    new = np.flatnonzero(asked & ~known)
-    if len(new):
-        reach[new] = _possible(state, new)
-        known[new] = True
-    return reach[sources]
-
-
-def _possible(state: st.State, sources: Ints) -> Bools:
-    problem, figures = state.problem, state.figures
-    keeps = problem.limits.keeps + _SLACK
-    sizes = np.diff(problem.begins)
-    targets = np.arange(len(sizes))
-    a = sources[:, None]
-    rest = len(problem.members) - sizes[a] - sizes
-    total = figures.total.sum() - figures.total[a] - figures.total
-    squares = figures.squares.sum() - figures.squares[a] - figures.squares
-    floor = squares - total * total / np.maximum(rest, 1)
-    others = _worst_of_others(figures, *np.broadcast_arrays(a, targets))
-    return (sizes > 0) & (targets != a) & (
-        (others <= state.score.max_us * keeps)
-        | (floor <= state.score.variance_us2 * len(problem.members) * keeps))
-
-
-def _worst_of_others(figures: st.Figures, a: Ints, b: Ints) -> Floats:
+def worst_of_others(figures: st.Figures, a: Ints, b: Ints) -> Floats:
     """The greatest latency on devices that are neither a nor b."""
     worst = np.full(np.shape(a), -np.inf)
     for device in figures.top[::-1]:

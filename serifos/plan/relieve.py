@@ -20,6 +20,7 @@ from serifos.plan import pairs
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
+from serifos.plan import reach
 from serifos.plan import state as st
 from serifos.plan import steps
 
@@ -47,10 +48,11 @@ def _search(problem: pm.Problem, volumes: Ints) -> steps.Search:
 
 def _next(volumes: Ints, state: st.State) -> steps.Found | None:
     """The best move off the slowest pool that has one."""
+    within = reach.Reach(state)
     home = state.home[volumes]
     pools = np.flatnonzero(np.bincount(home))
     for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
-        ranked = _ranked(state, pairs.acceptable(state, volumes[home == pool]))
+        ranked = _ranked(state, within.acceptable(volumes[home == pool]))
         found = steps.first_accepted(state, zip(ranked.volume, ranked.target))
         if found is not None:
             return found

@@ -17,7 +17,6 @@ import numpy as np
 
 from serifos import cluster as cl
 from serifos.plan import problem as pm
-from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import score
@@ -105,15 +104,6 @@ class State:
             np.bincount(device, off, count),
             np.bincount(device, off * off, count),
             worst, np.argsort(-worst, kind='stable')[:3])
-
-    @functools.cached_property
-    def reach(self) -> tuple[Bools, Bools]:
-        """bool[devices], bool[devices, devices]: what was found possible.
-
-        :func:`serifos.plan.pairs.possible` keeps its answers here.
-        """
-        count = len(self.problem.begins) - 1
-        return np.zeros(count, bool), np.zeros((count, count), bool)
 
     def cluster(self) -> cl.Cluster:
         """The cluster as it would then be, volumes in the order of ids."""

@@ -14,6 +14,7 @@ from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import problem as pm
+from serifos.plan import reach
 from serifos.plan import relieve
 from serifos.plan import score
 from serifos.plan import state as st
@@ -120,14 +121,15 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
     def test_no_acceptable_move_is_pruned(self, cluster, limits):
         known = reference.Reference(clusters.MODELS, limits.min_gain)
         state = _start(cluster, limits)
-        found = pairs.acceptable(state, state.problem.candidates)
+        found = reach.Reach(state).acceptable(
+            state.problem.candidates)
         names = {(state.problem.volumes[v].id, cluster.pools[t].name)
                  for v, t in zip(found.volume, found.target)}
         self.assertEqual(set(), known.acceptable(cluster) - names)
         volumes = state.problem.candidates
         self.assertEqual(set(), {v for v, _ in names} - {
             state.problem.volumes[v].id
-            for v in volumes[pairs.promising(state, volumes)]})
+            for v in volumes[reach.Reach(state).promising(volumes)]})
 
     @EXAMPLES
     @given(clusters.clusters())

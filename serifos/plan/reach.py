@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The moves that may be acceptable, with bounds that spare most of the rest.
+
+Whatever a move does to its two devices, the cluster's worst latency stays at
+least the worst of the others, and its sum of squares at least theirs about
+their own mean. Where both leave less than min_gain to be had, no Load needs
+to be priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+
+import numpy as np
+
+from serifos.plan import pairs
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Ints
+from serifos.plan import state as st
+
+_WORTH = 0.1
+"""A device's mean share of the variance, 1 / devices, over min_gain: under
+a tenth of it hardly a pair is out of reach, and looking costs more."""
+
+
+class Reach:
+    """What can be reached from one state.
+
+    Sources are looked at when they are asked for, each device once.
+    """
+
+    def __init__(self, state: st.State) -> None:
+        self._state = state
+        self._devices = len(state.problem.begins) - 1
+        self._known: dict[int, Bools] = {}
+
+    def acceptable(self, volumes: Ints) -> pairs.Pairs:
+        """All moves of these volumes that may be acceptable."""
+        state = self._state
+        found = [pairs.outcomes(state, volumes[:0], volumes[:0])]
+        for some, reach in self._batches(volumes):
+            among = pairs.allowed(state, some) & reach
+            if 4 * among.sum() > among.size and not state.problem.shared:
+                outcomes = pairs.outcomes_of_most(state, some, among)
+            else:
+                row, target = np.nonzero(among)
+                outcomes = pairs.outcomes(state, some[row], target)
+            found.append(pairs.screen(state, outcomes))
+        return pairs.Pairs(*(
+            np.concatenate([getattr(p, field.name) for p in found])
+            for field in dataclasses.fields(pairs.Pairs)))
+
+    def promising(self, volumes: Ints) -> Bools:
+        """bool[volumes]: those that may have an acceptable move."""
+        state = self._state
+        hopeful = np.zeros(len(state.problem.volumes), bool)
+        for some, reach in self._batches(volumes):
+            if 2 * reach.sum() < reach.size:  # else pricing all costs as much
+                row, target = np.nonzero(pairs.allowed(state, some) & reach)
+                some = pairs.screen(state, pairs.outcomes(
+                    state, some[row], target)).volume
+            hopeful[some] = True
+        return hopeful[volumes]
+
+    def _batches(self, volumes: Ints) -> Iterator[tuple[Ints, Bools]]:
+        """Batches of volumes with bool[volumes, pools] of possible targets.
+
+        Volumes of a device off which no move can be accepted are left out.
+        """
+        problem = self._state.problem
+        device = problem.device[self._state.home[volumes]]
+        alive = self._possible(device).any(axis=1)
+        for some in pairs.batches(problem, volumes[alive]):
+            here = problem.device[self._state.home[some]]
+            yield some, self._possible(here)[:, problem.device]
+
+    def _possible(self, sources: Ints) -> Bools:
+        """bool[sources, devices]: whether a move may be acceptable."""
+        problem = self._state.problem
+        if problem.limits.min_gain * len(problem.members) < _WORTH:
+            return np.ones((len(sources), self._devices), bool)
+        new = np.array(sorted({*sources.tolist()} - {*self._known}), np.intp)
+        if len(new):
+            self._known.update(zip(new.tolist(), _possible(self._state, new)))
+        return np.array([self._known[source] for source in sources.tolist()],
+                        bool).reshape(len(sources), self._devices)
+
+
+def _possible(state: st.State, sources: Ints) -> Bools:
+    problem, figures = state.problem, state.figures
+    keeps = problem.limits.keeps + pairs.SLACK
+    sizes = np.diff(problem.begins)
+    targets = np.arange(len(sizes))
+    a = sources[:, None]
+    rest = len(problem.members) - sizes[a] - sizes
+    total = figures.total.sum() - figures.total[a] - figures.total
+    squares = figures.squares.sum() - figures.squares[a] - figures.squares
+    floor = squares - total * total / np.maximum(rest, 1)
+    others = pairs.worst_of_others(figures, *np.broadcast_arrays(a, targets))
+    return (sizes > 0) & (targets != a) & (
+        (others <= state.score.max_us * keeps)
+        | (floor <= state.score.variance_us2 * len(problem.members) * keeps))
