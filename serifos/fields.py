@@ -8,9 +8,10 @@ holds something else: NaN where a size is expected, a list where a text is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-import datetime
 import math
 from typing import Any
+
+from serifos import times
 
 _SHOWN = 60
 _MOST_CHARACTERS = 255
@@ -106,10 +107,8 @@ def moment(doc: Mapping[str, Any], name: str) -> float | None:
     if value is None:
         return None
     try:
-        at = datetime.datetime.fromisoformat(value)
-        return (at if at.tzinfo else at.replace(
-            tzinfo=datetime.UTC)).timestamp()
-    except (OverflowError, TypeError, ValueError):
+        return times.parse(value)
+    except ValueError:
         raise ValueError(f'its {name} {shown(value)} is no time') from None
 
 

@@ -18,9 +18,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import datetime
 from typing import Any
 from typing import Protocol
+
+from serifos import times
 
 FAILED = ('error', 'denied', 'timeout', 'recovered')
 """Results of an outcome that count as failures of the cloud."""
@@ -113,12 +114,9 @@ def _size(name: str, value: object) -> None:
 
 def _moment(name: str, value: object) -> None:
     try:
-        at = datetime.datetime.fromisoformat(value)
-        at.timestamp()
-    except (OverflowError, TypeError, ValueError):
-        at = None
-    if at is None or at.tzinfo is None:
-        raise ValueError(f'its {name} {_short(value)} is no time with a zone')
+        times.parse(value, zone_needed=True)
+    except ValueError as exc:
+        raise ValueError(f'its {name} {_short(value)} {exc}') from None
 
 
 _MOST = 1e12
@@ -142,7 +140,7 @@ _FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
 
 def seconds(at: str) -> float:
     """An entry's time as seconds of the epoch."""
-    return datetime.datetime.fromisoformat(at).timestamp()
+    return times.parse(at)
 
 
 def still_matter(entries: Sequence[Entry],

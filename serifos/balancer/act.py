@@ -22,6 +22,7 @@ from serifos import journal as jn
 from serifos.plan import movable
 from serifos.plan import plan as pl
 from serifos import refused
+from serifos import times
 
 LOG = log.getLogger(__name__)
 
@@ -206,7 +207,7 @@ class Executor:
         failures = jn.failures_of(self.journal.entries(), volume)
         seconds = min(_DAY_S, self.patience.back_off_s
                       * 2 ** max(0, failures - 1))
-        until = movable.stamp(self.clock() + seconds)
+        until = times.text(self.clock() + seconds)
         self.journal.write('back-off', volume=volume, until=until)
 
 

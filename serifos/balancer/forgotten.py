@@ -20,6 +20,7 @@ from serifos import activity as act
 from serifos.balancer import whereabouts
 from serifos import inventory as inv
 from serifos.plan import movable
+from serifos import times
 
 QUIET_S = 900.0
 """Without a request for so long, no copy runs."""
@@ -160,7 +161,7 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
         if age_s >= calls_s and not _busy(halves, observed):
             return Verdict(record, True, (
                 f'its source {record.pool} has started anew since, at '
-                f'{movable.stamp(started)}'), halves)
+                f'{times.text(started)}'), halves)
     if age_s < QUIET_S:
         return Verdict(record, False, (
             f'it last changed {max(0.0, age_s):.0f} s ago'), halves)

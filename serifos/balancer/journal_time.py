@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
-import datetime
 
 from serifos import journal as jn
+from serifos import times
 
 AHEAD_S = 60.0
 """By which an entry may be ahead: of a clock that is being slewed."""
@@ -47,10 +47,7 @@ def unbounded(entries: Iterable[jn.Entry], now: float) -> int:
 def _moved(entry: jn.Entry, at: float, to: float) -> jn.Entry:
     facts = dict(entry.facts)
     if entry.kind == 'back-off':
-        facts['until'] = _iso(to + jn.seconds(facts['until']) - at)
-    return dataclasses.replace(entry, at=_iso(to), facts=facts)
-
-
-def _iso(at: float) -> str:
-    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(
-        timespec='milliseconds').replace('+00:00', 'Z')
+        facts['until'] = times.text(
+            to + jn.seconds(facts['until']) - at, 'milliseconds')
+    return dataclasses.replace(
+        entry, at=times.text(to, 'milliseconds'), facts=facts)

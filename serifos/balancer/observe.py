@@ -17,6 +17,7 @@ from serifos import inventory as inv
 from serifos import names
 from serifos.plan import extra_specs
 from serifos.plan import movable
+from serifos import times
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool whose load nobody knows: neither source nor target."""
@@ -58,7 +59,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
             copies_gib=float(copies[name])) for name in pools),
         tuple(_volume(record, inventory, stats, observed, rules,
                       record.id in copied) for record in records),
-        movable.stamp(observed.at))
+        times.text(observed.at))
 
 
 def _pool(name: str, stats: inv.PoolStats | None,

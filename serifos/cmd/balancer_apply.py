@@ -15,9 +15,9 @@ from serifos.balancer import plans
 from serifos.cmd import balancer_sources as sources
 from serifos import errors
 from serifos.plan import evacuate
-from serifos.plan import movable
 from serifos.plan import plan as pl
 from serifos.plan import text
+from serifos import times
 
 
 class Acting(sources.Verb):
@@ -81,7 +81,7 @@ class Apply(Acting):
             if plan.expires_at < time.time():
                 raise errors.InputError(
                     f'Plan {plan.id} expired at '
-                    f'{movable.stamp(plan.expires_at)}; make a new one.')
+                    f'{times.text(plan.expires_at)}; make a new one.')
             with self.gently():
                 balancer.settle_open_moves()
             self.gather(balancer)

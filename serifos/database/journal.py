@@ -15,7 +15,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
-import datetime
 import json
 import pathlib
 from typing import Any
@@ -31,6 +30,7 @@ from serifos.database import tables as tb
 from serifos import errors
 from serifos import journal as jn
 from serifos import strict_json
+from serifos import times
 
 LOG = log.getLogger(__name__)
 
@@ -123,9 +123,7 @@ class Journal:
         return self.database.file
 
     def _now(self) -> str:
-        return datetime.datetime.fromtimestamp(
-            self.clock(), datetime.UTC).isoformat(
-                timespec='milliseconds').replace('+00:00', 'Z')
+        return times.text(self.clock(), 'milliseconds')
 
     def _next(self, connection: sa.Connection) -> int:
         """The next entry's number; nobody else writes until we have."""

@@ -12,7 +12,6 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
-import datetime
 import pathlib
 import platform
 import re
@@ -23,6 +22,7 @@ from typing import TypeVar
 from oslo_log import log
 
 from serifos import errors
+from serifos import times
 
 LOG = log.getLogger(__name__)
 
@@ -133,9 +133,8 @@ class Campaign(Generic[Run]):
 
 def this_machine() -> dict[str, str]:
     """What a header says of where and when a campaign was begun."""
-    now = datetime.datetime.now(datetime.timezone.utc)
     return {'host': platform.node(), 'kernel': platform.release(),
-            'created_at': now.strftime('%Y-%m-%dT%H:%M:%SZ')}
+            'created_at': times.text(time.time())}
 
 
 def stem(text: str, default: str) -> str:

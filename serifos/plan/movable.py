@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-import datetime
 
 from serifos import inventory as inv
+from serifos import times
 
 PIN = 'serifos:pin'
 """Metadata by which a tenant, or an operator for him, pins a volume."""
@@ -21,9 +21,6 @@ AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
 
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
-_FIRST, _LAST = (
-    datetime.datetime(*day, tzinfo=datetime.UTC).timestamp()
-    for day in ((1, 1, 1), (9999, 12, 31)))
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 
@@ -107,19 +104,9 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
         return ('a migration of it failed or was refused; left alone until '
-                f'{stamp(until)}')
+                f'{times.text(until)}')
     moved = rules.moved_at.get(record.id)
     if moved is not None and now < moved + rules.cool_down_s:
-        return (f'moved at {stamp(moved)}; cools down until '
-                f'{stamp(moved + rules.cool_down_s)}')
+        return (f'moved at {times.text(moved)}; cools down until '
+                f'{times.text(moved + rules.cool_down_s)}')
     return None
-
-
-def stamp(at: float) -> str:
-    """Seconds of the epoch as ISO 8601, whole seconds, UTC.
-
-    What lies beyond the years 1 to 9999 is the nearest that has a name.
-    """
-    return datetime.datetime.fromtimestamp(
-        int(min(max(at, _FIRST), _LAST)),
-        datetime.UTC).isoformat().replace('+00:00', 'Z')

@@ -8,7 +8,7 @@ import dataclasses
 from typing import Any
 
 from serifos import fields
-from serifos.plan import movable
+from serifos import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
 
@@ -94,8 +94,8 @@ class Plan:
         """A ``serifos-plan/1`` document."""
         doc = dataclasses.asdict(self)
         return {'schema': PLAN_SCHEMA, 'id': doc.pop('id'),
-                'created_at': movable.stamp(doc.pop('created_at')),
-                'expires_at': movable.stamp(doc.pop('expires_at')), **doc,
+                'created_at': times.text(doc.pop('created_at')),
+                'expires_at': times.text(doc.pop('expires_at')), **doc,
                 'moves': [move.to_json() for move in self.moves],
                 'refused': list(doc['refused'])}
 

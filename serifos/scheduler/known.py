@@ -9,7 +9,6 @@ replaced as ours are, by a rename, which the directory's stat tells.
 from __future__ import annotations
 
 from collections.abc import Mapping
-import datetime
 import os
 import pathlib
 
@@ -18,6 +17,7 @@ from serifos.model import model as mm
 from serifos import model_files
 from serifos.scheduler import reading
 from serifos.scheduler import snapshot as sn
+from serifos import times
 from serifos import workload as wl
 
 Signature = tuple[int, int, int]
@@ -166,14 +166,11 @@ def _epoch(observed_at: str | None, otherwise: float) -> float:
     if observed_at is None:
         return otherwise
     try:
-        moment = datetime.datetime.fromisoformat(observed_at)
+        return times.parse(observed_at)
     except ValueError:
         raise errors.FormatError(
             f'cluster.json says it was observed at {observed_at!r}, which '
             'is no ISO 8601 time.') from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    return moment.timestamp()
 
 
 def _ago(age: float) -> str:

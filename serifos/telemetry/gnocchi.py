@@ -14,7 +14,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
-import datetime
 import time
 from typing import Any
 from urllib import parse
@@ -27,6 +26,7 @@ from serifos import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import history
 from serifos.telemetry import http
+from serifos import times
 
 COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
            'disk.device.read.bytes', 'disk.device.write.bytes')
@@ -132,11 +132,10 @@ class Gnocchi:
 
     def _measures(self, metric: str, since: float) -> Series:
         """:raises _Unknown: where they are none"""
-        start = datetime.datetime.fromtimestamp(since, datetime.UTC)
         try:
             rows = self._ask(
                 f'metric/{parse.quote(metric, safe="")}/measures', params={
-                    'start': start.strftime('%Y-%m-%dT%H:%M:%S'),
+                    'start': times.text(since).removesuffix('Z'),
                     'aggregation': 'mean', 'refresh': 'false',
                     'granularity': f'{self._granularity_s:g}'})
             return dict(map(_measure, rows))
@@ -203,8 +202,8 @@ def _measure(row: Any) -> tuple[float, float]:
     """
     try:
         at, _, value = row
-        seconds = datetime.datetime.fromisoformat(at).timestamp()
-    except (OverflowError, OSError, TypeError, ValueError):
+        seconds = times.parse(at)
+    except (TypeError, ValueError):
         raise ValueError('a measure has no time') from None
     if not (cn.is_time(seconds) and cn.is_figure(value)):
         raise ValueError('a measure holds what no counter can')

@@ -52,12 +52,6 @@ class WhyNotTest(testtools.TestCase):
         self.assertEqual('2 servers share it',
                          movable.why_not(shared, rules, NOW))
 
-    @ddt.data((4e11, '9999-12-31'), (-1e30, '0001-01-01'),
-              (NOW, '2027-01-15'))
-    @ddt.unpack
-    def test_a_time_that_no_calendar_has(self, at, day):
-        self.assertEqual(day, movable.stamp(at)[:10])
-
     @ddt.data((3599, True), (3600, False))
     @ddt.unpack
     def test_cools_down(self, since, stays):
