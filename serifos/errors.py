@@ -7,10 +7,16 @@ leave with :attr:`SerifosError.exit_code`; anything else is a bug and keeps
 its traceback.
 """
 
+from __future__ import annotations
 
 import re
 
-from serifos import urls
+MASK = '***'
+
+_WORD = re.compile(r'\S+')
+_SECRET = re.compile(
+    r'([?&;][\w.-]{0,40}(?:passw|passphrase|secret|token)[\w.-]{0,40}=)'
+    r'[^&#;\s]*', re.IGNORECASE)
 
 _HEAD, _TAIL = 700, 250
 
@@ -75,7 +81,28 @@ def one_line(text: str) -> str:
     It is cut in the middle where it is long.
     """
     text = re.sub(r'[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+', ' ',
-                  urls.masked(text))
+                  masked(text))
     if len(text) > _HEAD + _TAIL:
         text = f'{text[:_HEAD]} [...] {text[-_TAIL:]}'
     return text.encode('utf-8', 'backslashreplace').decode()
+
+
+def masked(text: str) -> str:
+    """A URL, or a text that holds some, without logins and passwords.
+
+    What stands between ``//`` and the last ``@`` of a word is taken for a
+    login, so that a password with a ``/`` or ``@`` that should have been
+    quoted does not show either; and what a query names a password, secret
+    or token.
+    """
+    if '//' not in text:
+        return text
+    return _SECRET.sub(rf'\1{MASK}', _WORD.sub(_without_login, text))
+
+
+def _without_login(word: re.Match[str]) -> str:
+    text = word[0]
+    begin, end = text.find('//') + 2, text.rfind('@')
+    if begin < 2 or end < begin:
+        return text
+    return f'{text[:begin]}{MASK}{text[end:]}'

@@ -26,7 +26,6 @@ from serifos import files
 from serifos import jsonl
 from serifos.model import dataset as ds
 from serifos.model import model as mm
-from serifos.model import relation as rl
 from serifos.plan import plan as pl
 from serifos import strict_json
 
@@ -37,34 +36,17 @@ _MEND = 'mend the file, or make it again'
 
 def read_model(path: str | os.PathLike[str]) -> mm.Model:
     """:raises InputError: where the file is missing or not a model"""
-    doc = _read(path, 'model', mm.MODEL_SCHEMA)
-    try:
-        return mm.Model.from_json(doc)
-    except errors.FormatError as exc:
-        raise errors.FormatError(f'{path}: {exc}') from None
+    return read_document(path, 'model', mm.MODEL_SCHEMA, mm.Model.from_json)
 
 
 def write_model(path: str | os.PathLike[str], model: mm.Model) -> None:
     write_json(path, model.to_json())
 
 
-def read_relation(path: str | os.PathLike[str]) -> rl.Relation:
-    """:raises InputError: where the file is missing or not a relation"""
-    doc = _read(path, 'relation', rl.RELATION_SCHEMA)
-    try:
-        return rl.Relation.from_json(doc)
-    except errors.FormatError as exc:
-        raise errors.FormatError(f'{path}: {exc}') from None
-
-
-def write_relation(path: str | os.PathLike[str],
-                   relation: rl.Relation) -> None:
-    write_json(path, relation.to_json())
-
-
 def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:
     """:raises InputError: where the file is missing or not a cluster"""
-    return cl.Cluster.from_json(_read(path, 'cluster', cl.CLUSTER_SCHEMA))
+    return read_document(
+        path, 'cluster', cl.CLUSTER_SCHEMA, cl.Cluster.from_json)
 
 
 def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
@@ -73,11 +55,7 @@ def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
 
 def read_plan(path: str | os.PathLike[str]) -> pl.Plan:
     """:raises InputError: where the file is missing or not a plan"""
-    doc = _read(path, 'plan', pl.PLAN_SCHEMA)
-    try:
-        return pl.Plan.from_json(doc)
-    except ValueError as exc:
-        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
+    return read_document(path, 'plan', pl.PLAN_SCHEMA, pl.Plan.from_json)
 
 
 def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
@@ -151,17 +129,26 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     files.replace(path, text)
 
 
-def _read(path: str | os.PathLike[str], what: str, schema: str) -> Any:
-    doc = _parse(path, files.read_text(path, what))
-    _schema(path, doc, schema)
-    return _checked(path, what, doc)
+def read_document(path: str | os.PathLike[str], what: str, schema: str,
+                  from_json: Callable[[Any], T]) -> T:
+    """A file of one JSON document.
 
-
-def _parse(where: object, text: str) -> Any:
+    :param what: model, ...: for messages, and the name of its JSON schema
+    :param schema: that the document must name
+    :param from_json: makes the noun of the validated document
+    :raises InputError: where the file is missing or not of the schema
+    """
+    text = files.read_text(path, what)
     try:
-        return strict_json.loads(text)
+        doc = strict_json.loads(text)
+        _schema(path, doc, schema)
+        _checked(path, what, doc)
+        try:
+            return from_json(doc)
+        except errors.FormatError as exc:
+            raise errors.FormatError(f'{path}: {exc}') from None
     except ValueError as exc:
-        raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None
+        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
 
 
 def _schema(where: object, doc: Any, known: str) -> None:

@@ -27,7 +27,6 @@ from tooz import locking
 from serifos import errors
 from serifos import journal as jn
 from serifos import owners
-from serifos import urls
 
 LOG = log.getLogger(__name__)
 
@@ -225,7 +224,7 @@ class Lead:
     def _sentence(self, exc: Exception) -> errors.SerifosError:
         said, scheme = str(exc).rstrip('.'), self._parts.scheme
         if self._parts.password:
-            said = said.replace(self._parts.password, urls.MASK)
+            said = said.replace(self._parts.password, errors.MASK)
         if isinstance(exc, (ImportError, RuntimeError)) and scheme in _EXTRAS:
             said = (f'{said}; if that is missing, install it with pip '
                     f'install serifos[{_EXTRAS[scheme]}]')

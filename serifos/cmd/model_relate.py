@@ -56,8 +56,8 @@ class Relate(app.Fails, lister.Lister):
                 'datasets with --out.')
         devices = common.joined(_datasets(parsed_args.dataset))
         if parsed_args.out:
-            store.write_relation(
-                parsed_args.out, relative.relation(devices, parsed_args.seed))
+            store.write_json(parsed_args.out, relative.relation(
+                devices, parsed_args.seed).to_json())
             self.say(f'What {devices.names[0]} tells of {devices.names[1]} '
                      f'is in {parsed_args.out}.')
         self.say(f'{devices.runs} runs in common; each half of them is '

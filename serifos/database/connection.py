@@ -27,7 +27,6 @@ from sqlalchemy import exc as sa_exc
 
 from serifos import errors
 from serifos import owners
-from serifos import urls
 
 # It tells with a traceback what we tell in a sentence.
 logging.getLogger('oslo_db.sqlalchemy.exc_filters').setLevel(logging.CRITICAL)
@@ -160,7 +159,7 @@ class Database:
         reason = getattr(inner, 'orig', None) or inner
         said = str(reason.args[-1] if reason.args else reason).rstrip('.')
         if self._url.password:
-            said = said.replace(str(self._url.password), urls.MASK)
+            said = said.replace(str(self._url.password), errors.MASK)
         if self.file is not None:
             return errors.InputError(
                 f'The journal {self.file} cannot be used: '

@@ -14,7 +14,6 @@ import requests
 
 from serifos import errors
 from serifos import strict_json
-from serifos import urls
 from serifos.web import session as web
 
 
@@ -106,7 +105,7 @@ def json(answer: requests.Response) -> Any:
 
 def shown(url: str) -> str:
     """A URL without the login that may be in it."""
-    return urls.masked(web.without_login(url)[0])
+    return errors.masked(web.without_login(url)[0])
 
 
 def _cause(exc: BaseException) -> str:

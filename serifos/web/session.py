@@ -18,7 +18,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import loading
 from keystoneauth1 import session as ks
 
-from serifos import urls
+from serifos import errors
 from serifos.web import adapter
 from serifos.web import budget as bg
 
@@ -86,11 +86,11 @@ class Session(ks.Session):
                 return super().request(url, method, *args, **others)
             except exceptions.UnknownConnectionError as exc:
                 why = (exc.original if isinstance(exc.original, adapter.Ended)
-                       else urls.masked(str(exc)))
+                       else errors.masked(str(exc)))
                 raise exceptions.UnknownConnectionError(
                     str(why), exc.original) from None
             except exceptions.ConnectionError as exc:
-                exc.args = (urls.masked(str(exc)),)  # a redirect's, say
+                exc.args = (errors.masked(str(exc)),)  # a redirect's, say
                 raise
 
     def get_endpoint(self, *args: Any, **others: Any) -> str | None:
@@ -133,7 +133,7 @@ def without_login(url: str) -> tuple[str, adapter.Login | None]:
 
 
 def _mask(record: logging.LogRecord) -> bool:
-    record.msg, record.args = urls.masked(record.getMessage()), None
+    record.msg, record.args = errors.masked(record.getMessage()), None
     return True
 
 

@@ -30,7 +30,6 @@ from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring
-from serifos import urls
 from serifos import volumes
 from tests.fuzz import files
 
@@ -176,7 +175,7 @@ def options(data: bytes) -> None:
 def sentences(data: bytes) -> None:
     """What others say, on its way into a sentence or a log."""
     text = files.text(data)
-    said = str(errors.SerifosError(urls.masked(text)))
+    said = str(errors.SerifosError(errors.masked(text)))
     if len(said) > 1500 or '\n' in said:
         raise AssertionError(said)
     said.encode()

@@ -23,6 +23,7 @@ from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import fleet
 from serifos.model import model as mm
+from serifos.model import relation as rl
 from serifos.plan import bfd
 from serifos.plan import limits
 from serifos.plan import relieve
@@ -91,7 +92,9 @@ def _model(data: bytes) -> None:
 
 
 def _relation(data: bytes) -> None:
-    relation = store.read_relation(files.file_of(data))
+    relation = store.read_document(
+        files.file_of(data), 'relation', rl.RELATION_SCHEMA,
+        rl.Relation.from_json)
     for workload in WORKLOADS:
         if workload.iops and workload.latency_us:
             relation.expect(workload)

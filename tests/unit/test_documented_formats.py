@@ -9,6 +9,7 @@ import textwrap
 import fixtures
 import testtools
 
+from serifos.model import relation as rl
 from serifos import store
 from serifos import workload as wl
 
@@ -47,7 +48,9 @@ class DocumentedFormatsTest(testtools.TestCase):
         self.assertEqual((1, 10), model.range['count'])
 
     def test_relation(self):
-        relation, = map(store.read_relation, self.of('relation'))
+        path, = self.of('relation')
+        relation = store.read_document(
+            path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
         seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
         self.assertEqual(1.2, relation.factor('latency_us', seen))
 

@@ -20,7 +20,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / 'serifos'
 
 LAYERS = (
     {'workload', 'cluster', 'activity', 'inventory', 'errors',
-     'strict_json', 'times', 'fields', 'urls', 'refused', 'names',
+     'strict_json', 'times', 'fields', 'refused', 'names',
      'journal'},
     {'design', 'model', 'plan', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'files', 'owners', 'store', 'database',

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import errors
-from serifos import urls
 
 
 @ddt.ddt
@@ -24,7 +23,7 @@ class MaskTest(testtools.TestCase):
         ("('mysql://u:p@h',)", "('mysql://***@h',)"))
     @ddt.unpack
     def test_a_text(self, text, shown):
-        self.assertEqual(shown, urls.masked(text))
+        self.assertEqual(shown, errors.masked(text))
 
     def test_every_error_is_masked(self):
         self.assertEqual('redis://***@h does not answer', str(
@@ -33,8 +32,8 @@ class MaskTest(testtools.TestCase):
     @hypothesis.given(st.text(st.characters(exclude_categories=[
         'Z', 'C']), min_size=1))
     def test_whatever_the_password(self, password):
-        self.assertEqual('see http://***@host/path', urls.masked(
+        self.assertEqual('see http://***@host/path', errors.masked(
             f'see http://user:{password}@host/path'))
 
     def test_a_long_text_takes_no_long_time(self):
-        urls.masked('http://a?' * 200_000)
+        errors.masked('http://a?' * 200_000)

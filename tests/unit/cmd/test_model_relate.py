@@ -8,6 +8,7 @@ import ddt
 import fixtures
 import testtools
 
+from serifos.model import relation as rl
 from serifos import store
 from serifos import workload as wl
 from tests.unit.cmd import command
@@ -62,7 +63,8 @@ class RelateTest(testtools.TestCase):
         code, _, err = command.model('relate', a, c, '--out', path)
         self.assertEqual(0, code, err)
         self.assertIn('What a tells of c', err)
-        its = store.read_relation(path)
+        its = store.read_document(
+            path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
         seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(2, its.factor('latency_us', seen))
         self.assertEqual({'model': 'a'}, its.source)
