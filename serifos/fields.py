@@ -114,7 +114,8 @@ def moment(doc: Mapping[str, Any], name: str) -> float | None:
 
 def figure(value: object) -> float | None:
     """A finite number, or the text of one; None where it is neither."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or (
+            isinstance(value, str) and len(value) > _MOST_CHARACTERS):
         return None
     try:
         found = float(value)

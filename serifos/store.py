@@ -162,17 +162,31 @@ def _schema(where: object, doc: Any, known: str) -> None:
 
 
 def _checked(where: object, what: str, doc: T) -> T:
-    try:
-        _validator(what)(doc)
-    except fastjsonschema.JsonSchemaValueException as exc:
-        raise errors.FormatError(
-            f'{where}: {exc.message.removeprefix("data.")}; '
-            f'{_MEND}.') from None
+    why = fault(what, doc)
+    if why is not None:
+        raise errors.FormatError(f'{where}: {why}; {_MEND}.')
     return doc
 
 
+def fault(what: str, doc: Any, member: str | None = None) -> str | None:
+    """Why a document is not of its schema, a clause; None where it is.
+
+    :param member: a list of the document, where ``doc`` is but one of its
+        elements
+    """
+    try:
+        _validator(what, member)(doc)
+    except fastjsonschema.JsonSchemaValueException as exc:
+        return exc.message.removeprefix('data.')
+    return None
+
+
 @functools.cache
-def _validator(what: str) -> Callable[[Any], Any]:
+def _validator(what: str, member: str | None) -> Callable[[Any], Any]:
     text = (resources.files('serifos.schemas') / f'{what}.json').read_text()
+    schema = json.loads(text)
+    if member is not None:
+        schema = {**schema['properties'][member]['items'],
+                  'definitions': schema['definitions']}
     return fastjsonschema.compile(
-        json.loads(text), use_default=False, use_formats=False)
+        schema, use_default=False, use_formats=False)

@@ -41,8 +41,8 @@ from cinder.scheduler.weights import capacity  # noqa: E402
 
 from serifos import cluster as cl  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
-from serifos.scheduler import newcomer as nc  # noqa: E402
-from serifos.scheduler import placing  # noqa: E402
+from serifos.scheduler import judge  # noqa: E402
+from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 from serifos import store  # noqa: E402
 from serifos import workload as wl  # noqa: E402
@@ -95,22 +95,22 @@ class Cloud:
         self.write()
         cfg.CONF.set_override('state_dir', str(self.path), group='serifos')
         cfg.CONF.set_override('models_dir', str(models), group='serifos')
-        while not any(self.ask({}).predictions):
+        while not self.ask({}).predictions:
             pass
         self.number = 0
 
     def write(self) -> None:
         store.write_cluster(self.path / 'cluster.json', self.cluster)
 
-    def ask(self, hints: dict[str, str]) -> placing.Judgement:
-        request = nc.Request.of(asked(0, hints))
-        return placing.shared(cfg.CONF).judge([request], self.states)
+    def ask(self, hints: dict[str, str]) -> judge.Judgement:
+        serifos = judge.shared(cfg.CONF)
+        return serifos.judge(serifos.observe(
+            [rq.Request.of(asked(0, hints))], self.states))
 
     def place(self, properties: dict[str, Any], where: Any) -> None:
-        serifos = placing.shared(cfg.CONF)
-        request = nc.Request.of(properties)
-        expected = serifos.judge([request], self.states[:1]).newcomers[0]
-        serifos.record(request, expected, where)
+        serifos = judge.shared(cfg.CONF)
+        placement = serifos.observe([rq.Request.of(properties)], [where])
+        serifos.record(placement, placement.candidates[0])
 
     def pending(self, number: int) -> None:
         """So many volumes on their way, each by a hint of its own."""

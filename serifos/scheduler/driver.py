@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SerifosScheduler: a FilterScheduler that places by Serifos.
+"""SerifosScheduler: a FilterScheduler that ranks pools by predicted latency.
 
-Cinder's own filters and weighers run as ever. Where Serifos knows what the
-pools will be like with the newcomer, they are ranked by that, and Cinder's
-order decides among those that Serifos cannot tell apart; where it knows
-nothing, that order stands.
+Cinder's own filters and weighers run as ever, and their order decides among
+the pools that differ by less than the model's error. Without predictions it
+stands as it is.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from cinder.scheduler import weights
 from oslo_config import cfg
 from oslo_log import log
 
-from serifos.scheduler import newcomer as nc
-from serifos.scheduler import placing
-from serifos.scheduler import predict
-from serifos.scheduler import seldom
+from serifos.scheduler import judge
+from serifos.scheduler import ranking
+from serifos.scheduler import rate_limited_log
+from serifos.scheduler import request as rq
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
 
 
 class Ranked(weights.WeighedHost):
-    """A host state, its weight, and the volume that it was ranked for."""
+    """A host state, its weight, and the placement that it is ranked for."""
 
-    def __init__(self, obj: Any, weight: float, request: nc.Request,
-                 newcomer: nc.Newcomer) -> None:
+    def __init__(self, obj: Any, weight: float, placement: judge.Placement,
+                 candidate: rq.Candidate) -> None:
         super().__init__(obj, weight)
-        self.request = request
-        self.newcomer = newcomer
+        self.placement = placement
+        self.candidate = candidate
 
 
 class SerifosScheduler(filter_scheduler.FilterScheduler):
@@ -67,12 +66,12 @@ class SerifosScheduler(filter_scheduler.FilterScheduler):
             request_spec: Any) -> weights.WeighedHost:
         top = super()._choose_top_backend(weighed_backends, request_spec)
         try:
-            if isinstance(top, Ranked) and top.request.volume_id:
-                placing.shared(CONF).record(
-                    top.request, top.newcomer, top.obj)
+            if isinstance(top, Ranked) and (
+                    top.placement.requests[0].volume_id):
+                judge.shared(CONF).record(top.placement, top.candidate)
         except Exception as exc:  # the volume is placed, whatever we forget
-            seldom.WARNINGS.warn('bug', 'Serifos reserves nothing: %s', exc,
-                                 exc_info=True)
+            rate_limited_log.WARNINGS.warn(
+                'bug', 'Serifos reserves nothing: %s', exc, exc_info=True)
         return top
 
 
@@ -81,34 +80,35 @@ def ranked(weighed: list[weights.WeighedHost],
            ) -> list[weights.WeighedHost]:
     """The same host states, the best for the newcomers first."""
     try:
-        requests = [nc.Request.of(each) for each in properties]
+        requests = [rq.Request.of(each) for each in properties]
         if weighed and requests and all(
-                r.operation in placing.PLACES for r in requests):
+                r.operation in rq.PLACES for r in requests):
             return _by_prediction(weighed, requests)
     except Exception as exc:  # Cinder must go on placing volumes
-        seldom.WARNINGS.warn('bug', 'Serifos has no opinion: %s', exc,
-                             exc_info=True)
+        rate_limited_log.WARNINGS.warn(
+            'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
     return weighed
 
 
 def _by_prediction(weighed: Sequence[weights.WeighedHost],
-                   requests: Sequence[nc.Request]) -> list[Ranked]:
-    found = placing.shared(CONF).judge(
-        requests, [each.obj for each in weighed])
-    request, newcomer = requests[0], found.newcomers[0]
-    if not found.predictions:
+                   requests: Sequence[rq.Request]) -> list[Ranked]:
+    serifos = judge.shared(CONF)
+    placement = serifos.observe(requests, [each.obj for each in weighed])
+    predictions = serifos.judge(placement).predictions
+    volume_id, newcomer = requests[0].volume_id, placement.newcomers[0]
+    if not predictions:
         LOG.info('Serifos leaves volume %s to the default weighers, '
-                 'expecting %s', request.volume_id, newcomer)
-        return [Ranked(each.obj, each.weight, request, newcomer)
-                for each in weighed]
-    places = predict.bands(found.predictions)
-    mine = predict.weights(found.predictions)
+                 'expecting %s', volume_id, newcomer)
+        return [Ranked(each.obj, each.weight, placement, candidate)
+                for each, candidate in zip(weighed, placement.candidates)]
+    places = ranking.bands(predictions)
+    mine = ranking.weights(predictions)
     order = sorted(range(len(weighed)), key=places.__getitem__)
-    best = found.predictions[order[0]]
+    best = predictions[order[0]]
     LOG.info('Serifos ranks %s pools for volume %s: %s first (%s), among %s '
-             'that are equal; expecting %s', len(weighed), request.volume_id,
+             'that are equal; expecting %s', len(weighed), volume_id,
              weighed[order[0]].obj.backend_id,
              f'{best.latency_us:.0f} µs' if best else 'unknown',
              places.count(0), newcomer)
-    return [Ranked(weighed[i].obj, mine[i], request, newcomer)
-            for i in order]
+    return [Ranked(weighed[i].obj, mine[i], placement,
+                   placement.candidates[i]) for i in order]

@@ -1,9 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may a price be, by the price of something else in the same place?"""
+"""The predictions that a request lacks: made within a budget, or estimated.
+
+The candidates that were predicted to be fastest last time are predicted
+first. Where the budget ends, the rest are estimated by straight lines, one
+for each model, from the latencies with the usual newcomer to those made.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
+import heapq
+import itertools
 import math
+
+from serifos.scheduler import predict
+from serifos.scheduler import snapshot as sn
+
+FEW = 2
+"""Predictions that are made whatever they take."""
+
+_POINTS = 64  # known predictions that the lines are drawn through
+
+Last = Callable[[sn.Place], float | None]
+"""Place → the latency that was predicted there last, µs."""
 
 
 class Line:
@@ -24,8 +45,7 @@ class Line:
         if self._line is None:
             self._line = self._fit()
         at_zero, slope = self._line
-        y = at_zero + slope * x
-        return y if y > 0 else 0.0
+        return max(0.0, at_zero + slope * x)
 
     def _fit(self) -> tuple[float, float]:
         n, sum_x, sum_y, sum_xx, sum_xy = self._sums
@@ -43,7 +63,7 @@ class Lines:
         self._of: dict[str, Line] = {}
         self._all = Line()
 
-    def knows(self, model: str) -> bool:
+    def __contains__(self, model: str) -> bool:
         return model in self._of
 
     def add(self, model: str, x: float, y: float) -> None:
@@ -52,3 +72,87 @@ class Lines:
 
     def at(self, model: str, x: float) -> float:
         return self._of.get(model, self._all).at(x)
+
+
+@dataclasses.dataclass
+class Filling:
+    """Fills in the predictions that one request lacks.
+
+    :param found: one for each of ``places``; None where it is missing
+    :param last: of newcomers of this kind
+    :param usual: of the usual newcomer
+    :param make: place → its prediction, and the multiplications it took
+    :param mre: model → its mean relative error
+    """
+
+    found: list[predict.Prediction | None]
+    places: Sequence[sn.Place | None]
+    last: Last
+    usual: Last
+    make: Callable[[sn.Place], tuple[predict.Prediction | None, float]]
+    mre: Callable[[str], float]
+    spent: float = 0.0
+    lines: Lines = dataclasses.field(default_factory=Lines)
+
+    def fill(self, todo: Sequence[int], budget: float) -> None:
+        """Predicts or estimates for the places with these indices."""
+        if len(todo) <= FEW:
+            for i in todo:
+                self._predict(i)
+            return
+        last = {i: self.last(self.places[i]) for i in todo}
+        new = {i: self.usual(self.places[i])
+               for i, latency in last.items() if latency is None}
+        done = self._learn(new, budget / 2) if new else set()
+        rest = [(self._guess(i, new[i]) if latency is None else latency, i)
+                for i, latency in last.items() if i not in done]
+        heapq.heapify(rest)
+        while rest and (self.spent < budget or not self.spent):
+            self._predict(heapq.heappop(rest)[1])
+        best = min((p.latency_us for p in self.found if p is not None),
+                   default=0.0) if rest else 0.0
+        for guess, i in rest:
+            if i in new:  # with the lines of now
+                guess = self._guess(i, new[i])
+            if guess < math.inf:  # none may come before what was predicted
+                guess = max(guess, best)
+                self.found[i] = predict.Prediction(
+                    guess, guess * self.mre(self.places[i].model))
+
+    def _learn(self, new: dict[int, float | None],
+               budget: float) -> set[int]:
+        """Points for the lines of each model: which places were predicted.
+
+        :param new: those never predicted for this kind of newcomers → the
+            latency with the usual one
+        """
+        for i, prediction in itertools.islice(
+                enumerate(self.found), _POINTS):
+            self._add_point(i, prediction)
+        alike: dict[str, list[tuple[float, int]]] = {}
+        for i, usual in new.items():
+            if usual is not None and self.places[i].model not in self.lines:
+                alike.setdefault(self.places[i].model, []).append((usual, i))
+        done = set()
+        for several in sorted(alike.values(), key=min):
+            for _, i in {min(several), max(several)}:
+                if self.spent < budget:
+                    self._predict(i)
+                    done.add(i)
+        return done
+
+    def _predict(self, index: int) -> None:
+        self.found[index], work = self.make(self.places[index])
+        self.spent += work
+        self._add_point(index, self.found[index])
+
+    def _add_point(self, index: int,
+                   prediction: predict.Prediction | None) -> None:
+        usual = prediction and self.usual(self.places[index])
+        if usual is not None:
+            self.lines.add(self.places[index].model, usual,
+                           prediction.latency_us)
+
+    def _guess(self, index: int, usual: float | None) -> float:
+        return (math.inf if usual is None
+                else self.lines.at(self.places[index].model, usual))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SerifosFilter: would a promise of latency be broken in this pool?"""
+"""SerifosFilter: refuses pools where a promised latency would be exceeded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos import names
-from serifos.scheduler import newcomer as nc
-from serifos.scheduler import placing
-from serifos.scheduler import seldom
+from serifos.scheduler import judge
+from serifos.scheduler import rate_limited_log
+from serifos.scheduler import request as rq
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
 
 _MOVES = frozenset({'retype_volume', 'migrate_volume'})
-_REFUSES = placing.PLACES | _MOVES
-"""A tenant's extend or snapshot must never fail for want of speed."""
+_REFUSES = rq.PLACES | _MOVES
+"""Not extending or snapshots: those must never fail for want of speed."""
 
 
 class SerifosFilter(filters.BaseBackendFilter):
@@ -37,12 +37,12 @@ class SerifosFilter(filters.BaseBackendFilter):
                    filter_properties: Mapping[str, Any]) -> list[Any]:
         states = list(filter_obj_list)
         try:
-            request = nc.Request.of(filter_properties)
+            request = rq.Request.of(filter_properties)
             if request.operation in _REFUSES and states:
                 return _kept(request, states)
         except Exception as exc:  # Cinder must go on placing volumes
-            seldom.WARNINGS.warn('bug', 'Serifos refuses nothing: %s', exc,
-                                 exc_info=True)
+            rate_limited_log.WARNINGS.warn(
+                'bug', 'Serifos refuses nothing: %s', exc, exc_info=True)
         return states
 
     def backend_passes(self, backend_state: Any,
@@ -50,7 +50,7 @@ class SerifosFilter(filters.BaseBackendFilter):
         return bool(self.filter_all([backend_state], filter_properties))
 
 
-def _kept(request: nc.Request, states: list[Any]) -> list[Any]:
+def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
     refused = dict(_refused(request, states))
     for why in refused.values():
         LOG.debug('Serifos refuses %s for volume %s', why, request.volume_id)
@@ -61,18 +61,19 @@ def _kept(request: nc.Request, states: list[Any]) -> list[Any]:
     return [each for i, each in enumerate(states) if i not in refused]
 
 
-def _refused(request: nc.Request,
+def _refused(request: rq.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
     """Index → why, of the pools that would break a promise."""
-    serifos = placing.shared(CONF)
-    if not serifos.promises(request):
+    serifos = judge.shared(CONF)
+    if not serifos.has_promises(request):
         return
     own = serifos.promise_us(request)
-    found = serifos.judge([request], states)
+    placement = serifos.observe([request], states)
+    found = serifos.judge(placement)
     for i, prediction in enumerate(found.predictions):
         if prediction is None or _stays(request, states[i]):
             continue
-        promised = _strictest(found, found.candidates[i].pool, request)
+        promised = _strictest(found, placement.candidates[i].pool, request)
         if own is not None and (promised is None or own < promised[0]):
             promised = own, 'its own type'
         if promised and prediction.latency_us > promised[0]:
@@ -81,7 +82,7 @@ def _refused(request: nc.Request,
                       f'{promised[1]}')
 
 
-def _stays(request: nc.Request, state: Any) -> bool:
+def _stays(request: rq.Request, state: Any) -> bool:
     """Whether the volume lives in this pool already and may stay."""
     if request.operation not in _MOVES or not request.home:
         return False
@@ -90,8 +91,8 @@ def _stays(request: nc.Request, state: Any) -> bool:
         names.backend(name) for name in here}
 
 
-def _strictest(found: placing.Judgement, pool: str,
-               request: nc.Request) -> tuple[float, str] | None:
+def _strictest(found: judge.Judgement, pool: str,
+               request: rq.Request) -> tuple[float, str] | None:
     """The least latency promised to another volume there, and to which."""
     device = found.snapshot.devices[pool]
     promises = [(volume.max_latency_us, f'volume {volume.id}')

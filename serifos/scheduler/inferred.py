@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose is capacity that is allocated beyond all known volumes?"""
+"""Volumes inferred from capacity that no known volume explains."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import dataclasses
 from serifos import workload as wl
 
 WHOLE_GIB = 1e-6
-"""Less than this are rounding, not a volume."""
+"""Less than this is rounding, not a volume."""
 
 MOST = 32
-"""Guesses that are told apart in a pool; the oldest become one."""
+"""Guesses that are kept in a pool; then the two oldest become one."""
 
 _REMEMBERED, _REMEMBERED_S = 64, 60.0
-"""Requests whose outcome is still to be seen, and for how long."""
+"""Weighed requests that are remembered, and for how long."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Guess:
-    """Capacity allocated by volumes that we know nothing else of."""
+    """Volumes of which only the capacity is known.
+
+    :param count: of them; 0 once they count for none, and but explain it
+    """
 
     pool: str
     gib: float
@@ -31,7 +34,7 @@ class Guess:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that was weighed; where its volume went is not told."""
+    """A request that was weighed."""
 
     size_gib: float
     workload: wl.Workload
@@ -53,7 +56,6 @@ class Inferred:
         self._of: dict[str, _Pool] = {}
         self._asked: collections.deque[Asked] = collections.deque(
             maxlen=_REMEMBERED)
-        self.alive = 0
 
     def ask(self, asked: Asked) -> None:
         self._asked.append(asked)
@@ -70,23 +72,27 @@ class Inferred:
         return abs(max(0.0, beyond_gib) - its.gib) <= WHOLE_GIB
 
     def explain(self, pool: str, beyond_gib: float, mean_gib: float,
-                asked: Asked) -> tuple[list[tuple[Guess, int]], list[Guess]]:
+                asked: Asked) -> tuple[list[Guess], list[Guess]]:
         """Makes the guesses of a pool add up to what is beyond.
 
-        :returns: the guesses that went, each with what it counted for, and
-            those that are new
+        :returns: the guesses that went, and those that are new
         """
         its = self._of.setdefault(pool, _Pool())
         gone = self._shrink(its, beyond_gib)
-        more, merged = self._merge(pool, its)
-        new = self._grow(pool, beyond_gib - its.gib, mean_gib, asked)
-        its.guesses += new
-        self.alive += len(new) + len(merged)
+        new = []
+        if len(its.guesses) >= MOST:
+            first, second = its.guesses[:2]
+            new = its.guesses[:2] = [Guess(
+                pool, first.gib + second.gib, second.at, second.workload,
+                first.count + second.count)]
+            gone += [first, second]
+        grown = self._grow(pool, beyond_gib - its.gib, mean_gib, asked)
+        its.guesses += grown
         self._sum(pool, its)
-        return gone + more, merged + new
+        return gone, new + grown
 
     def take(self, pool: str, gib: float) -> Guess | None:
-        """What was guessed of a volume of this size, which is found now."""
+        """Removes the guess of a volume of this size, which is found now."""
         its = self._of.get(pool)
         for one in its.guesses if its else ():
             if one.count <= 1 and abs(one.gib - gib) < WHOLE_GIB:
@@ -95,19 +101,12 @@ class Inferred:
                 return one
         return None
 
-    def silence(self, guess: Guess) -> None:
-        """From now on it counts for no volume."""
-        if guess.count:
-            guess.count = 0
-            self.alive -= 1
-
     def _sum(self, pool: str, its: _Pool) -> None:
         its.gib = sum(one.gib for one in its.guesses)
         if not its.guesses:
             del self._of[pool]
 
-    def _shrink(self, its: _Pool,
-                beyond_gib: float) -> list[tuple[Guess, int]]:
+    def _shrink(self, its: _Pool, beyond_gib: float) -> list[Guess]:
         gone = []
         over = its.gib - beyond_gib
         while over > WHOLE_GIB and its.guesses:
@@ -116,9 +115,7 @@ class Inferred:
                 oldest.gib -= over
                 break
             over -= oldest.gib
-            its.guesses.pop(0)
-            gone.append((oldest, oldest.count))
-            self.silence(oldest)
+            gone.append(its.guesses.pop(0))
         its.gib = sum(one.gib for one in its.guesses)
         return gone
 
@@ -136,17 +133,3 @@ class Inferred:
             new.append(Guess(pool, gap, asked.at, asked.workload,
                              max(1, round(gap / size))))
         return new
-
-    def _merge(self, pool: str, its: _Pool
-               ) -> tuple[list[tuple[Guess, int]], list[Guess]]:
-        """The two oldest of too many become one, of the later's kind."""
-        if len(its.guesses) < MOST:
-            return [], []
-        first, second = its.guesses[:2]
-        one = Guess(pool, first.gib + second.gib, second.at, second.workload,
-                    first.count + second.count)
-        its.guesses[:2] = [one]
-        gone = [(first, first.count), (second, second.count)]
-        for each, _ in gone:
-            self.silence(each)
-        return gone, [one] if one.count else []

@@ -1,91 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What will a new volume do, and who says so?
+"""The workload that is expected of a new volume.
 
-Each figure is asked of the scheduler hint, then of the volume type's extra
-specs, then of what volumes of that type have been seen doing, and is the
-configured default else. The volume's QoS bounds the whole.
+Each figure is taken from the scheduler hint, else from the volume type's
+extra specs, else from the mean of the type's active volumes, else from the
+configured default. The volume's QoS limits the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import math
-import reprlib
 from typing import Any
 
+from serifos import fields
 from serifos import names
+from serifos.scheduler import request as rq
 from serifos import workload as wl
-
-CREATE = 'create_volume'
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
     'write_pct': (0.0, 100.0), 'block_kib': (0.5, 65536.0),
     'iodepth': (wl.ACTIVE_FLOOR, 65536.0)}
-"""What hints and extra specs may say, and between which ends."""
+"""Figure of a hint or extra spec → its least and greatest value."""
 
 WRITE_PCT_STEP = 5.0
-"""Hints of writes are rounded to its multiples, those of blocks and depths
-to a power of two or one and a half of it: 1, 1.5, 2, 3, 4, 6, 8 ..."""
-
-_LONGEST = 64  # characters of a number
-
-Refuse = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What Cinder hands to a weigher or a filter, of which we use this.
-
-    :param home: the pool of a volume that lives somewhere already
-    """
-
-    operation: str | None = None
-    volume_id: str | None = None
-    size_gib: float = 0.0
-    volume_type: str | None = None
-    extra_specs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    hints: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    qos: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    home: str | None = None
-
-    @classmethod
-    def of(cls, properties: Any) -> Request:
-        """A request out of ``filter_properties``; what is odd is absent."""
-        spec = _get(properties, 'request_spec') or {}
-        kind = _get(spec, 'volume_type') or _get(
-            properties, 'volume_type') or {}
-        volume = _get(spec, 'volume_properties') or {}
-        qos = _get(properties, 'qos_specs') or _get(
-            volume, 'qos_specs') or _get(spec, 'qos_specs')
-        size = number(_get(volume, 'size'))
-        return cls(
-            operation=_operation(spec),
-            volume_id=_text(_get(spec, 'volume_id')),
-            size_gib=size if size is not None and size > 0 else 0.0,
-            volume_type=_text(_get(kind, 'name')),
-            extra_specs=_mapping(_get(kind, 'extra_specs')),
-            hints=_mapping(_get(properties, 'scheduler_hints')),
-            qos=_mapping(_get(qos, 'specs') or qos),
-            home=_text(_get(volume, 'cluster_name') or _get(volume, 'host')))
-
-    def promise_us(self, refuse: Refuse) -> float | None:
-        """``serifos:max_latency_us`` of the volume type, or None."""
-        try:
-            return names.promise_us(self.extra_specs)
-        except ValueError as exc:
-            refuse(f'Volume type {self.volume_type} promises nothing: {exc}.')
-            return None
+"""Hints of write_pct are rounded to multiples of this, those of block_kib
+and iodepth to a power of two or 1.5 times one: 1, 1.5, 2, 3, 4, 6, 8 ..."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Newcomer:
     """What a volume is expected to do.
 
-    :param workload: its ``iops`` is the bound that its QoS sets, if any
-    :param sources: figure → who says so
+    :param workload: its ``iops`` is the limit that its QoS sets, if any
+    :param sources: figure → where it is from
     """
 
     workload: wl.Workload
@@ -106,17 +55,17 @@ def settled(workload: wl.Workload) -> wl.Workload:
                                iops=None, latency_us=None)
 
 
-def expected(request: Request, seen: Mapping[str, wl.Workload],
-             default: wl.Workload, refuse: Refuse) -> Newcomer:
+def expected(request: rq.Request, seen: Mapping[str, wl.Workload],
+             default: wl.Workload, refuse: rq.Refuse) -> Newcomer:
     """What the volume of a request will do.
 
     :param seen: volume type → the mean of its active volumes
-    :param refuse: is told, in a sentence, of each value that is no use
+    :param refuse: called with a sentence on each value that is ignored
     """
     figures, sources = {}, {}
     met = seen.get(request.volume_type or '')
     for name, ends in BOUNDS.items():
-        figures[name], sources[name] = next(_offers(
+        figures[name], sources[name] = next(_figures(
             request, name, ends, met, default, refuse))
     workload = dataclasses.replace(met or default, **figures)
     return Newcomer(
@@ -124,9 +73,9 @@ def expected(request: Request, seen: Mapping[str, wl.Workload],
         sources)
 
 
-def _offers(request: Request, name: str, ends: tuple[float, float],
-            met: wl.Workload | None, default: wl.Workload,
-            refuse: Refuse) -> Iterator[tuple[float, str]]:
+def _figures(request: rq.Request, name: str, ends: tuple[float, float],
+             met: wl.Workload | None, default: wl.Workload,
+             refuse: rq.Refuse) -> Iterator[tuple[float, str]]:
     kind = f'volume type {request.volume_type}'
     for told, source in ((request.hints, 'the scheduler hint'),
                          (request.extra_specs, kind)):
@@ -140,9 +89,9 @@ def _offers(request: Request, name: str, ends: tuple[float, float],
 
 
 def rounded(name: str, value: float) -> float:
-    """The nearest value of the grid of hints, by ratio but for writes.
+    """The nearest value that a hint may have, by ratio but for write_pct.
 
-    :param name: of :data:`BOUNDS`, which the value keeps
+    :param name: of :data:`BOUNDS`, within which the value is
     """
     least, greatest = BOUNDS[name]
     if name == 'write_pct':
@@ -155,9 +104,9 @@ def rounded(name: str, value: float) -> float:
     return min(max(nearest, least), greatest)
 
 
-def _limit(request: Request, workload: wl.Workload,
-           refuse: Refuse) -> float | None:
-    """Requests per second that the volume's QoS lets through, or None."""
+def _limit(request: rq.Request, workload: wl.Workload,
+           refuse: rq.Refuse) -> float | None:
+    """Requests per second that the volume's QoS allows, or None."""
     found = []
     for name, request_size in (('total_iops_sec', 1.0),
                                ('total_bytes_sec', workload.block_kib * 1024)):
@@ -168,52 +117,13 @@ def _limit(request: Request, workload: wl.Workload,
 
 
 def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
-            source: str, refuse: Refuse) -> float | None:
-    if told.get(key) is None:
+            source: str, refuse: rq.Refuse) -> float | None:
+    said = told.get(key)
+    if said is None:
         return None
-    value = number(told[key])
+    value = fields.figure(said)
     if value is None or not ends[0] <= value <= ends[1]:
-        refuse(f'{key}={reprlib.repr(told[key])} of {source} is ignored; '
-               'give a figure '
-               f'from {ends[0]:g} to {ends[1]:g}.')
+        refuse(f'{key}={fields.shown(said)} of {source} is ignored; give a '
+               f'figure from {ends[0]:g} to {ends[1]:g}.')
         return None
     return value
-
-
-def number(value: Any) -> float | None:
-    """A finite float, or None where there is none in it."""
-    if isinstance(value, str | bytes) and len(value) > _LONGEST:
-        return None
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def _get(source: Any, key: str) -> Any:
-    # Cinder hands dicts, and versioned objects that look like dicts.
-    get = getattr(source, 'get', None)
-    return get(key) if callable(get) else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _operation(spec: Any) -> str | None:
-    """What is to be done, in Cinder's word for it.
-
-    Cinder 27 to 29 never say it of create_volume: there the decorator that
-    would is inside Volume.set_workers, which passes all by position. What
-    tells a volume that is being created is that nothing is said, and its
-    status.
-    """
-    told = _get(spec, 'operation')
-    if told is None and _get(_get(spec, 'volume'), 'status') == 'creating':
-        return CREATE
-    return _text(told)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

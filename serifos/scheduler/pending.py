@@ -1,80 +1,249 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes on their way to one pool, counted by what they will do."""
+"""Volumes that were placed and that ``cluster.json`` does not show active yet.
+
+A burst of volumes must not all go to the pool that looks fastest. The
+driver records what it places. What others place is inferred from the
+capacity that Cinder says a pool has allocated beyond its volumes in
+``cluster.json``, and from volumes that are new there and idle. Every volume
+counts once, until it is seen active or its time is over. A request works off
+what changed, not all that is pending.
+"""
 
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import heapq
+import itertools
 
+from serifos.scheduler import inferred
+from serifos.scheduler import pending_pool
+from serifos.scheduler import request as rq
+from serifos.scheduler import snapshot as sn
 from serifos import workload as wl
 
-KINDS = 8
-"""Workloads that are told apart in a pool; the others count as their mean.
+MOST = 10_000
+"""Volumes that are recorded one by one; the oldest makes way for the next,
+and goes on counting by the capacity that it allocates."""
 
-What they cost a prediction does not depend on what tenants ask for.
-"""
+_KNOWN_S = 60.0
+"""An observation so much younger than a placement shows the volume, or that
+it is gone: Cinder writes its pool down before it is created."""
+
+_AT_ONCE = 1000  # that end in one request
+_SPARE = 1000  # ends that are kept of what has ended otherwise
+
+Volume = pending_pool.PendingVolume
+What = str | inferred.Guess  # the id of a recorded volume, or a guess
 
 
 class Pending:
-    """How many of which workload, and what was promised to them."""
+    """All of them; callers hold a lock.
 
-    def __init__(self) -> None:
-        self._counts: dict[wl.Workload, int] = {}
-        self._others = 0
-        self._sums = (0.0,) * 4
-        self._promises: collections.Counter[float] = collections.Counter()
+    ``promising`` are the pools where one with a promise is pending,
+    ``revisions`` has for each device a number that changes with what is
+    pending there.
+    """
 
-    def add(self, workload: wl.Workload, count: int,
-            promise_us: float | None = None) -> None:
-        if workload in self._counts or len(self._counts) < KINDS:
-            self._counts[workload] = self._counts.get(workload, 0) + count
-        else:
-            self._mix(workload, count)
+    def __init__(self, ttl_s: float, default: wl.Workload) -> None:
+        self._ttl_s = ttl_s
+        self._default = default
+        self._recorded: collections.OrderedDict[str, Volume] = (
+            collections.OrderedDict())
+        self._inferred = inferred.Inferred()
+        self._pools: dict[str, pending_pool.PendingPool] = {}
+        self.promising: set[str] = set()
+        self.revisions: dict[str, int] = {}
+        self._number = itertools.count(1)
+        self._ends: list[tuple[float, int, What]] = []
+        self._most_ends = _SPARE
+        self._snapshot: sn.Snapshot | None = None
+        # Pool → GiB of recorded volumes that the file does not have there:
+        # of new ones, and of those that move, whose copies it may have.
+        self._new_gib: collections.Counter[str] = collections.Counter()
+        self._moving_gib: collections.Counter[str] = collections.Counter()
+
+    def record(self, volume_id: str, one: Volume) -> None:
+        """The driver placed this volume, perhaps for the second time."""
+        self._expire(one.at)
+        self._keep(volume_id, one)
+
+    def weighed(self, asked: inferred.Asked) -> None:
+        """A volume was weighed; nobody will tell where it was placed."""
+        self._inferred.ask(asked)
+
+    def renew(self, snapshot: sn.Snapshot, now: float) -> None:
+        """Drops what has expired, and what a new cluster.json shows."""
+        self._expire(now)
+        if snapshot is self._snapshot:
+            return
+        before, self._snapshot = self._snapshot, snapshot
+        for volume_id, one in list(self._recorded.items()):
+            volume = snapshot.volumes.get(volume_id)
+            if volume is None:
+                if (before and volume_id in before.volumes
+                        or snapshot.taken_at > one.at + _KNOWN_S):
+                    self._forget(volume_id)
+            elif volume.pool != one.home:
+                if snapshot.active(volume):
+                    self._forget(volume_id)
+                elif volume.pool != one.pool:
+                    self._keep(volume_id, dataclasses.replace(
+                        one, pool=volume.pool))
+        if before is not None:
+            self._arrive(snapshot, before.volumes, now)
+        self._new_gib.clear()
+        self._moving_gib.clear()
+        for volume_id, one in self._recorded.items():
+            self._book(volume_id, one, 1)
+        self.revisions.clear()
+        for pool in self._pools:
+            self._revise(pool)
+
+    def infer(self, candidates: Iterable[rq.Candidate],
+              asked: inferred.Asked) -> None:
+        """Explains allocated capacity, by volumes like this if need be."""
+        snapshot = self._snapshot
+        new, moving = self._new_gib, self._moving_gib
+        for pool, _, allocated in candidates:
+            if allocated is None or pool not in snapshot.devices:
+                continue
+            beyond = allocated - snapshot.gib[pool] - new.get(pool, 0) - max(
+                moving.get(pool, 0), snapshot.copies_gib.get(pool, 0))
+            if self._inferred.explains(pool, beyond):
+                continue
+            gone, found = self._inferred.explain(
+                pool, max(0.0, beyond), snapshot.mean_gib, asked)
+            for guess in gone:
+                self._silence(guess)
+            for guess in found:
+                if guess.count:
+                    self._add(pool, guess.workload, guess.count)
+                    self._expire_later(guess.at, guess)
+
+    def several(self, pools: Iterable[str],
+                but: str | None = None) -> dict[wl.Workload, int]:
+        """What is pending in some pools.
+
+        :param but: the id of a volume to leave out
+        """
+        found: dict[wl.Workload, int] = {}
+        for each in self._in(pools, but):
+            for workload, count in each.several().items():
+                found[workload] = found.get(workload, 0) + count
+        return found
+
+    def promised_us(self, pools: Iterable[str],
+                    but: str | None = None) -> float | None:
+        """The least latency promised to any of those."""
+        return min((each.promised_us for each in self._in(pools, but)
+                    if each.promised_us is not None), default=None)
+
+    def pool_of(self, volume_id: str | None) -> str | None:
+        """Where a recorded volume is on its way to."""
+        one = self._recorded.get(volume_id or '')
+        return one and one.pool
+
+    def _in(self, pools: Iterable[str],
+            but: str | None) -> Iterable[pending_pool.PendingPool]:
+        one = self._recorded.get(but or '')
+        for pool in pools:
+            found = self._pools.get(pool)
+            if found is None:
+                continue
+            if one is not None and one.pool == pool:
+                found = found.copy()
+                found.remove(one.workload, 1, one.max_latency_us)
+            yield found
+
+    def _keep(self, volume_id: str, one: Volume) -> None:
+        self._forget(volume_id)
+        while len(self._recorded) >= MOST:
+            self._forget(next(iter(self._recorded)))
+        self._recorded[volume_id] = one
+        self._book(volume_id, one, 1)
+        self._add(one.pool, one.workload, 1, one.max_latency_us)
+        self._expire_later(one.at, volume_id)
+
+    def _forget(self, volume_id: str) -> None:
+        one = self._recorded.pop(volume_id, None)
+        if one is not None:
+            self._book(volume_id, one, -1)
+            self._remove(one.pool, one.workload, 1, one.max_latency_us)
+
+    def _book(self, volume_id: str, one: Volume, sign: int) -> None:
+        """Adds or takes away its size, unless the file counts it there."""
+        volume = self._snapshot and self._snapshot.volumes.get(volume_id)
+        if volume is None or volume.pool != one.pool:
+            booked = self._moving_gib if one.home else self._new_gib
+            booked[one.pool] += sign * one.size_gib
+
+    def _add(self, pool: str, workload: wl.Workload, count: int,
+             promise_us: float | None = None) -> None:
+        self._pools.setdefault(pool, pending_pool.PendingPool()).add(
+            workload, count, promise_us)
         if promise_us is not None:
-            self._promises[promise_us] += count
+            self.promising.add(pool)
+        self._revise(pool)
 
-    def remove(self, workload: wl.Workload, count: int,
-               promise_us: float | None = None) -> None:
-        """So many of those that were added."""
-        told_apart = min(count, self._counts.get(workload, 0))
-        if told_apart:
-            self._counts[workload] -= told_apart
-            if not self._counts[workload]:
-                del self._counts[workload]
-        if count > told_apart:
-            self._mix(workload, told_apart - count)
-        if promise_us is not None:
-            self._promises[promise_us] -= count
-            if self._promises[promise_us] <= 0:
-                del self._promises[promise_us]
+    def _remove(self, pool: str, workload: wl.Workload, count: int,
+                promise_us: float | None = None) -> None:
+        its = self._pools[pool]
+        its.remove(workload, count, promise_us)
+        if its.promised_us is None:
+            self.promising.discard(pool)
+        if not its:
+            del self._pools[pool]
+        self._revise(pool)
 
-    def _mix(self, its: wl.Workload, count: int) -> None:
-        self._others += count
-        pattern = (its.write_pct, its.block_kib, its.outstanding,
-                   its.random_pct)
-        self._sums = tuple(
-            max(0.0, total + count * value)
-            for total, value in zip(self._sums, pattern)
-        ) if self._others > 0 else (0.0,) * 4
+    def _revise(self, pool: str) -> None:
+        if self._snapshot is not None and pool in self._snapshot.devices:
+            self.revisions[self._snapshot.devices[pool]] = next(self._number)
 
-    def several(self) -> dict[wl.Workload, int]:
-        """At most :data:`KINDS` workloads and another, with their counts."""
-        if self._others <= 0:
-            return dict(self._counts)
-        mean = wl.Workload(*(total / self._others for total in self._sums))
-        return {**self._counts,
-                mean: self._counts.get(mean, 0) + self._others}
+    def _silence(self, guess: inferred.Guess) -> None:
+        """It goes on explaining its capacity, but counts no more."""
+        if guess.count:
+            self._remove(guess.pool, guess.workload, guess.count)
+            guess.count = 0
 
-    @property
-    def promised_us(self) -> float | None:
-        """The strictest promise."""
-        return min(self._promises, default=None)
+    def _expire_later(self, at: float, what: What) -> None:
+        heapq.heappush(self._ends, (at, next(self._number), what))
+        if len(self._ends) > self._most_ends:
+            self._ends = [end for end in self._ends
+                          if self._counts(end[0], end[2])]
+            heapq.heapify(self._ends)
+            self._most_ends = 2 * len(self._ends) + _SPARE
 
-    def copy(self) -> Pending:
-        other = Pending()
-        other._counts = dict(self._counts)
-        other._others, other._sums = self._others, self._sums
-        other._promises = self._promises.copy()
-        return other
+    def _counts(self, at: float, what: What) -> bool:
+        if isinstance(what, inferred.Guess):
+            return what.count > 0
+        return what in self._recorded and self._recorded[what].at == at
 
-    def __bool__(self) -> bool:
-        return bool(self._counts) or self._others > 0
+    def _expire(self, now: float) -> None:
+        for _ in range(_AT_ONCE):
+            if not self._ends or self._ends[0][0] >= now - self._ttl_s:
+                break
+            at, _, what = heapq.heappop(self._ends)
+            if isinstance(what, inferred.Guess):
+                self._silence(what)
+            elif self._counts(at, what):
+                self._forget(what)
+        self._inferred.expire(now)
+
+    def _arrive(self, snapshot: sn.Snapshot, before: Mapping[str, object],
+                now: float) -> None:
+        """Volumes that the last file did not have."""
+        for volume in snapshot.volumes.values():
+            if volume.id in before or volume.id in self._recorded:
+                continue
+            guess = self._inferred.take(volume.pool, volume.size_gib)
+            if guess is not None:
+                self._silence(guess)
+            if not snapshot.active(volume):
+                workload = guess.workload if guess else snapshot.seen.get(
+                    volume.volume_type or '', self._default)
+                self._keep(volume.id, Volume(
+                    volume.pool, workload, volume.size_gib, guess.at if guess
+                    else now, max_latency_us=volume.max_latency_us))

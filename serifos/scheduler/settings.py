@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How shall the scheduler judge? The options of [serifos] in cinder.conf."""
+"""The options of [serifos] in cinder.conf that predictions depend on."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+from typing import NamedTuple
 
 from oslo_config import cfg
 
@@ -12,9 +12,8 @@ from serifos.conf import scheduler as options
 from serifos import workload as wl
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """The options of [serifos] in cinder.conf."""
+class Settings(NamedTuple):
+    """The values of the options with these names."""
 
     state_dir: str
     models_dir: str
@@ -26,29 +25,26 @@ class Settings:
     reservation_ttl: float
     newcomer_hints: bool
 
-    @classmethod
-    def of(cls, conf: cfg.ConfigOpts) -> Settings:
-        """:raises InputError: where an option is absurd"""
-        return cls(*(options.read(conf, field.name)
-                     for field in dataclasses.fields(cls)))
-
     @property
     def newcomer(self) -> wl.Workload:
-        """What a volume does of which nothing tells more."""
+        """What a volume is expected to do unless something says more."""
         return wl.Workload(self.newcomer_write_pct, self.newcomer_block_kib,
                            self.newcomer_iodepth)
 
 
-_NAMES = tuple(field.name for field in dataclasses.fields(Settings))
+def read(conf: cfg.ConfigOpts) -> Settings:
+    """:raises InputError: where a value cannot be worked with"""
+    return Settings(*(options.read(conf, name)
+                      for name in Settings._fields))
 
 
-def told(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
-    """What the options say, good or bad; None where one says nothing.
+def unchecked(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
+    """The values as they are, None where one cannot be read.
 
-    Cheaper than Settings, which are the same where this is.
+    Takes less time than :func:`read`, and tells whether any has changed.
     """
     group = conf.serifos
     try:
-        return tuple([group[name] for name in _NAMES])
+        return tuple([group[name] for name in Settings._fields])
     except (cfg.Error, ValueError):
         return None

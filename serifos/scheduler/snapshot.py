@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cluster.json`` and the models, indexed for what a request asks."""
+"""``cluster.json`` and the models, indexed by pool and device."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from serifos import cluster as cl
 from serifos import errors
 from serifos.model import model as mm
+from serifos.scheduler import cluster_reader
 from serifos.scheduler import predict
-from serifos.scheduler import reading
 from serifos import workload as wl
 
 _WORK_A_LINE = 150
@@ -20,7 +20,7 @@ _WORK_A_LINE = 150
 
 
 class Place(NamedTuple):
-    """A device, and the model that tells its latency."""
+    """A device, and the model that predicts its latency."""
 
     device: str
     model: str
@@ -42,7 +42,7 @@ class Snapshot:
     :param residents: device → the volumes that live on it
     :param promised: device → its volumes with a promise, the strictest first
     :param gib: pool → the sizes of its volumes added up, GiB
-    :param copies_gib: the same of the copies of migrations, where there are
+    :param copies_gib: the same of the copies of migrations, where not 0
     :param mean_gib: the mean size of a volume, GiB; 0 without any
     :param seen: volume type → the mean of its active volumes' workloads
     """
@@ -66,7 +66,7 @@ class Snapshot:
 
 
 def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
-            floor: float, taken_at: float) -> reading.Steps[Snapshot]:
+            floor: float, taken_at: float) -> cluster_reader.Steps[Snapshot]:
     """A Snapshot, in steps.
 
     :raises InputError: where a pool or a volume stands there twice
@@ -146,12 +146,12 @@ class _Mean:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class View:
-    """A snapshot and the models that belong to it, priced.
+    """A snapshot, the models, and what they say of it.
 
     :param models: by the stems of their files
     :param broken: stem → why its file is no model of latency
-    :param loads: the Load of each place that the snapshot names and a model
-        is there for
+    :param loads: the Load of each place that the snapshot names and there
+        is a model for
     :param usual: what is predicted there with one usual newcomer
     """
 
@@ -162,21 +162,21 @@ class View:
     usual: Mapping[Place, predict.Prediction | None]
 
     def load(self, place: Place) -> wl.Load:
-        """The Load of a device in the eyes of one of the models."""
+        """The Load of a device for one of the models."""
         found = self.loads.get(place)
-        return load(self.snapshot, self.models[place.model],
-                    place.device) if found is None else found
+        return (_load(self.snapshot, self.models[place.model], place.device)
+                if found is None else found)
 
 
-def load(snapshot: Snapshot, model: mm.Model, device: str) -> wl.Load:
+def _load(snapshot: Snapshot, model: mm.Model, device: str) -> wl.Load:
     return model.load((volume.workload for volume
                        in snapshot.residents.get(device, ())),
                       snapshot.floor)
 
 
-def priced(snapshot: Snapshot, models: Mapping[str, mm.Model],
-           broken: Mapping[str, str],
-           usual: wl.Workload) -> reading.Steps[View]:
+def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
+              broken: Mapping[str, str],
+              usual: wl.Workload) -> cluster_reader.Steps[View]:
     """A View, in steps.
 
     :param usual: the newcomer whose latency is predicted everywhere, so
@@ -189,7 +189,7 @@ def priced(snapshot: Snapshot, models: Mapping[str, mm.Model],
     for place in snapshot.places:
         model = models.get(place.model)
         if model is not None:
-            now = loads[place] = load(snapshot, model, place.device)
+            now = loads[place] = _load(snapshot, model, place.device)
             then = now + own[place.model]
             found[place] = predict.prediction(model, then)
             yield (1 + len(snapshot.residents.get(place.device, ()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SerifosWeigher: how much faster than the worst will each pool be?"""
+"""SerifosWeigher: weighs pools by predicted latency."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from oslo_log import log
 
 from serifos.conf import scheduler as options
 from serifos import errors
-from serifos.scheduler import newcomer as nc
-from serifos.scheduler import placing
-from serifos.scheduler import predict
-from serifos.scheduler import seldom
+from serifos.scheduler import judge
+from serifos.scheduler import ranking
+from serifos.scheduler import rate_limited_log
+from serifos.scheduler import request as rq
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
@@ -39,32 +39,36 @@ class SerifosWeigher(weights.BaseHostWeigher):
         try:
             return options.read(CONF, 'weight_multiplier')
         except errors.InputError as exc:
-            seldom.WARNINGS.warn('multiplier', '%s It is taken as 1.', exc)
+            rate_limited_log.WARNINGS.warn(
+                'multiplier', '%s It is taken as 1.', exc)
             return 1.0
 
     def weigh_objects(self, weighed_obj_list: Sequence[weights.WeighedHost],
                       weight_properties: Mapping[str, Any]) -> list[float]:
         """One finite weight for each pool, not negative, higher is better."""
         try:
-            request = nc.Request.of(weight_properties)
-            if request.operation in placing.PLACES:
+            request = rq.Request.of(weight_properties)
+            if request.operation in rq.PLACES:
                 return self._weigh(request, weighed_obj_list)
         except Exception as exc:  # Cinder must go on placing volumes
-            seldom.WARNINGS.warn('bug', 'Serifos has no opinion: %s', exc,
-                                 exc_info=True)
-        return [predict.NEUTRAL] * len(weighed_obj_list)
+            rate_limited_log.WARNINGS.warn(
+                'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
+        return [ranking.NEUTRAL] * len(weighed_obj_list)
 
-    def _weigh(self, request: nc.Request,
+    def _weigh(self, request: rq.Request,
                weighed: Sequence[weights.WeighedHost]) -> list[float]:
-        found = placing.shared(CONF).judge(
-            [request], [each.obj for each in weighed], infer=True)
+        serifos = judge.shared(CONF)
+        placement = serifos.observe([request], [each.obj for each in weighed])
+        found = serifos.judge(placement)
+        serifos.weighed(placement)
         if not found.predictions:
-            return [predict.NEUTRAL] * len(weighed)
+            return [ranking.NEUTRAL] * len(weighed)
         LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
-                 len(weighed), request.volume_id, found.newcomers[0])
-        mine = predict.weights(found.predictions)
-        # Cinder normalises by this span. It is at least the model's own
-        # error, lest a difference of nothing weigh as much as a great one.
+                 len(weighed), request.volume_id, placement.newcomers[0])
+        mine = ranking.weights(found.predictions)
+        # Cinder scales weights by this span. It is at least the model's own
+        # error, so that a difference of nothing does not weigh like a great
+        # one.
         self.minval = min(mine)
         self.maxval = max(max(mine), *(
             self.minval + p.error_us for p in found.predictions if p))
@@ -72,4 +76,4 @@ class SerifosWeigher(weights.BaseHostWeigher):
 
     def _weigh_object(self, obj: Any,
                       weight_properties: Mapping[str, Any]) -> float:
-        return predict.NEUTRAL
+        return ranking.NEUTRAL

@@ -23,8 +23,8 @@ from cinder.scheduler import filter_scheduler  # noqa: E402,F401
 from cinder.scheduler import host_manager  # noqa: E402
 
 from serifos.scheduler import filter as promises  # noqa: E402
-from serifos.scheduler import newcomer as nc  # noqa: E402
-from serifos.scheduler import placing  # noqa: E402
+from serifos.scheduler import judge  # noqa: E402
+from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 from tests.unit.scheduler import files  # noqa: E402
 
@@ -54,10 +54,9 @@ def ask(number: int, made: files.Files, wrong: list[str]) -> None:
             wrong.append(f'{name}: {weights}')
         best = states[weights.index(max(weights))]
         best.allocated_capacity_gb += 1
-        serifos = placing.shared(weigher.CONF)
-        request = nc.Request.of(properties)
-        serifos.record(request, serifos.judge([request], states).newcomers[0],
-                       best)
+        serifos = judge.shared(weigher.CONF)
+        placement = serifos.observe([rq.Request.of(properties)], states)
+        serifos.record(placement, placement.candidates[states.index(best)])
         if i % 10 == 0:
             made.models(files.model('ssd', 10.0 + number))
             made.cluster(NAMES, [files.volume(f'{k}', NAMES[k % 6])

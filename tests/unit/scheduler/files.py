@@ -68,7 +68,7 @@ def snapshot(pools: Iterable[str | cl.Pool],
 def view(pools: Iterable[str | cl.Pool], volumes: Iterable[cl.Volume] = (),
          usual: wl.Workload = USUAL, **models: mm.Model) -> sn.View:
     """What is known of a cluster, models by the stems of their files."""
-    return finish(sn.priced(snapshot(pools, volumes), models, {}, usual))
+    return finish(sn.predicted(snapshot(pools, volumes), models, {}, usual))
 
 
 class Files(fixtures.Fixture):

@@ -11,14 +11,15 @@ import testtools
 
 from serifos import cluster as cl
 from serifos.model import kinds
-from serifos.scheduler import known
+from serifos.scheduler import cache
+from serifos.scheduler import judge
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import pending
-from serifos.scheduler import placing
+from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
-from serifos.scheduler import prices
-from serifos.scheduler import reservations as rs
-from serifos.scheduler import seldom
+from serifos.scheduler import prediction_cache as pc
+from serifos.scheduler import rate_limited_log
+from serifos.scheduler import request as rq
 from serifos.scheduler import settings as st
 from tests.unit.scheduler import files
 
@@ -73,7 +74,7 @@ class Case(testtools.TestCase):
         self.states = [types.SimpleNamespace(
             backend_id=name, host=name, allocated_capacity_gb=10,
             capabilities={'serifos_model': 'ssd'}) for name in self.names]
-        self.placing = self.make()
+        self.serifos = self.make()
         self.judge()
         self.form.asked = 0
 
@@ -82,9 +83,9 @@ class Case(testtools.TestCase):
                   'newcomer_block_kib': 16, 'newcomer_iodepth': 8,
                   'active_floor': 0.05, 'reservation_ttl': 3600,
                   'newcomer_hints': True, **options}
-        return placing.Placing(st.Settings(
+        return judge.Judge(st.Settings(
             str(self.files.dir), str(self.files.models_dir), **values),
-            lambda: self.now, seldom.Seldom())
+            lambda: self.now, rate_limited_log.RateLimitedLog())
 
     def write(self, later=0):
         """The balancer observes what it did before."""
@@ -92,20 +93,29 @@ class Case(testtools.TestCase):
                            self.volumes, now=self.now + later)
 
     def request(self, number=0, hints=(), **facts):
-        return nc.Request('create_volume', f'new-{number}', 10.0,
+        return rq.Request('create_volume', f'new-{number}', 10.0,
                           hints=dict(hints), **facts)
 
     def judge(self, number=0, hints=(), **facts):
-        return self.placing.judge(
-            [self.request(number, hints, **facts)], self.states)
+        return self.serifos.judge(self.serifos.observe(
+            [self.request(number, hints, **facts)], self.states))
+
+    def newcomer(self, hints=()):
+        return nc.expected(
+            self.request(hints=hints), {}, files.USUAL, lambda text: None)
+
+    def record(self, number, index, newcomer):
+        placement = judge.Placement(
+            [self.request(number)], [newcomer],
+            [rq.Candidate.of(self.states[index], None)], self.now)
+        self.serifos.record(placement, placement.candidates[0])
 
     def place(self, number, hints=()):
         """Asks, and goes where it is fastest."""
         found = self.judge(number, hints)
         best = min(range(self.pools), key=lambda i: found.predictions[
             i].latency_us if found.predictions[i] else 1e9)
-        self.placing.record(self.request(number, hints),
-                            found.newcomers[0], self.states[best])
+        self.record(number, best, self.newcomer(hints))
         return self.states[best].host, found
 
     def hostile(self, i):
@@ -118,8 +128,8 @@ class Case(testtools.TestCase):
     @property
     def most(self):
         """Predictions that one request may take."""
-        allowed = prices.WORK + prices.WORK_EACH * self.pools
-        return 2 + allowed / (self.form.cost + prices.OVERHEAD)
+        allowed = pc.WORK + pc.WORK_EACH * self.pools
+        return 2 + allowed / (self.form.cost + pc.OVERHEAD)
 
 
 @ddt.ddt
@@ -159,14 +169,9 @@ class PredictionsTest(Case):
         self.assertEqual(1, self.form.asked)
 
     def test_ten_thousand_reservations_cost_what_one_does(self):
-        self.placing.judge([self.request()], self.states[:1])
-        newcomers = [nc.expected(
-            self.request(0, self.hostile(i)), {}, files.USUAL,
-            lambda text: None) for i in range(500)]
+        newcomers = [self.newcomer(self.hostile(i)) for i in range(500)]
         for i in range(10000):
-            request = self.request(i)
-            self.placing.record(request, newcomers[i % 500],
-                                self.states[i % 50])
+            self.record(i, i % 50, newcomers[i % 500])
         for i in range(3):
             self.form.asked = 0
             self.judge(20000 + i, self.hostile(i))
@@ -176,7 +181,7 @@ class PredictionsTest(Case):
         self.form.asked = 0
         self.place(30001)
         self.judge(30002)
-        self.assertLessEqual(self.form.asked, 2 + pending.KINDS)
+        self.assertLessEqual(self.form.asked, 2 + pending_pool.KINDS)
 
     def test_a_new_file_makes_the_next_requests_no_dearer(self):
         for i in range(10):
@@ -185,7 +190,7 @@ class PredictionsTest(Case):
         for i in range(20):
             self.form.asked = 0
             self.judge(i, self.hostile(i % 10))
-            lines = known.LINES + known.LINES_EACH * self.pools
+            lines = cache.LINES + cache.LINES_EACH * self.pools
             self.assertLessEqual(self.form.asked, self.most + lines)
 
     def test_the_best_is_never_an_estimate(self):
@@ -196,14 +201,15 @@ class PredictionsTest(Case):
                     'serifos:block_kib': 2 ** (i % 9)}
             found = self.judge(i, hint)
             best = min(p.latency_us for p in found.predictions)
-            exact = {self.exact(j, found.newcomers[0].workload)
+            exact = {self.exact(j, self.newcomer(hint).workload)
                      for j, p in enumerate(found.predictions)
                      if p.latency_us == best}
             self.assertIn(best, exact)
 
     def test_estimates_are_near_what_they_stand_for(self):
-        found = self.judge(0, {'serifos:block_kib': 64})
-        its = found.newcomers[0].workload
+        hint = {'serifos:block_kib': 64}
+        found = self.judge(0, hint)
+        its = self.newcomer(hint).workload
         for i, prediction in enumerate(found.predictions):
             exact = self.exact(i, its)
             self.assertLess(abs(prediction.latency_us / exact - 1), 0.05)
@@ -218,27 +224,23 @@ class PredictionsTest(Case):
         return self.form.predict(load + view.models['ssd'].load([newcomer]))
 
 
-class ReservationsTest(Case):
+class PendingTest(Case):
 
     pools = 20
 
     def test_the_oldest_of_too_many_makes_way(self):
-        self.patch(rs, 'MOST', 400)
-        usual = nc.expected(self.request(), {}, files.USUAL, None)
-        for i in range(rs.MOST + 30):
-            self.placing.record(
-                self.request(i), usual, self.states[i % 20])
+        self.patch(pending, 'MOST', 400)
+        for i in range(pending.MOST + 30):
+            self.record(i, i % 20, self.newcomer())
         predicted = self.judge(99999).predictions
         most = predict.Prediction(
-            100 + (1 + rs.MOST / 20 + 1) * 8 * 64 * 20, 0.0)
+            100 + (1 + pending.MOST / 20 + 1) * 8 * 64 * 20, 0.0)
         self.assertLessEqual(max(p.latency_us for p in predicted),
                              most.latency_us)
 
     def test_many_that_end_at_once_end_in_several_requests(self):
-        usual = nc.expected(self.request(), {}, files.USUAL, None)
         for i in range(1500):
-            self.placing.record(
-                self.request(i), usual, self.states[i % 20])
+            self.record(i, i % 20, self.newcomer())
         usual = [self.placing_of_none(i) for i in range(20)]
         self.now += 3601
         self.write()
@@ -263,7 +265,7 @@ class NewFileTest(Case):
 
     def setUp(self):
         super().setUp()
-        self.patch(known, 'LINES_SAVED', 100)
+        self.patch(cache, 'LINES_SAVED', 100)
 
     def test_a_new_file_is_read_by_many_requests(self):
         old = self.judge(0).snapshot
@@ -274,8 +276,8 @@ class NewFileTest(Case):
             looks += 1
             self.assertLess(looks, 100)
         lines = 2 * len(self.volumes) + 3 * self.pools
-        allowed = known.LINES + known.LINES_EACH * self.pools
-        self.assertGreater(looks, (lines - known.LINES_SAVED) / allowed - 2)
+        allowed = cache.LINES + cache.LINES_EACH * self.pools
+        self.assertGreater(looks, (lines - cache.LINES_SAVED) / allowed - 2)
 
     def test_seldom_requests_read_more_of_it(self):
         old = self.judge(0).snapshot
@@ -290,9 +292,9 @@ class NewFileTest(Case):
         self.volumes = [
             dataclasses.replace(volume, id=f'{volume.id}-{k}')
             for volume in self.volumes for k in range(4)]
-        self.patch(known, 'LINES_AT_FIRST', 500)
+        self.patch(cache, 'LINES_AT_FIRST', 500)
         self.write()
-        self.placing = self.make()
+        self.serifos = self.make()
         self.assertEqual((), self.judge(0).predictions)
         for _ in range(8):
             found = self.judge(1)

@@ -28,7 +28,7 @@ class CrowdTest(testtools.TestCase):
 
     def test_it_brings_neither_numpy_nor_eventlet(self):
         code = ('import sys\n'
-                'import serifos.scheduler.placing\n'
+                'import serifos.scheduler.judge\n'
                 'print([m for m in ("numpy", "scipy", "pandas", "eventlet",'
                 ' "statsmodels", "cinder") if m in sys.modules])')
         done = subprocess.run([sys.executable, '-c', code], cwd=ROOT,

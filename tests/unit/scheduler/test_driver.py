@@ -127,7 +127,7 @@ class DriverTest(Case):
             raise ZeroDivisionError('a bug')
 
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.scheduler.prices.Prices.of', fail))
+            'serifos.scheduler.prediction_cache.PredictionCache.of', fail))
         self.assertEqual([A] * 2, self.landed(2))
         self.assertEqual(1, self.log.output.count('Traceback'))
 

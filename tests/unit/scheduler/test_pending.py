@@ -2,57 +2,246 @@
 
 import collections
 
+import ddt
 from hypothesis import given
-from hypothesis import HealthCheck
 from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
+from serifos import cluster as cl
+from serifos.scheduler import inferred
 from serifos.scheduler import pending
+from serifos.scheduler import pending_pool
+from serifos.scheduler import request as rq
 from serifos import workload as wl
+from tests.unit.scheduler import files
 
-FEW = [wl.Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
-
-
-def total(several):
-    """Of what is told apart and what is not: numbers and KiB."""
-    return (sum(several.values()),
-            sum(w.block_kib * n for w, n in several.items()))
+DEFAULT = wl.Workload(30, 16, 8)
+MINE = wl.Workload(5, 128, 8)
+TTL = 3600.0
 
 
-class PendingTest(testtools.TestCase):
+def snapshot(*volumes, pools=('a', 'b'), at=0.0):
+    return files.snapshot(pools, volumes, at)
 
-    def test_a_few_workloads_are_told_apart(self):
-        found = pending.Pending()
-        for workload in FEW[:3] * 2:
-            found.add(workload, 2)
-        self.assertEqual(dict.fromkeys(FEW[:3], 4), found.several())
 
-    @settings(max_examples=50, deadline=None,
-              suppress_health_check=[HealthCheck.too_slow])
-    @given(st.lists(st.sampled_from(FEW), max_size=60), st.randoms())
-    def test_many_are_few_and_add_up(self, added, chance):
-        found = pending.Pending()
-        for workload in added:
-            found.add(workload, 1, 4000.0)
-        staying = added[:]
-        while True:
-            self.assertLessEqual(len(found.several()), pending.KINDS + 1)
-            number, kib = total(found.several())
-            self.assertEqual(len(staying), number)
-            self.assertAlmostEqual(
-                total(collections.Counter(staying))[1], kib, places=6)
-            self.assertEqual(bool(staying), bool(found))
-            self.assertEqual(4000.0 if staying else None, found.promised_us)
-            if not staying:
-                break
-            gone = staying.pop(chance.randrange(len(staying)))
-            found.remove(gone, 1, 4000.0)
+class Case(testtools.TestCase):
 
-    def test_the_strictest_promise_counts(self):
-        found = pending.Pending()
-        found.add(FEW[0], 1, 900.0)
-        found.add(FEW[0], 1, 300.0)
-        self.assertEqual(300.0, found.promised_us)
-        found.remove(FEW[0], 1, 300.0)
-        self.assertEqual(900.0, found.promised_us)
+    def setUp(self):
+        super().setUp()
+        self.kept = pending.Pending(TTL, DEFAULT)
+
+    def update(self, found, size=10.0, at=0.0, workload=DEFAULT, **allocated):
+        self.kept.renew(found, at)
+        self.kept.infer([rq.Candidate(pool, 'ssd', gib)
+                         for pool, gib in allocated.items()],
+                        inferred.Asked(size, workload, at))
+        self.sharing = found.sharing
+
+    def ask(self, size=10.0, at=0.0, workload=MINE):
+        self.kept.weighed(inferred.Asked(size, workload, at))
+
+    def record(self, name, pool='a', size=10.0, at=0.0, **facts):
+        self.kept.record(name, pending_pool.PendingVolume(
+            pool, MINE, size, at, **facts))
+
+    def standing(self, **but):
+        """Device → the workloads on their way there."""
+        found = {device: self.kept.several(pools, **but)
+                 for device, pools in self.sharing.items()}
+        return {device: list(collections.Counter(several).elements())
+                for device, several in found.items() if several}
+
+
+class RecordedTest(Case):
+
+    def test_it_counts_until_it_is_seen_active(self):
+        self.record('1')
+        self.update(snapshot())
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', None)))
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', 64)))
+        self.assertEqual({}, self.standing())
+
+    def test_it_counts_for_an_hour_at_most(self):
+        self.record('1')
+        self.update(snapshot(), at=TTL)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(), at=TTL + 1)
+        self.assertEqual({}, self.standing())
+
+    def test_what_is_recorded_while_nothing_is_known_ends_too(self):
+        self.record('1', at=0)
+        self.record('2', at=TTL + 1)
+        self.update(snapshot(), at=TTL + 1)
+        self.assertEqual({'a': [MINE]}, self.standing())
+
+    def test_a_retried_volume_counts_where_it_went_at_last(self):
+        self.record('1', 'a')
+        self.record('1', 'b')
+        self.update(snapshot())
+        self.assertEqual({'b': [MINE]}, self.standing())
+
+    def test_the_volume_that_is_judged_does_not_count_against_itself(self):
+        self.record('1')
+        self.update(snapshot())
+        self.assertEqual({}, self.standing(but='1'))
+
+    def test_one_that_vanishes_was_deleted(self):
+        self.record('1')
+        self.update(snapshot(files.volume('1', 'a', None)))
+        self.update(snapshot())
+        self.assertEqual({}, self.standing())
+
+    def test_one_that_is_never_seen_was_deleted_too(self):
+        self.record('1', at=100.0)
+        self.update(snapshot(at=160.0), at=161.0)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(at=161.0), at=162.0)
+        self.assertEqual({}, self.standing())
+
+    def test_the_copy_of_a_migration_is_no_new_volume(self):
+        pools = cl.Pool('a', copies_gib=400.0), cl.Pool('b')
+        self.update(snapshot(pools=pools), a=400.0)
+        self.assertEqual({}, self.standing())
+        self.update(snapshot(pools=pools), a=410.0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+        # Nor does it count twice where we know who moves.
+        home = files.volume('1', 'b', None, size_gib=400.0)
+        self.record('1', 'a', size=400.0, home='b')
+        self.update(snapshot(home, pools=pools), a=410.0, b=400.0)
+        self.assertEqual(2, len(self.standing()['a']))
+
+    def test_nothing_tells_the_size_of_what_was_allocated(self):
+        self.update(snapshot(), size=0.0, a=10.0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+
+    def test_a_moving_volume_counts_in_its_target_until_it_is_there(self):
+        self.record('1', 'b', home='a')
+        self.update(snapshot(files.volume('1', 'a', 64)))
+        self.assertEqual({'b': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'b', 64)))
+        self.assertEqual({}, self.standing())
+
+    def test_pools_that_share_a_device_add(self):
+        self.record('1', 'a')
+        self.record('2', 'b')
+        self.update(snapshot(pools=(cl.Pool('a', device='sdb'),
+                                    cl.Pool('b', device='sdb'))))
+        self.assertEqual({'device:sdb': [MINE, MINE]}, self.standing())
+
+    def test_what_it_allocates_is_not_inferred_once_more(self):
+        self.record('1')
+        self.update(snapshot(), a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', None)), a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a')), a=10)
+        self.assertEqual({}, self.standing())
+
+
+@ddt.ddt
+class InferredTest(Case):
+
+    def test_allocated_beyond_the_volumes_is_a_volume_on_its_way(self):
+        self.update(snapshot(files.volume('1', 'a', size_gib=10)), a=20, b=0)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+
+    @ddt.data((30, 3), (34, 3), (4, 1))
+    @ddt.unpack
+    def test_how_many_by_the_size_that_is_asked_for(self, gib, count):
+        self.update(snapshot(), size=10, a=gib)
+        self.assertEqual({'a': [DEFAULT] * count}, self.standing())
+
+    def test_a_small_request_does_not_make_many_of_a_large_volume(self):
+        self.update(snapshot(files.volume('1', 'b', size_gib=500)),
+                    size=1, a=1000, b=500)
+        self.assertEqual({'a': [DEFAULT] * 2}, self.standing())
+
+    def test_what_was_asked_for_and_then_allocated_went_there(self):
+        self.update(snapshot(), a=0, b=0)
+        self.ask(size=100)
+        self.update(snapshot(), size=1, a=0, b=100)
+        self.assertEqual({'b': [MINE]}, self.standing())
+
+    def test_a_burst_counts_volume_by_volume(self):
+        allocated = {'a': 0.0, 'b': 0.0}
+        for i in range(6):
+            self.update(snapshot(), at=float(i), **allocated)
+            self.ask(at=float(i))
+            allocated['ab'[i % 2]] += 10
+        self.update(snapshot(), **allocated)
+        self.assertEqual({'a': [MINE] * 3, 'b': [MINE] * 3}, self.standing())
+
+    def test_a_request_that_failed_explains_nothing_a_minute_later(self):
+        self.ask(at=0)
+        self.update(snapshot(), at=61, a=10)
+        self.assertEqual({'a': [DEFAULT]}, self.standing())
+
+    def test_it_goes_as_the_capacity_goes(self):
+        self.update(snapshot(), a=30)
+        self.update(snapshot(), a=10)
+        self.assertEqual({'a': [DEFAULT]}, {
+            k: v[:1] for k, v in self.standing().items()})
+        self.update(snapshot(), a=0)
+        self.assertEqual({}, self.standing())
+
+    def test_it_counts_for_an_hour_and_is_not_taken_for_new_then(self):
+        self.update(snapshot(), a=10)
+        for at in (TTL + 1, TTL + 2, 3 * TTL):
+            self.update(snapshot(), at=at, a=10)
+            self.assertEqual({}, self.standing())
+
+    def test_a_new_volume_that_sleeps_takes_over_from_what_was_inferred(self):
+        self.update(snapshot(), a=0)
+        self.ask()
+        self.update(snapshot(), at=5, a=10)
+        self.update(snapshot(files.volume('1', 'a', None)), at=20, a=10)
+        self.assertEqual({'a': [MINE]}, self.standing())
+        self.update(snapshot(files.volume('1', 'a', 64)), at=40, a=10)
+        self.assertEqual({}, self.standing())
+
+    def test_a_new_volume_of_another_scheduler_does_what_its_type_does(self):
+        gold = files.volume('1', 'b', 64, volume_type='gold')
+        self.update(snapshot(gold), a=0)
+        self.update(snapshot(gold, files.volume(
+            '2', 'a', None, volume_type='gold')), a=10)
+        self.assertEqual({'a': [wl.Workload(30, 64, 8)]}, self.standing())
+
+    def test_old_volumes_that_sleep_are_not_new(self):
+        self.update(snapshot(files.volume('1', 'a', None)), a=10)
+        self.assertEqual({}, self.standing())
+
+    @ddt.data(None, -5.0)
+    def test_no_figure_or_less_than_known_is_nothing(self, gib):
+        self.update(snapshot(files.volume('1', 'a')), a=gib)
+        self.assertEqual({}, self.standing())
+
+
+class NeverTwiceTest(Case):
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.tuples(
+        st.sampled_from('ab'), st.sampled_from([1.0, 10.0, 30.0]),
+        st.booleans(), st.booleans()), max_size=8))
+    def test_every_volume_counts_once(self, placed):
+        """Whoever places them, seen or not: as many as there are."""
+        self.kept = pending.Pending(TTL, DEFAULT)
+        allocated, seen = {'a': 0.0, 'b': 0.0}, []
+        self.update(snapshot(), **allocated)
+        for i, (pool, size, recorded, written) in enumerate(placed):
+            self.update(snapshot(*seen), size=size, **allocated)
+            if recorded:
+                self.record(str(i), pool, size)
+            else:
+                self.ask(size)
+            allocated[pool] += size
+            self.update(snapshot(*seen), size=size, **allocated)
+            if written:
+                seen = [*seen, files.volume(str(i), pool, None, size)]
+                self.update(snapshot(*seen), size=size, **allocated)
+        counted = self.standing()
+        for pool in 'ab':
+            self.assertEqual(sum(p == pool for p, *_ in placed),
+                             len(counted.get(pool, ())), (placed, counted))

@@ -14,7 +14,7 @@ from tests.unit.scheduler import cloud  # first: it skips without Cinder
 from serifos import cluster as cl
 from serifos.conf import scheduler
 from serifos.conf import serifos
-from serifos.scheduler import seldom
+from serifos.scheduler import rate_limited_log
 from serifos.scheduler import weigher
 from tests.unit.scheduler import files
 
@@ -39,7 +39,8 @@ class Case(testtools.TestCase):
         self.files.models(files.model('ssd'))
         self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.scheduler.seldom.WARNINGS', seldom.Seldom()))
+            'serifos.scheduler.rate_limited_log.WARNINGS',
+            rate_limited_log.RateLimitedLog()))
 
     def weighers(self):
         return ['SerifosWeigher']

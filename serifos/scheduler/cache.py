@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do ``cluster.json`` and the models say, for the asking of a stat?
+"""Cache of cluster.json and the models, keyed by mtime, inode and size.
 
-Both are read again only where their stat changed, a few lines a request;
-until that is done, what was known before stands. A model's file must be
-replaced as ours are, by a rename, which the directory's stat tells.
+Files that changed are read again a few lines a request; until that is done,
+what was known before stands. A model's file must be replaced by a rename,
+as ours are, for that changes the directory's mtime.
 """
 
 from __future__ import annotations
@@ -15,30 +15,29 @@ import pathlib
 from serifos import errors
 from serifos.model import model as mm
 from serifos import model_files
-from serifos.scheduler import reading
+from serifos.scheduler import cluster_reader
 from serifos.scheduler import snapshot as sn
-from serifos import times
 from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 
 LINES, LINES_EACH = 128, 0.25
-"""Pools, volumes and predictions of a new file that a request reads, and
-how many more for each of its candidates."""
+"""Pools, volumes and predictions of a new file that a request works off,
+and how many more for each of its candidates."""
 
 LINES_A_SECOND, LINES_SAVED = 1000.0, 4096
-"""What requests may do besides where they are rare, and the most of that."""
+"""Lines that are saved up while no request comes, and the most of them."""
 
 LINES_AT_FIRST = 20_000
-"""What a request reads where nothing is known yet."""
+"""Lines that a request reads while nothing is known."""
 
 _LINES_A_MODEL = 200
 
 
-class Known:
-    """The two files; whoever uses it keeps a lock.
+class Cache:
+    """What the files say; callers hold a lock.
 
-    :param usual: the newcomer that the pools are priced for beforehand
+    :param usual: the newcomer that all pools are predicted with beforehand
     """
 
     def __init__(self, state_dir: str, models_dir: str, max_age_s: float,
@@ -50,7 +49,7 @@ class Known:
         self._usual = usual
         self._floor = floor
         self._signatures: tuple[Signature | None, ...] = ()
-        self._work: reading.Steps[sn.View] | None = None
+        self._work: cluster_reader.Steps[sn.View] | None = None
         self._looked_at = 0.0
         self._saved = 0.0
         self._snapshot: tuple[Signature | None, sn.Snapshot] | None = None
@@ -60,7 +59,7 @@ class Known:
         self._trouble = ''
 
     def look(self, now: float, candidates: int = 0) -> sn.View:
-        """What is known at ``now``, seconds of the epoch.
+        """What the files say at ``now``, seconds of the epoch.
 
         :param candidates: of the request for which this is
         :raises InputError: where cluster.json is missing, broken or stale,
@@ -116,19 +115,20 @@ class Known:
         self._trouble = trouble
 
     def _reading(self, cluster: Signature | None,
-                 models: Signature | None) -> reading.Steps[sn.View]:
-        """All that is to be done where a file changed."""
+                 models: Signature | None) -> cluster_reader.Steps[sn.View]:
+        """Reads what changed, and predicts all pools again."""
         if self._snapshot is None or cluster != self._snapshot[0]:
-            file = yield from reading.cluster(self._cluster_path)
-            snapshot = yield from sn.indexed(
-                file.pools, file.volumes, self._floor, _epoch(
-                    file.observed_at, cluster[0] / 1e9 if cluster else 0.0))
-            self._snapshot = cluster, snapshot
+            file = yield from cluster_reader.read(self._cluster_path)
+            written_at = cluster[0] / 1e9 if cluster else 0.0
+            self._snapshot = cluster, (yield from sn.indexed(
+                file.pools, file.volumes, self._floor,
+                written_at if file.observed_at is None
+                else file.observed_at))
         found, broken = yield from self._read_models()
-        return (yield from sn.priced(
+        return (yield from sn.predicted(
             self._snapshot[1], found, broken, self._usual))
 
-    def _read_models(self) -> reading.Steps[
+    def _read_models(self) -> cluster_reader.Steps[
             tuple[Mapping[str, mm.Model], Mapping[str, str]]]:
         before, self._models = self._models, {}
         for stem in sorted(model_files.stems(self._models_path)):
@@ -138,11 +138,11 @@ class Known:
                 kept = signature, _model(self._models_path, stem)
                 yield _LINES_A_MODEL
             self._models[stem] = kept
-        every = {stem: its for stem, (_, its) in self._models.items()}
-        return ({stem: its for stem, its in every.items()
-                 if isinstance(its, mm.Model)},
-                {stem: its for stem, its in every.items()
-                 if isinstance(its, str)})
+        models: dict[str, mm.Model] = {}
+        broken: dict[str, str] = {}
+        for stem, (_, its) in self._models.items():
+            (broken if isinstance(its, str) else models)[stem] = its
+        return models, broken
 
 
 def _model(directory: pathlib.Path, stem: str) -> mm.Model | str:
@@ -159,18 +159,6 @@ def _signature(path: pathlib.Path) -> Signature | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ino, found.st_size
-
-
-def _epoch(observed_at: str | None, otherwise: float) -> float:
-    """An ISO 8601 time as seconds of the epoch; without a zone it is UTC."""
-    if observed_at is None:
-        return otherwise
-    try:
-        return times.parse(observed_at)
-    except ValueError:
-        raise errors.FormatError(
-            f'cluster.json says it was observed at {observed_at!r}, which '
-            'is no ISO 8601 time.') from None
 
 
 def _ago(age: float) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A large JSON document, read part by part from its file.
+"""JSON parser that yields a large document from its file part by part.
 
-The reader of the standard library takes a text whole: half a second for
+The parser of the standard library takes a text whole: half a second for
 that of a cloud of 10,000 pools. This one hands out the members of the
 outermost object, and of chosen lists the elements, as they are met; in
 between, whoever reads may do something else.

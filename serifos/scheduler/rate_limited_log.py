@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often may a warning be said? Of each kind, once a minute."""
+"""Warnings, of each kind at most one a minute."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ LOG = log.getLogger(__name__)
 EVERY_S = 60.0
 
 
-class Seldom:
-    """Says a warning, unless one of its kind was said within the minute.
+class RateLimitedLog:
+    """Logs a warning, unless one of its kind was logged within the minute.
 
-    An error of ours is one sentence, whose traceback tells nothing more.
+    The traceback of a SerifosError is left out: its sentence says all.
 
     :param clock: seconds, of whatever beginning
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
 
     def warn(self, kind: str, message: str, *args: object,
              exc_info: bool = False) -> None:
         now = self._clock()
-        if now - self._said.get(kind, now - EVERY_S) >= EVERY_S:
-            self._said[kind] = now
-            told = any(isinstance(each, errors.SerifosError)
+        if now - self._logged_at.get(kind, now - EVERY_S) >= EVERY_S:
+            self._logged_at[kind] = now
+            ours = any(isinstance(each, errors.SerifosError)
                        for each in args)
-            LOG.warning(message, *args, exc_info=exc_info and not told)
+            LOG.warning(message, *args, exc_info=exc_info and not ours)
 
 
-WARNINGS = Seldom()
+WARNINGS = RateLimitedLog()
 """Those of this process."""

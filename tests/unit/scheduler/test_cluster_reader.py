@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import errors
-from serifos.scheduler import parts
-from serifos.scheduler import reading
+from serifos import fields
+from serifos.scheduler import cluster_reader
+from serifos.scheduler import json_parts
 from serifos import store
 from tests.unit.scheduler import files
 
@@ -69,7 +70,7 @@ class ClusterTest(testtools.TestCase):
 
     def read(self, text):
         self.path.write_text(text)
-        return files.finish(reading.cluster(self.path))
+        return files.finish(cluster_reader.read(self.path))
 
     def refused(self, text):
         return str(self.assertRaises(errors.FormatError, self.read, text))
@@ -82,7 +83,9 @@ class ClusterTest(testtools.TestCase):
         for indent in (None, 1):
             found = self.read(json.dumps(doc, indent=indent))
             whole = store.read_cluster(self.path)
-            self.assertEqual(whole.observed_at, found.observed_at)
+            self.assertEqual(
+                fields.moment({'at': whole.observed_at}, 'at'),
+                found.observed_at)
             self.assertEqual(
                 [(p.name, p.model, p.state, p.device_key, p.copies_gib)
                  for p in whole.pools],
@@ -109,7 +112,7 @@ class ClusterTest(testtools.TestCase):
     def test_a_fifo_is_no_file_to_wait_for(self):
         os.mkfifo(self.path)
         self.assertIn('is a FIFO', str(self.assertRaises(
-            errors.InputError, files.finish, reading.cluster(self.path))))
+            errors.InputError, files.finish, cluster_reader.read(self.path))))
 
     def test_a_member_may_stand_there_once(self):
         self.assertIn('pools twice', self.refused(
@@ -117,7 +120,7 @@ class ClusterTest(testtools.TestCase):
 
     def test_infinity_by_another_name_is_no_figure(self):
         text = json.dumps(WHOLE).replace('"size_gib": 10', '"size_gib": 1e999')
-        self.assertIn('size_gib of volumes[0] is no number',
+        self.assertIn('volumes[0]: size_gib must be',
                       self.refused(text))
 
     def test_it_pauses_after_every_pool_and_volume(self):
@@ -125,12 +128,12 @@ class ClusterTest(testtools.TestCase):
                'volumes': [{**VOLUME, 'id': str(i)} for i in range(50)]}
         self.path.write_text(json.dumps(doc))
         self.assertEqual(
-            30 + 50 + 3, sum(1 for _ in reading.cluster(self.path)))
+            30 + 50 + 3, sum(1 for _ in cluster_reader.read(self.path)))
 
     def test_a_long_volume_counts_by_its_length(self):
         self.path.write_text(json.dumps(with_volume(
-            metadata={'notes': 'x' * 100 * reading.LINE})))
-        self.assertGreater(max(reading.cluster(self.path)), 100)
+            metadata={'notes': 'x' * 100 * cluster_reader.LINE})))
+        self.assertGreater(max(cluster_reader.read(self.path)), 100)
 
 
 class PartsTest(testtools.TestCase):
@@ -149,7 +152,7 @@ class PartsTest(testtools.TestCase):
             self, doc, at_once, indent):
         text = json.dumps(doc, indent=indent)
         found, elements = {}, []
-        for part in parts.of(io.StringIO(text), ['pools'], at_once):
+        for part in json_parts.of(io.StringIO(text), ['pools'], at_once):
             if part.element:
                 elements.append(part.value)
             else:

@@ -9,7 +9,7 @@ import testtools
 
 from serifos import cluster as cl
 from serifos import errors
-from serifos.scheduler import known
+from serifos.scheduler import cache
 from serifos import workload as wl
 from tests.unit.scheduler import files
 
@@ -17,37 +17,37 @@ NOW = 1_800_000_000.0
 
 
 @ddt.ddt
-class KnownTest(testtools.TestCase):
+class CacheTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
         self.files = self.useFixture(files.Files())
         self.files.models(files.model('ssd'))
         self.files.cluster(['a'], now=NOW)
-        self.known = self.make()
+        self.cache = self.make()
 
     def make(self):
-        return known.Known(str(self.files.dir), str(self.files.models_dir),
+        return cache.Cache(str(self.files.dir), str(self.files.models_dir),
                            600, files.USUAL)
 
     def trouble(self, now=NOW):
         return str(self.assertRaises(
-            errors.InputError, self.known.look, now))
+            errors.InputError, self.cache.look, now))
 
     def test_nothing_is_read_again_while_the_stats_stand(self):
-        before = self.known.look(NOW)
-        self.assertIs(before, self.known.look(NOW + 1))
+        before = self.cache.look(NOW)
+        self.assertIs(before, self.cache.look(NOW + 1))
 
     def test_a_new_cluster_is_read(self):
-        self.known.look(NOW)
+        self.cache.look(NOW)
         self.files.cluster(['a', 'b'], now=NOW)
         self.assertEqual({'a', 'b'},
-                         set(self.known.look(NOW).snapshot.devices))
+                         set(self.cache.look(NOW).snapshot.devices))
 
     def test_a_new_model_is_read_and_the_cluster_is_not(self):
-        before = self.known.look(NOW)
+        before = self.cache.look(NOW)
         self.files.models(files.model('hdd'))
-        after = self.known.look(NOW)
+        after = self.cache.look(NOW)
         self.assertEqual({'ssd', 'hdd'}, set(after.models))
         self.assertIs(before.snapshot, after.snapshot)
 
@@ -55,7 +55,7 @@ class KnownTest(testtools.TestCase):
         self.files.break_cluster()
         self.assertIn('is not JSON', self.trouble())
         self.files.cluster(['a'], now=NOW)
-        self.assertEqual({'a'}, set(self.known.look(NOW).snapshot.devices))
+        self.assertEqual({'a'}, set(self.cache.look(NOW).snapshot.devices))
 
     @ddt.data('{', '[]', '{"schema": "serifos-cluster/9"}', '\x00',
               '{"schema": "serifos-cluster/1", "pools": [], "volumes": [],'
@@ -63,7 +63,7 @@ class KnownTest(testtools.TestCase):
               '{"schema": "serifos-cluster/1", "volumes": [], "pools":'
               ' [{"name": "a"}, {"name": "a"}]}')
     def test_what_is_no_cluster_is_refused_in_a_sentence(self, text):
-        self.known.look(NOW)
+        self.cache.look(NOW)
         self.files.break_cluster(text)
         self.assertIn('cluster', self.trouble())
 
@@ -79,7 +79,7 @@ class KnownTest(testtools.TestCase):
     @ddt.unpack
     def test_age(self, later, fresh):
         if fresh:
-            self.known.look(NOW + later)
+            self.cache.look(NOW + later)
         else:
             self.assertIn('was observed', self.trouble(NOW + later))
 
@@ -87,14 +87,14 @@ class KnownTest(testtools.TestCase):
         self.files.break_cluster(
             '{"schema": "serifos-cluster/1", "pools": [], "volumes": []}')
         os.utime(self.files.cluster_path, (NOW, NOW))
-        self.known.look(NOW + 10)
+        self.cache.look(NOW + 10)
         self.assertIn('611 s ago', self.trouble(NOW + 611))
 
     def test_a_broken_model_is_only_its_own_trouble(self):
         (self.files.models_dir / 'bad.json').write_text('{}')
         self.files.models(dataclasses.replace(
             files.model('fast'), predicts='read_iops'))
-        view = self.known.look(NOW)
+        view = self.cache.look(NOW)
         self.assertEqual({'ssd'}, set(view.models))
         self.assertIn('schema', view.broken['bad'])
         self.assertIn('no latency', view.broken['fast'])
@@ -104,13 +104,13 @@ class KnownTest(testtools.TestCase):
         row = next(iter(doc['parameters'].values()))
         row[next(iter(row))] = '12,5'
         (self.files.models_dir / 'bad.json').write_text(json.dumps(doc))
-        view = self.known.look(NOW)
+        view = self.cache.look(NOW)
         self.assertEqual({'ssd'}, set(view.models))
         self.assertIn('12,5', view.broken['bad'])
 
     def test_no_models_directory_is_no_models(self):
         self.files.models_dir.rename(self.files.dir / 'elsewhere')
-        self.assertEqual({}, self.known.look(NOW).models)
+        self.assertEqual({}, self.cache.look(NOW).models)
 
 
 class SnapshotTest(testtools.TestCase):

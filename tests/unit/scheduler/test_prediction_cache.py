@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import collections
-
 import testtools
 
 from serifos import cluster as cl
-from serifos.scheduler import prices
+from serifos.scheduler import pending
+from serifos.scheduler import pending_pool
+from serifos.scheduler import prediction_cache
 from serifos.scheduler import snapshot as sn
 from serifos import workload as wl
 from tests.unit.scheduler import files
@@ -17,7 +17,7 @@ def endless(name):
                        range={'block_kib': (4, 4), 'count': (1, 9)})
 
 
-class PricesTest(testtools.TestCase):
+class PredictionCacheTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
@@ -26,15 +26,19 @@ class PricesTest(testtools.TestCase):
     def predict(self, pool='a', model=files.model('ssd'), coming=None,
                 standing=(), lifted=None, pools=(cl.Pool('a', 'ssd'),),
                 volumes=(files.volume('1', 'a', 16),)):
-        kept = prices.Prices(files.USUAL)
-        kept.meet(files.view(pools, volumes, ssd=model))
-        kept.change('a')
+        view = files.view(pools, volumes, ssd=model)
+        kept = prediction_cache.PredictionCache(files.USUAL)
+        kept.renew(view)
+        its = pending.Pending(3600, files.USUAL)
+        its.renew(view.snapshot, 0)
+        for i, workload in enumerate(standing):
+            its.record(f'new-{i}', pending_pool.PendingVolume(
+                'a', workload, 10, 0))
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(
             tuple(coming or [self.coming]),
             [sn.Place(devices[pool], 'ssd') if pool in devices else None],
-            {'a': collections.Counter(standing)}.__getitem__,
-            {} if lifted is None else {'a': lifted})
+            its, None, {} if lifted is None else {'a': lifted})
         return found
 
     def test_what_lives_there_and_the_newcomer(self):

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What weigher, driver and filter share: the files, and what is pending.
+
+For each request they call :meth:`Judge.observe`, which takes in what Cinder
+reports, then :meth:`Judge.judge`, which leaves all but its cache as it was,
+then, where a volume is placed, :meth:`Judge.record` (the driver, which knows
+where) or :meth:`Judge.weighed` (the weigher, which does not). Cinder makes
+weighers and filters anew for every request, so one Judge serves a process
+for as long as the options stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import threading
+import time
+from typing import Any
+
+from oslo_config import cfg
+
+from serifos.conf import scheduler as options
+from serifos import errors
+from serifos.scheduler import cache
+from serifos.scheduler import inferred
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import pending
+from serifos.scheduler import predict
+from serifos.scheduler import prediction_cache
+from serifos.scheduler import rate_limited_log
+from serifos.scheduler import request as rq
+from serifos.scheduler import settings as st
+from serifos.scheduler import snapshot as sn
+from serifos import workload as wl
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """A request, or those of a group, whose volumes are placed together.
+
+    :param newcomers: what the volume of each request is expected to do
+    :param candidates: in the order of the host states
+    :param at: seconds of the epoch
+    """
+
+    requests: Sequence[rq.Request]
+    newcomers: Sequence[nc.Newcomer]
+    candidates: Sequence[rq.Candidate]
+    at: float
+
+    @property
+    def asked(self) -> inferred.Asked:
+        return inferred.Asked(
+            self.requests[0].size_gib, self.newcomers[0].workload, self.at)
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """What Serifos predicts for a placement.
+
+    :param predictions: one for each candidate, in their order, or none at
+        all where Serifos has no opinion
+    :param promised: device → the least latency, µs, promised to a volume
+        that is pending there, where there is one
+    """
+
+    predictions: Sequence[predict.Prediction | None] = ()
+    promised: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    snapshot: sn.Snapshot | None = None
+
+
+class Judge:
+    """What one configuration of Serifos remembers between requests.
+
+    Safe to share between threads, green or native.
+
+    :param clock: seconds of the epoch
+    """
+
+    def __init__(self, settings: st.Settings, clock: Callable[[], float],
+                 log: rate_limited_log.RateLimitedLog) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._log = log
+        self._lock = threading.Lock()
+        self._cache = cache.Cache(
+            settings.state_dir, settings.models_dir,
+            settings.cluster_max_age, settings.newcomer,
+            settings.active_floor)
+        self._view: sn.View | None = None
+        self._predictions = prediction_cache.PredictionCache(
+            settings.newcomer)
+        self._pending = pending.Pending(
+            settings.reservation_ttl, settings.newcomer)
+
+    def observe(self, requests: Sequence[rq.Request],
+                states: Sequence[Any]) -> Placement:
+        """Takes in what Cinder says of its pools as it asks for a placement.
+
+        :param requests: one, or those of a group
+        :param states: Cinder's host states
+        """
+        now = self._clock()
+        with self._lock:
+            view = self._refresh(now, len(states))
+            known = view and view.snapshot.devices
+            placement = Placement(
+                requests,
+                [self._newcomer(request, view) for request in requests],
+                [rq.Candidate.of(state, known) for state in states], now)
+            if view is not None:
+                self._pending.infer(placement.candidates, placement.asked)
+        return placement
+
+    def judge(self, placement: Placement) -> Judgement:
+        """What each candidate would see with the volumes placed there."""
+        with self._lock:
+            view = self._view
+            if view is None:
+                return Judgement()
+            judgement = self._judge(view, placement)
+        if any(judgement.predictions):
+            return judgement
+        if placement.candidates:
+            self._no_opinion(view, placement.candidates)
+        return Judgement()
+
+    def _judge(self, view: sn.View, placement: Placement) -> Judgement:
+        devices, sharing = view.snapshot.devices, view.snapshot.sharing
+        volume_id = placement.requests[0].volume_id
+        found = self._predictions.of(
+            tuple(newcomer.workload for newcomer in placement.newcomers),
+            [sn.Place(devices[pool], model) if pool in devices else None
+             for pool, model, _ in placement.candidates],
+            self._pending, volume_id,
+            self._apart(volume_id, view.snapshot))
+        promised = {devices[pool]: self._pending.promised_us(
+            sharing[devices[pool]], but=volume_id)
+            for pool in self._pending.promising if pool in devices}
+        return Judgement(found, {
+            device: promise for device, promise in promised.items()
+            if promise is not None}, view.snapshot)
+
+    def _apart(self, volume_id: str | None, snapshot: sn.Snapshot
+               ) -> dict[str, wl.Workload | None]:
+        """Device → the workload that leaves it with this volume.
+
+        None where the volume is pending.
+        """
+        found: dict[str, wl.Workload | None] = {}
+        pending_in = self._pending.pool_of(volume_id)
+        if pending_in in snapshot.devices:
+            found[snapshot.devices[pending_in]] = None
+        volume = snapshot.volumes.get(volume_id or '')
+        if volume is not None and volume.pool in snapshot.devices:
+            found[snapshot.devices[volume.pool]] = volume.workload
+        return found
+
+    def record(self, placement: Placement, candidate: rq.Candidate) -> None:
+        """The volume was placed there by whoever calls this."""
+        request = placement.requests[0]
+        with self._lock:
+            self._pending.record(
+                request.volume_id, pending.Volume(
+                    candidate.pool, placement.newcomers[0].workload,
+                    request.size_gib, placement.at, request.home,
+                    self.promise_us(request)))
+
+    def weighed(self, placement: Placement) -> None:
+        """The volume will be placed; where, the capacity will tell."""
+        if placement.requests[0].operation == rq.CREATE:
+            with self._lock:
+                self._pending.weighed(placement.asked)
+
+    def has_promises(self, request: rq.Request) -> bool:
+        """Whether a latency is promised to the volume, or to any other."""
+        with self._lock:
+            view = self._refresh(self._clock(), 0)
+            return view is not None and bool(
+                view.snapshot.promised or self._pending.promising
+                or self.promise_us(request) is not None)
+
+    def promise_us(self, request: rq.Request) -> float | None:
+        """The latency that the volume's type promises, µs."""
+        return request.promise_us(self._refuse)
+
+    def _refresh(self, now: float, candidates: int) -> sn.View | None:
+        try:
+            self._view = self._cache.look(now, candidates)
+        except errors.InputError as exc:
+            self._log.warn('neutral', 'Serifos has no opinion: %s', exc)
+            self._view = None
+        else:
+            self._predictions.renew(self._view)
+            self._pending.renew(self._view.snapshot, now)
+        return self._view
+
+    def _newcomer(self, request: rq.Request,
+                  view: sn.View | None) -> nc.Newcomer:
+        """What the volume will do; one that was seen active goes on."""
+        snapshot = view and view.snapshot
+        volume = snapshot and snapshot.volumes.get(request.volume_id or '')
+        if volume and volume.workload is not None and (
+                request.home or snapshot.active(volume)):
+            return nc.Newcomer(
+                nc.settled(volume.workload),
+                dict.fromkeys(nc.BOUNDS, 'what it was seen doing'))
+        if not self._settings.newcomer_hints:
+            request = dataclasses.replace(request, hints={})
+        return nc.expected(request, snapshot.seen if snapshot else {},
+                           self._settings.newcomer, self._refuse)
+
+    def _refuse(self, text: str) -> None:
+        self._log.warn('value', 'Serifos: %s', text)
+
+    def _no_opinion(self, view: sn.View,
+                    candidates: Sequence[rq.Candidate]) -> None:
+        first = candidates[0]
+        if first.pool not in view.snapshot.devices:
+            why = f'{first.pool} is not in cluster.json, or not up there.'
+        else:
+            why = view.broken.get(
+                first.model, f'there is no model {first.model} in '
+                f'{self._settings.models_dir}.')
+        self._log.warn(
+            'neutral', 'Serifos has no opinion: none of %s candidates has a '
+            'model and a known load. The first: %s', len(candidates), why)
+
+
+_LOCK = threading.Lock()
+_SHARED: list[tuple[Any, Judge]] = []
+
+
+def shared(conf: cfg.ConfigOpts) -> Judge:
+    """The Judge of this process; a new one where the options changed.
+
+    :raises InputError: where the value of an option cannot be worked with
+    """
+    told = st.unchecked(conf)
+    with _LOCK:
+        if not _SHARED or told is None or _SHARED[0][0] != told:
+            _SHARED[:] = [(told, Judge(
+                st.read(conf), time.time, rate_limited_log.WARNINGS))]
+        return _SHARED[0][1]
+
+
+options.register_opts(cfg.CONF)

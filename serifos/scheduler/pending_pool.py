@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The volumes pending in one pool, counted by their expected workload."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+from serifos import workload as wl
+
+KINDS = 8
+"""Workloads that are told apart in a pool; the others count as their mean.
+
+So the cost of a prediction does not depend on what tenants ask for.
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PendingVolume:
+    """A volume on its way into a pool.
+
+    :param at: when it was placed, seconds of the epoch
+    :param home: the pool that it leaves, where it is no new one
+    :param max_latency_us: what it was promised
+    """
+
+    pool: str
+    workload: wl.Workload
+    size_gib: float
+    at: float
+    home: str | None = None
+    max_latency_us: float | None = None
+
+
+class PendingPool:
+    """How many of which workload, and the latencies promised to them."""
+
+    def __init__(self) -> None:
+        self._counts: dict[wl.Workload, int] = {}
+        self._others = 0
+        self._sums = (0.0,) * 4
+        self._promises: collections.Counter[float] = collections.Counter()
+
+    def add(self, workload: wl.Workload, count: int,
+            promise_us: float | None = None) -> None:
+        if workload in self._counts or len(self._counts) < KINDS:
+            self._counts[workload] = self._counts.get(workload, 0) + count
+        else:
+            self._mix(workload, count)
+        if promise_us is not None:
+            self._promises[promise_us] += count
+
+    def remove(self, workload: wl.Workload, count: int,
+               promise_us: float | None = None) -> None:
+        """Takes away ``count`` of those that were added."""
+        told_apart = min(count, self._counts.get(workload, 0))
+        if told_apart:
+            self._counts[workload] -= told_apart
+            if not self._counts[workload]:
+                del self._counts[workload]
+        if count > told_apart:
+            self._mix(workload, told_apart - count)
+        if promise_us is not None:
+            self._promises[promise_us] -= count
+            if self._promises[promise_us] <= 0:
+                del self._promises[promise_us]
+
+    def _mix(self, its: wl.Workload, count: int) -> None:
+        self._others += count
+        pattern = (its.write_pct, its.block_kib, its.outstanding,
+                   its.random_pct)
+        self._sums = tuple(
+            max(0.0, total + count * value)
+            for total, value in zip(self._sums, pattern)
+        ) if self._others > 0 else (0.0,) * 4
+
+    def several(self) -> dict[wl.Workload, int]:
+        """At most :data:`KINDS` workloads and another, with their counts."""
+        if self._others <= 0:
+            return dict(self._counts)
+        mean = wl.Workload(*(total / self._others for total in self._sums))
+        return {**self._counts,
+                mean: self._counts.get(mean, 0) + self._others}
+
+    @property
+    def promised_us(self) -> float | None:
+        """The least latency that was promised, µs."""
+        return min(self._promises, default=None)
+
+    def copy(self) -> PendingPool:
+        other = PendingPool()
+        other._counts = dict(self._counts)
+        other._others, other._sums = self._others, self._sums
+        other._promises = self._promises.copy()
+        return other
+
+    def __bool__(self) -> bool:
+        return bool(self._counts) or self._others > 0

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The weights and the order of candidates, from their predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import statistics
+
+from serifos.scheduler import predict
+
+NEUTRAL = 1.0
+"""The weight of every candidate where there is no opinion.
+
+Not 0: a lottery by weight, Cinder's StochasticHostWeightHandler, would
+always draw the first of those.
+"""
+
+
+def weights(predictions: Iterable[predict.Prediction | None]
+            ) -> list[float]:
+    """The worst latency less each one's own: finite, never negative.
+
+    One without a prediction gets the median of the others; where all are
+    equal, or none has a prediction, all are :data:`NEUTRAL`.
+    """
+    latencies = [p and p.latency_us for p in predictions]
+    found = [latency for latency in latencies if latency is not None]
+    if not found or min(found) == max(found):
+        return [NEUTRAL] * len(latencies)
+    worst = max(found)
+    middle = worst - statistics.median(found)
+    return [middle if latency is None else worst - latency
+            for latency in latencies]
+
+
+def bands(predictions: Sequence[predict.Prediction | None]) -> list[int]:
+    """The place of each candidate, 0 for the best; equals share theirs.
+
+    From the best on, those are equal to a band's first whose latency
+    differs from its by less than the models' own error, the greater of the
+    two. One without a prediction stands where the median stands.
+    """
+    found = [p for p in predictions if p is not None]
+    if not found:
+        return [0] * len(predictions)
+    middle = predict.Prediction(
+        statistics.median(p.latency_us for p in found), 0.0)
+    filled = [p or middle for p in predictions]
+    order = sorted(range(len(filled)), key=lambda i: filled[i].latency_us)
+    places, first, place = [0] * len(filled), filled[order[0]], 0
+    for index in order:
+        this = filled[index]
+        apart = this.latency_us - first.latency_us
+        if apart and apart >= max(first.error_us, this.error_us):
+            first, place = this, place + 1
+        places[index] = place
+    return places

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import collections
+
+from hypothesis import given
+from hypothesis import HealthCheck
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from serifos.scheduler import pending_pool
+from serifos import workload as wl
+
+FEW = [wl.Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
+
+
+def total(several):
+    """Of what is told apart and what is not: numbers and KiB."""
+    return (sum(several.values()),
+            sum(w.block_kib * n for w, n in several.items()))
+
+
+class PendingPoolTest(testtools.TestCase):
+
+    def test_a_few_workloads_are_told_apart(self):
+        found = pending_pool.PendingPool()
+        for workload in FEW[:3] * 2:
+            found.add(workload, 2)
+        self.assertEqual(dict.fromkeys(FEW[:3], 4), found.several())
+
+    @settings(max_examples=50, deadline=None,
+              suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(st.sampled_from(FEW), max_size=60), st.randoms())
+    def test_many_are_few_and_add_up(self, added, chance):
+        found = pending_pool.PendingPool()
+        for workload in added:
+            found.add(workload, 1, 4000.0)
+        staying = added[:]
+        while True:
+            self.assertLessEqual(len(found.several()), pending_pool.KINDS + 1)
+            number, kib = total(found.several())
+            self.assertEqual(len(staying), number)
+            self.assertAlmostEqual(
+                total(collections.Counter(staying))[1], kib, places=6)
+            self.assertEqual(bool(staying), bool(found))
+            self.assertEqual(4000.0 if staying else None, found.promised_us)
+            if not staying:
+                break
+            gone = staying.pop(chance.randrange(len(staying)))
+            found.remove(gone, 1, 4000.0)
+
+    def test_the_strictest_promise_counts(self):
+        found = pending_pool.PendingPool()
+        found.add(FEW[0], 1, 900.0)
+        found.add(FEW[0], 1, 300.0)
+        self.assertEqual(300.0, found.promised_us)
+        found.remove(FEW[0], 1, 300.0)
+        self.assertEqual(900.0, found.promised_us)

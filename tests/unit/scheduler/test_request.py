@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from serifos import names
+from serifos.scheduler import newcomer as nc
+from serifos.scheduler import request as rq
+from serifos import workload as wl
+
+DEFAULT = wl.Workload(30, 16, 8)
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5)
+    | st.integers(), lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(
+        ['request_spec', 'volume_type', 'volume_properties', 'extra_specs',
+         'qos_specs', 'scheduler_hints', 'size', 'name', 'specs', 'host',
+         'serifos:write_pct', 'total_iops_sec', 'operation']), inner,
+        max_size=4), max_leaves=12)
+
+
+@ddt.ddt
+class RequestTest(testtools.TestCase):
+
+    @settings(max_examples=50, deadline=None)
+    @given(ODD)
+    def test_whatever_cinder_hands_over_is_a_request(self, odd):
+        found = rq.Request.of(odd)
+        newcomer = nc.expected(found, {}, DEFAULT, lambda text: None)
+        self.assertTrue(newcomer.workload.is_active())
+        found.promise_us(lambda text: None)
+
+    @ddt.data(('4000', 4000), (None, None), ('0', None), ('soon', None))
+    @ddt.unpack
+    def test_promise(self, value, promise):
+        found = rq.Request(extra_specs={names.PROMISE: value}).promise_us(
+            [].append)
+        self.assertEqual(promise, found)
+
+    def test_the_shapes_of_qos(self):
+        for properties in (
+                {'qos_specs': {'total_iops_sec': '5'}},
+                {'request_spec': {'volume_properties': {
+                    'qos_specs': {'total_iops_sec': '5'}}}},
+                {'request_spec': {'qos_specs': {
+                    'id': 'x', 'specs': {'total_iops_sec': '5'}}}}):
+            self.assertEqual({'total_iops_sec': '5'},
+                             rq.Request.of(properties).qos, properties)
+
+    def test_home_of_a_volume_that_lives(self):
+        spec = {'volume_properties': {'host': 'h@b#p', 'cluster_name': None}}
+        self.assertEqual('h@b#p', rq.Request.of({'request_spec': spec}).home)
