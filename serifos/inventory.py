@@ -185,7 +185,7 @@ class Cloud(Protocol):
     """The port behind which Cinder stands, and a simulated one.
 
     Every verb raises CloudError where there is no answer;
-    ``volumes.Refused``, one of its kind, where Cinder says no.
+    ``refused.Refused``, one of its kind, where Cinder says no.
     """
 
     def inventory(self) -> Inventory:

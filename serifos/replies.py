@@ -19,10 +19,20 @@ from typing import TypeVar
 
 from serifos import fields
 from serifos import inventory as inv
+from serifos import strict_json
 
 _MOST_GIB = 1e9
 
 Noun = TypeVar('Noun', inv.Record, inv.PoolStats, inv.Service, inv.Type)
+
+
+def usable(status: int, body: bytes) -> None:
+    """:raises ValueError: where a reply is JSON that cannot be read"""
+    if body.lstrip()[:1] in (b'{', b'['):
+        try:
+            strict_json.loads(body)
+        except ValueError as exc:
+            raise ValueError(f'{exc} (HTTP {status})') from None
 
 
 def record(said: object, snapshots: int = 0) -> inv.Record:

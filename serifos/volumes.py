@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does Cinder have, and how is it asked to move a volume?
+"""A client of Cinder's API: its inventory, and requests to move volumes.
 
-The one place where python-cinderclient is used: what Cinder replies is read
-in :mod:`serifos.replies`, and its errors become one sentence. Questions are
-asked twice where there is no answer, requests that change something never:
-whether one arrived that got no answer is for the caller to find out.
+Replies are read in :mod:`serifos.replies`, errors in
+:mod:`serifos.cinder_errors`. A question is asked twice where there is no
+answer, a request that changes something never: whether one arrived that got
+no answer is for the caller to find out.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import re
 from typing import Any
 from urllib import parse
 
 from cinderclient import client
 from cinderclient.contrib import noauth as no
 from cinderclient import exceptions
-from keystoneauth1 import exceptions as ks_exceptions
 from keystoneauth1 import session as ks_session
 
+from serifos import cinder_errors
 from serifos import errors
 from serifos import fields
 from serifos import inventory as inv
 from serifos import pool_stats
 from serifos import refused
 from serifos import replies
-from serifos import strict_json
 from serifos.web import session as web
 
 VERSION = '3.70'
@@ -43,11 +41,7 @@ MOST = 200_000
 
 _RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
             'retriable_status_codes': [502, 503, 504]}
-_REQUEST_TIMEOUT = 408
 _OLD_COPY = 'migration src for '
-
-
-Refused = refused.Refused
 
 
 def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
@@ -61,28 +55,19 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
     plugin = no.CinderNoAuthPlugin(user_id, project_id,
                                    endpoint=endpoint.rstrip('/'))
     return keystone(web.Session(auth=plugin, stopped=stopped,
-                                check=usable))
+                                check=replies.usable))
 
 
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
     """The Cinder of a keystoneauth session's catalogue.
 
-    :param session: of :mod:`serifos.web`, with :func:`usable` to check what
-        comes: an API that hangs or drips must not hang its caller
+    :param session: of :mod:`serifos.web`, with :func:`.replies.usable` as
+        its check: an API that hangs or drips must not hang its caller
     :param adapter: ``region_name``, ``interface``, ``endpoint_override``
     """
     if session.timeout is None:
         session.timeout = web.TIMEOUT_S
     return Cinder(client.Client(VERSION, session=session, **adapter))
-
-
-def usable(status: int, body: bytes) -> None:
-    """:raises ValueError: where a reply is JSON that cannot be read"""
-    if body.lstrip()[:1] in (b'{', b'['):
-        try:
-            strict_json.loads(body)
-        except ValueError as exc:
-            raise ValueError(f'{exc} (HTTP {status})') from None
 
 
 class Cinder:
@@ -96,7 +81,7 @@ class Cinder:
 
     def inventory(self) -> inv.Inventory:
         """Everything, of all projects."""
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             snapshots = replies.snapshots(
                 self._list('/snapshots', 'snapshots', all_tenants=1))
             qos = replies.qos(self._list('/qos-specs', 'qos_specs'))
@@ -119,7 +104,7 @@ class Cinder:
 
     def volume(self, volume_id: str) -> inv.Record | None:
         """One volume as it is now, its snapshots not counted."""
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             try:
                 doc = self._get(f'/volumes/{volume_id}')
             except exceptions.NotFound as exc:
@@ -130,13 +115,13 @@ class Cinder:
 
     def attachments(self) -> dict[str, tuple[str, str]]:
         """Volume → (instance, device) of each that one instance has."""
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             return dict(filter(None, map(replies.attachment,
                                          self._volumes())))
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             found = [_record(replies.id_of(doc), doc) for status in (
                 f'target:{volume_id}', 'deleting')
                 for doc in self._volumes(migration_status=status)
@@ -147,17 +132,17 @@ class Cinder:
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.
 
-        :raises Refused: where Cinder says no
+        :raises refused.Refused: where Cinder says no
         :raises CloudError: where it does not answer, and may have begun
         """
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             answer, body = self._api.client.post(
                 f'/volumes/{volume_id}/action', raise_exc=False,
                 body={'os-migrate_volume': {
                     'host': pool, 'force_host_copy': False,
                     'lock_volume': True}})
             if answer.status_code in refused.FOR_NOW:
-                raise Refused(
+                raise refused.Refused(
                     'Cinder takes no more requests for now (HTTP '
                     f'{answer.status_code}).', answer.status_code,
                     answer.headers.get('Retry-After'))
@@ -166,18 +151,20 @@ class Cinder:
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             self._api.volumes.reset_state(
                 volume_id, status, migration_status='none')
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""
-        with self._sentences(), _gone(volume_id):
+        with (cinder_errors.sentences(self._api),
+              cinder_errors.gone(volume_id)):
             self._api.volumes.delete(volume_id)
 
     def unmanage(self, volume_id: str) -> None:
         """Removes the record alone; nothing where it is gone."""
-        with self._sentences(), _gone(volume_id):
+        with (cinder_errors.sentences(self._api),
+              cinder_errors.gone(volume_id)):
             self._api.volumes.unmanage(volume_id)
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
@@ -187,7 +174,7 @@ class Cinder:
         list them, too.
         """
         found: list[Any] = []
-        with self._sentences():
+        with cinder_errors.sentences(self._api):
             while page := _items(self._get(
                     '/manageable_volumes', host=pool, limit=PAGE,
                     offset=len(found)), 'manageable-volumes'):
@@ -209,11 +196,10 @@ class Cinder:
         may not reach, and cinderclient does not find that of the types. A
         marker that is deleted meanwhile makes us begin anew, twice.
         """
-        for last in False, False, True:
-            with contextlib.nullcontext() if last else contextlib.suppress(
-                    exceptions.NotFound):
+        for _ in range(2):
+            with contextlib.suppress(exceptions.NotFound):
                 return list(self._pages(path, key, query))
-        raise AssertionError
+        return list(self._pages(path, key, query))
 
     def _pages(self, path: str, key: str,
                query: Mapping[str, object]) -> Iterator[Any]:
@@ -240,19 +226,6 @@ class Cinder:
         url = f'{path}?{parse.urlencode(query)}' if query else path
         return fields.document(self._api.client.get(url, **_RETRIES)[1])
 
-    def _sentences(self) -> contextlib.AbstractContextManager[None]:
-        return _sentences(self._api)
-
-
-@contextlib.contextmanager
-def _gone(volume_id: str) -> Iterator[None]:
-    """A volume that is not there any more is as it should be."""
-    try:
-        yield
-    except exceptions.NotFound as exc:
-        if volume_id not in str(exc):
-            raise
-
 
 def _items(page: Mapping[str, Any], key: str) -> list[Any]:
     """What a page lists.
@@ -270,51 +243,3 @@ def _record(name: str, doc: object) -> inv.Record:
         raise errors.CloudError(
             f'Cinder shows the volume {name} so that it cannot be read: '
             f'{exc}.') from None
-
-
-def _where(api: Any) -> str:
-    """The host that is asked, without a password that its URL may hold."""
-    try:
-        return parse.urlsplit(
-            api.client.get_endpoint()).netloc.rpartition('@')[2]
-    except Exception:  # whatever keeps us from knowing has been said
-        return 'the URL'
-
-
-@contextlib.contextmanager
-def _sentences(api: Any) -> Iterator[None]:
-    """Errors as one sentence; 4xx, as far as it is ours, as Refused."""
-    try:
-        yield
-    except (exceptions.Unauthorized, exceptions.Forbidden,
-            ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
-        raise Refused(
-            f'Cinder does not let us ({_said(exc)}); look at [cinder] of '
-            'serifos.conf, an administrator is needed.',
-            exc.http_status) from None
-    except exceptions.ClientException as exc:
-        if exc.code == 404 and 'The resource' in str(exc):
-            raise Refused(
-                f'Cinder says no: {_said(exc)}; look at the URL and the '
-                'project in [cinder] of serifos.conf.',
-                refused.MISDIRECTED) from None
-        if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
-            raise Refused(f'Cinder says no: {_said(exc)}.',
-                          exc.code) from None
-        raise errors.CloudError(
-            f'Cinder is in trouble: {_said(exc)}.') from None
-    except ks_exceptions.ClientException as exc:
-        raise errors.CloudError(
-            f'Cinder does not answer: {_said(exc)}.') from None
-    except (ArithmeticError, AttributeError, LookupError, RecursionError,
-            TypeError, ValueError) as exc:
-        raise errors.CloudError(
-            f'What answers at {_where(api)} is no Cinder that we know '
-            f'({_said(exc)}); look at the URL in [cinder] of serifos.conf.'
-            ) from exc
-
-
-def _said(exc: Exception) -> str:
-    """Its words, without markup and without what urllib3 adds."""
-    text = re.sub('<[^<>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
-    return ' '.join(text.split()).rstrip('.')

@@ -16,7 +16,6 @@ from oslo_log import log
 
 from serifos import activity
 from serifos.balancer import act
-from serifos.balancer import forgotten
 from serifos.balancer import journal_time
 from serifos.balancer import mend
 from serifos.balancer import observe
@@ -26,6 +25,7 @@ from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
+from serifos.balancer import verdict as vd
 from serifos import errors
 from serifos import inventory as inv
 from serifos import journal as jn
@@ -99,7 +99,7 @@ class Balancer:
         """As :meth:`.observer.Observer.observe`."""
         return self.observer.observe(cool_down)
 
-    def verdict(self, volume: str) -> forgotten.Verdict:
+    def verdict(self, volume: str) -> vd.Verdict:
         """As :meth:`.observer.Observer.verdict`."""
         return self.observer.verdict(volume)
 
@@ -110,7 +110,7 @@ class Balancer:
         except errors.SerifosError as exc:
             LOG.warning('No observation: %s', exc)
 
-    def mend(self, verdict: forgotten.Verdict) -> None:
+    def mend(self, verdict: vd.Verdict) -> None:
         """Mends a migration that Cinder has forgotten.
 
         :raises InputError: where it may still run

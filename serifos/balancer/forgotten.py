@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from serifos import activity as act
+from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import inventory as inv
 from serifos.plan import movable
@@ -42,68 +43,6 @@ AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova has in its hands."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """Whether a migration has been forgotten, and why.
-
-    :param halves: its hidden records; where the volume itself is at rest
-        they are all that is left of it
-    :param broken: Cinder has forgotten it in a state that no cure of ours
-        is safe in; ``why`` says what to do
-    :param unseen: the records whose logical volumes telemetry does not see,
-        which is well only where they are not there
-    :param removals: how its hidden records go, where it is forgotten
-    :param orphans: copies that no record names
-    :param listed: whether Cinder lists what is where the volume lives
-    """
-
-    record: inv.Record
-    forgotten: bool
-    why: str
-    halves: tuple[inv.Record, ...] = ()
-    broken: bool = False
-    unseen: tuple[inv.Record, ...] = ()
-    removals: tuple[whereabouts.Removal, ...] = ()
-    orphans: tuple[whereabouts.Orphan, ...] = ()
-    listed: bool = False
-
-    @property
-    def over(self) -> bool:
-        """Whether Cinder does nothing for it any more."""
-        return self.forgotten or self.broken
-
-    @property
-    def ends(self) -> tuple[inv.Record, ...]:
-        """The records that the migration is about."""
-        return (self.record, *self.halves)
-
-    @property
-    def cure(self) -> str:
-        return f'serifos-balancer recover {self.record.id}'
-
-    def sentence(self) -> str:
-        if self.broken:
-            return (f'The migration of volume {self.record.id} broke off '
-                    f'while Cinder completed it: {self.why}.')
-        if not self.forgotten:
-            return (f'The migration of volume {self.record.id} may still '
-                    'run, or Cinder still clean up after it: '
-                    f'{self.why}.')
-        if movable.migrating(self.record):
-            return (f'Cinder has forgotten the migration of volume '
-                    f'{self.record.id}: {self.why}. Mend it by: {self.cure}')
-        half = self.halves[0]
-        return (f'{_words(half)} of volume {self.record.id} was left on '
-                f'{half.pool}: {self.why}. Mend it by: {self.cure}')
-
-    def plan(self) -> list[str]:
-        """What the cure does, a sentence each."""
-        return [*(orphan.before() for orphan in self.orphans if orphan.copy),
-                *(removal.sentence(_words(removal.record))
-                  for removal in self.removals),
-                f'The volume stays on {self.record.pool}, with its data.']
-
-
 Suspects = Mapping[str, tuple[inv.Record, ...]]
 """Volume → the hidden records of its migration, none perhaps."""
 
@@ -122,7 +61,7 @@ def suspects(inventory: inv.Inventory) -> Suspects:
 
 
 def verdicts(inventory: inv.Inventory, observed: act.Observed,
-             now: float) -> list[Verdict]:
+             now: float) -> list[vd.Verdict]:
     """One of each suspect; where the data is, is still to be seen.
 
     :param observed: of :data:`WATCH_S`, of them at least
@@ -134,7 +73,7 @@ def verdicts(inventory: inv.Inventory, observed: act.Observed,
 
 def judge(record: inv.Record, halves: tuple[inv.Record, ...],
           inventory: inv.Inventory, observed: act.Observed,
-          now: float) -> Verdict:
+          now: float) -> vd.Verdict:
     """Whether a copy of this volume can still be running.
 
     It cannot where the services of both ends are up and either the source's
@@ -149,7 +88,7 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
     why = (_unread(inventory) or _in_hand(halves)
            or _service(record, halves, inventory, now))
     if why is not None:
-        return Verdict(record, False, why, halves)
+        return vd.Verdict(record, False, why, halves)
     in_use = bool(record.attachments) or record.status == 'in-use'
     ends = (record, *halves) if movable.migrating(record) else halves
     changed = max(map(_changed, ends))
@@ -159,28 +98,28 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
             not any(map(movable.leftover_of, halves))):
         calls_s = CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
-            return Verdict(record, True, (
+            return vd.Verdict(record, True, (
                 f'its source {record.pool} has started anew since, at '
                 f'{times.text(started)}'), halves)
     if age_s < QUIET_S:
-        return Verdict(record, False, (
+        return vd.Verdict(record, False, (
             f'it last changed {max(0.0, age_s):.0f} s ago'), halves)
     if record.migration_status == 'completing' and not in_use:
-        return Verdict(record, True, (
+        return vd.Verdict(record, True, (
             f'Cinder was completing it, and has not gone on for '
             f'{QUIET_S / 60:.0f} min'), halves)
     hands = halves if in_use and halves else ends
     why = _not_quiet(hands, observed)
     if why is not None:
-        return Verdict(record, False, why, halves)
-    return Verdict(record, True, (
+        return vd.Verdict(record, False, why, halves)
+    return vd.Verdict(record, True, (
         f'no request to its logical volumes for {QUIET_S / 60:.0f} min'),
         halves, unseen=tuple(end for end in hands
                              if end.id not in observed.volumes))
 
 
-def decide(found: Verdict, held: whereabouts.Held,
-           groups: Mapping[str, str], observed: act.Observed) -> Verdict:
+def decide(found: vd.Verdict, held: whereabouts.Held,
+           groups: Mapping[str, str], observed: act.Observed) -> vd.Verdict:
     """The verdict on what is forgotten, by where its data is.
 
     :param held: the logical volumes of the pools of its ends
@@ -282,10 +221,6 @@ def _risk(record: inv.Record, held: whereabouts.Held,
                 f'{record.pool}, and Cinder, which was renaming it, does not '
                 'list what is there; look for the data on both hosts')
     return None
-
-
-def _words(half: inv.Record) -> str:
-    return 'The half-made copy' if half.target_of else 'The old copy'
 
 
 def _changed(record: inv.Record) -> float:

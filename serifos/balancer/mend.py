@@ -21,6 +21,7 @@ from oslo_log import log
 
 from serifos.balancer import forgotten
 from serifos.balancer import requests
+from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import errors
 from serifos import inventory as inv
@@ -30,7 +31,7 @@ from serifos.plan import movable
 LOG = log.getLogger(__name__)
 
 
-def mend(verdict: forgotten.Verdict, asks: requests.Requests,
+def mend(verdict: vd.Verdict, asks: requests.Requests,
          journal: jn.Journal, pause: Callable[[float], bool], poll_s: float,
          timeout_s: float) -> None:
     """Resets the volume where it hangs, and removes what is left of it.
@@ -93,7 +94,7 @@ def _was_reset(record: inv.Record) -> bool:
             and not record.attachments)
 
 
-def _still_there(record: inv.Record, verdict: forgotten.Verdict,
+def _still_there(record: inv.Record, verdict: vd.Verdict,
                  cinder: inv.Cloud) -> None:
     """:raises InputError: where the volume is another than it was judged"""
     now = cinder.volume(record.id)

@@ -22,6 +22,7 @@ from serifos.balancer import mend
 from serifos.balancer import observe
 from serifos.balancer import planning
 from serifos.balancer import settings as sg
+from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import cluster as cl
 from serifos import errors
@@ -50,7 +51,7 @@ class Observation:
     observed: activity.Observed
     cluster: cl.Cluster
     models: Mapping[str, mm.Model]
-    verdicts: tuple[forgotten.Verdict, ...] = ()
+    verdicts: tuple[vd.Verdict, ...] = ()
 
     def hindrances(self, least: int = 2) -> list[str]:
         """Why nothing may be moved now, a sentence each.
@@ -120,7 +121,7 @@ class Observer:
 
     def _verdicts(self, inventory: inv.Inventory,
                   observed: activity.Observed,
-                  now: float) -> Iterator[forgotten.Verdict]:
+                  now: float) -> Iterator[vd.Verdict]:
         """What became of the migrations under way, and of their copies."""
         watched = self._watch(inventory, observed)
         groups = whereabouts.groups_of(inventory)
@@ -139,7 +140,7 @@ class Observer:
                 continue
             yield forgotten.decide(verdict, names, groups, watched)
 
-    def _pools(self, verdict: forgotten.Verdict,
+    def _pools(self, verdict: vd.Verdict,
                groups: Collection[str]) -> set[str]:
         """Where its logical volumes may be.
 
@@ -168,7 +169,7 @@ class Observer:
              if place.volume in ends],
             max(self.settings.window_s, forgotten.WATCH_S))
 
-    def verdict(self, volume: str) -> forgotten.Verdict:
+    def verdict(self, volume: str) -> vd.Verdict:
         """Whether the migration of a volume has been forgotten.
 
         :raises InputError: where none is under way

@@ -12,7 +12,7 @@ from serifos.balancer import cycle
 from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.cmd import balancer_sources as sources
+from serifos.cmd import balancer_verb as verb
 from serifos import errors
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
@@ -20,7 +20,7 @@ from serifos.plan import text
 from serifos import times
 
 
-class Acting(sources.Verb):
+class Acting(verb.Verb):
     """A verb that migrates volumes, and says what became of each."""
 
     def carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
@@ -71,8 +71,8 @@ class Apply(Acting):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
-        sources.add_yes(parser)
-        sources.add_window(parser)
+        verb.add_yes(parser)
+        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -114,8 +114,8 @@ class Evacuate(Acting):
         parser = super().get_parser(prog_name)
         parser.add_argument('pool', metavar='POOL',
                             help='its name, HOST@BACKEND#POOL')
-        sources.add_yes(parser)
-        sources.add_window(parser)
+        verb.add_yes(parser)
+        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from serifos.cmd import balancer_sources as sources
+from serifos.cmd import balancer_verb as verb
 from serifos import errors
 from serifos import journal as jn
 
 
-class History(sources.Verb):
+class History(verb.Verb):
     """Show what the balancer asked for, and what became of it."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -55,7 +55,7 @@ def _said(entry: jn.Entry) -> str:
         f'{name} {value}' for name, value in facts.items() if value)]))
 
 
-class Recover(sources.Verb):
+class Recover(verb.Verb):
     """Mend the migration of a volume that Cinder has forgotten.
 
     Where the source died in the copy, the volume says migrating for ever;
@@ -67,8 +67,8 @@ class Recover(sources.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('volume', metavar='VOLUME', help='its id')
-        sources.add_yes(parser)
-        sources.add_window(parser)
+        verb.add_yes(parser)
+        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -89,7 +89,7 @@ class Recover(sources.Verb):
                 print(orphan.after())
 
 
-class Resume(sources.Verb):
+class Resume(verb.Verb):
     """Let a balancer move again that paused after failures in a row."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ import pbr.version
 
 from serifos.balancer import lead
 from serifos.cmd import balancer_sources as sources
+from serifos.cmd import balancer_verb as verb
 from serifos.plan import text
 
 
@@ -29,7 +30,7 @@ class _Version:
         return pbr.version.VersionInfo('serifos').version_string()
 
 
-class Observe(sources.Verb):
+class Observe(verb.Verb):
     """Look at pools, services, volumes and their activity, once.
 
     The observation is written to cluster.json in [serifos] state_dir, for
@@ -38,7 +39,7 @@ class Observe(sources.Verb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        sources.add_window(parser)
+        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -51,7 +52,7 @@ class Observe(sources.Verb):
         print(f'Written to {balancer.settings.cluster_file}.')
 
 
-class Run(sources.Verb):
+class Run(verb.Verb):
     """Observe, plan and, in mode auto, migrate: round after round.
 
     In mode advise, the default, plans are written and nothing moves. SIGHUP
@@ -61,7 +62,7 @@ class Run(sources.Verb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        sources.add_window(parser)
+        verb.add_window(parser)
         parser.add_argument(
             '--once', action='store_true', help='one round, then end; '
             'readings are taken for --window where there are none')

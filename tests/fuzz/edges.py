@@ -14,6 +14,7 @@ import requests
 from serifos import activity as act
 from serifos.bench import screen_journal
 from serifos.bench import screen_levels
+from serifos import cinder_errors
 from serifos.cmd import balancer_sources
 from serifos.cmd import design_options
 from serifos.cmd import screen_options
@@ -118,7 +119,7 @@ def extra_spec(data: bytes) -> None:
 
 def refusal(data: bytes) -> None:
     """What Cinder says where it refuses, in HTML or not."""
-    if '\n' in volumes._said(Exception(files.text(data))):
+    if '\n' in cinder_errors.said(Exception(files.text(data))):
         raise AssertionError('a newline')
 
 

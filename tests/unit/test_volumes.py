@@ -12,6 +12,7 @@ from requests_mock.contrib import fixture
 import testtools
 
 from serifos import errors
+from serifos import refused
 from serifos import volumes
 from tests.unit import test_replies
 from tests.unit.web import hostile
@@ -155,7 +156,7 @@ class VerbTest(Case):
         self.http.register_uri(requests_mock.ANY, requests_mock.ANY,
                                json=NOWHERE, status_code=404)
         for verb in self.cinder.volume, self.cinder.delete:
-            error = self.assertRaises(volumes.Refused, verb, 'v')
+            error = self.assertRaises(refused.Refused, verb, 'v')
             self.assertEqual(
                 'Cinder says no: The resource could not be found. (HTTP '
                 '404); look at the URL and the project in [cinder] of '
@@ -230,7 +231,7 @@ class ErrorTest(Case):
     def test_a_no_is_told_from_no_answer(self, code, of_the_volume):
         self.http.post(f'{URL}/volumes/v/action', status_code=code,
                        json=REFUSAL)
-        error = self.assertRaises(volumes.Refused, self.cinder.migrate,
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertIn('must not be migrating', str(error))
         self.assertEqual(of_the_volume, error.of_the_volume)
@@ -244,7 +245,7 @@ class ErrorTest(Case):
     def test_too_many_requests(self, code, headers, seconds):
         self.http.post(f'{URL}/volumes/v/action', status_code=code,
                        headers=headers, text='slow down')
-        error = self.assertRaises(volumes.Refused, self.cinder.migrate,
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertTrue(error.for_now)
         self.assertEqual(seconds, error.retry_s)
@@ -253,7 +254,7 @@ class ErrorTest(Case):
     def test_a_wrong_url_is_no_matter_of_the_volume(self):
         self.http.post(f'{URL}/volumes/v/action', status_code=404,
                        json=NOWHERE)
-        error = self.assertRaises(volumes.Refused, self.cinder.migrate,
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertFalse(error.of_the_volume)
 
@@ -270,7 +271,7 @@ class ErrorTest(Case):
         self.http.post(f'{URL}/volumes/v/action', **answer)
         error = self.assertRaises(errors.CloudError, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
-        self.assertNotIsInstance(error, volumes.Refused)
+        self.assertNotIsInstance(error, refused.Refused)
         self.assertEqual(1, self.http.call_count, 'it asked twice')
 
     @ddt.data({'status_code': 503},
@@ -335,7 +336,7 @@ class ErrorTest(Case):
             b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n'
             b'Content-Length: 0\r\n\r\n')))
         error = self.assertRaises(
-            volumes.Refused, volumes.noauth(
+            refused.Refused, volumes.noauth(
                 f'http://{place}/v3', PROJECT).migrate, 'v', 'b@ssd#ssd')
         self.assertEqual(7, error.retry_s)
 

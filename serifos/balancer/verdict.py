@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on one migration: whether Cinder has forgotten it, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from serifos.balancer import whereabouts
+from serifos import inventory as inv
+from serifos.plan import movable
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Whether a migration has been forgotten, and why.
+
+    :param halves: its hidden records; where the volume itself is at rest
+        they are all that is left of it
+    :param broken: Cinder has forgotten it in a state that no cure of ours
+        is safe in; ``why`` says what to do
+    :param unseen: the records whose logical volumes telemetry does not see,
+        which is well only where they are not there
+    :param removals: how its hidden records go, where it is forgotten
+    :param orphans: copies that no record names
+    :param listed: whether Cinder lists what is where the volume lives
+    """
+
+    record: inv.Record
+    forgotten: bool
+    why: str
+    halves: tuple[inv.Record, ...] = ()
+    broken: bool = False
+    unseen: tuple[inv.Record, ...] = ()
+    removals: tuple[whereabouts.Removal, ...] = ()
+    orphans: tuple[whereabouts.Orphan, ...] = ()
+    listed: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether Cinder does nothing for it any more."""
+        return self.forgotten or self.broken
+
+    @property
+    def ends(self) -> tuple[inv.Record, ...]:
+        """The records that the migration is about."""
+        return (self.record, *self.halves)
+
+    @property
+    def cure(self) -> str:
+        return f'serifos-balancer recover {self.record.id}'
+
+    def sentence(self) -> str:
+        if self.broken:
+            return (f'The migration of volume {self.record.id} broke off '
+                    f'while Cinder completed it: {self.why}.')
+        if not self.forgotten:
+            return (f'The migration of volume {self.record.id} may still '
+                    'run, or Cinder still clean up after it: '
+                    f'{self.why}.')
+        if movable.migrating(self.record):
+            return (f'Cinder has forgotten the migration of volume '
+                    f'{self.record.id}: {self.why}. Mend it by: {self.cure}')
+        half = self.halves[0]
+        return (f'{_words(half)} of volume {self.record.id} was left on '
+                f'{half.pool}: {self.why}. Mend it by: {self.cure}')
+
+    def plan(self) -> list[str]:
+        """What the cure does, a sentence each."""
+        return [*(orphan.before() for orphan in self.orphans if orphan.copy),
+                *(removal.sentence(_words(removal.record))
+                  for removal in self.removals),
+                f'The volume stays on {self.record.pool}, with its data.']
+
+
+def _words(half: inv.Record) -> str:
+    return 'The half-made copy' if half.target_of else 'The old copy'
