@@ -30,22 +30,3 @@ class TestbedTest(case.TestbedTest):
         # A machine that does other things, too, is slower, never faster.
         self.assertLess(expected * 0.9, found.latency_us)
         self.assertLess(found.latency_us, expected * 4)
-
-    def test_a_migration_keeps_the_data(self):
-        volume = self.volume('moved', host=self.testbed.host(1))
-        mark = load.write_mark(self.testbed, volume)
-        loads = load.Loads(self.testbed)
-        self.addCleanup(loads.stop_all)
-        loads.start(volume, load.Job(50, 16, 4, verify=True))
-        before = loads.pause(volume)
-        self.assertEqual(('node1', 0), (before.host, before.errors))
-
-        found = self.testbed.migrate(volume, 2)
-
-        self.assertEqual('success', found['migration_status'])
-        self.assertEqual(self.testbed.host(2).pool,
-                         found['os-vol-host-attr:host'])
-        self.assertEqual(mark, load.checksum_mark(self.testbed, volume))
-        loads.resume(volume)
-        after = loads.pause(volume)
-        self.assertEqual(('node2', 0), (after.host, after.errors))

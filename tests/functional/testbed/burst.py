@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import dataclasses
-import json
 import re
 import statistics
 import time
 
 from tests.functional.testbed import cinder
-from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed import story
 from tests.functional.testbed import testbed
@@ -97,10 +95,7 @@ class Burst:
         """Models, tenants, a volume type, and cluster.json as they show."""
         self.story.balancer.forget()
         self.story.balancer.configure()
-        self.story.balancer.models.mkdir(exist_ok=True)
-        for host in self.on.hosts:
-            (self.story.balancer.models / f'{host.name}.json').write_text(
-                json.dumps(model_of(host)))
+        self.story.balancer.assume_models()
         self._type = self.on.api.create_type('burst', SPECS)
         for host in self.on.hosts:
             self.story.volumes[host.name] = self.on.create_volume(
@@ -162,24 +157,6 @@ class Burst:
               together: int = 4) -> list:
         with futures.ThreadPoolExecutor(together) as pool:
             return list(pool.map(function, those))
-
-
-def model_of(host: layout.Host) -> dict:
-    """Of an emulated SSD: the bytes outstanding over its bandwidth.
-
-    Measured ones, as in the story, would be as good where the machine has
-    nothing else to do; to measure twenty workloads at once it would need
-    more processors than it has.
-    """
-    return {
-        'schema': 'serifos-model/1', 'kind': 'outstanding',
-        'name': host.name, 'predicts': 'latency_us',
-        'range': {'write_pct': [0, 100], 'block_kib': [4, 128],
-                  'iodepth': [1, 8], 'count': [1, 64]},
-        'quality': {'mre': 0.1, 'interval': [-0.2, 0.2]},
-        'parameters': {'intercept_us': 100,
-                       'sum_q_s_r': 1024 / host.read_mbs,
-                       'sum_q_s_w': 1024 / host.write_mbs}}
 
 
 def tell(on: testbed.Testbed, count: int, say: Callable[[str], None]) -> int:

@@ -24,11 +24,15 @@ Say = Callable[[str], None]
 
 TENANTS = {
     'oltp': (3, load.Job(write_pct=50, block_kib=16, iodepth=4)),
-    'logs': (3, load.Job(write_pct=90, block_kib=64, iodepth=2)),
+    'logs': (3, load.Job(write_pct=90, block_kib=64, iodepth=2, verify=True)),
     'wiki': (1, load.Job(write_pct=10, block_kib=16, iodepth=2, verify=True)),
     'docs': (2, load.Job(write_pct=10, block_kib=16, iodepth=2)),
 }
-"""Name → the host where it begins, and what it does."""
+"""Name → the host where it begins, and what it does.
+
+The first to move, and one that reads, compare what they read with what they
+wrote.
+"""
 
 MEASURE_S = 12.0
 MIN_GAIN = 0.1
