@@ -97,7 +97,7 @@ def cinder(data: bytes) -> None:
         said = {path: said for path in hostile.replies()}
     said = {**{path: {} for path in hostile.replies()}, **said}
     client = volumes.Cinder(hostile.Client(said))
-    for ask in (hostile.HostileTest._all_the_way,
+    for ask in (hostile.HostileTest.all_the_way,
                 lambda c: c.volume('v'), lambda c: c.halves('v'),
                 lambda c: c.attachments()):
         try:

@@ -136,7 +136,7 @@ class HostileTest(testtools.TestCase):
     @hypothesis.given(changed())
     def test_nouns_or_one_sentence(self, said):
         cinder = volumes.Cinder(Client(said))
-        for ask in (self._all_the_way, lambda c: c.volume('v'),
+        for ask in (self.all_the_way, lambda c: c.volume('v'),
                     lambda c: c.halves('v'),
                     lambda c: c.attachments()):
             try:
@@ -146,7 +146,7 @@ class HostileTest(testtools.TestCase):
                 self.assertNotIn('secret', str(exc))
 
     @staticmethod
-    def _all_the_way(cinder):
+    def all_the_way(cinder):
         inventory = cinder.inventory()
         told = observed()
         cluster = observe.cluster(inventory, told, ('intel',),
