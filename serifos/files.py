@@ -42,29 +42,16 @@ def read_text(path: Path, what: str, most: int = MOST_BYTES) -> str:
         UTF-8, or cannot be read
     """
     try:
-        kind = _kind(os.stat(path))
-        if kind is None:
-            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC
-                             | os.O_NONBLOCK | os.O_NOCTTY)
-            with open(handle, 'rb') as file:
-                kind = _kind(os.fstat(handle))
-                data = b'' if kind else file.read(most + 1)
-        if kind is not None:
-            raise errors.InputError(
-                f'{path} is a {kind}; give the regular file of a {what}.')
-        if len(data) > most:
-            raise errors.FormatError(
-                f'{path} is larger than the {most >> 20} MiB that a {what} '
-                'may have.')
-        return data.decode()
-    except FileNotFoundError:
-        raise errors.InputError(f'There is no {what} {path}.') from None
+        with open_text(path, what, most) as file:
+            text = file.read(most + 1)
     except UnicodeDecodeError:
         raise errors.FormatError(
             f'{path} is not UTF-8 text, so it is no {what}.') from None
-    except (OSError, ValueError) as exc:
-        raise errors.InputError(
-            f'The {what} {path} cannot be read: {_why(exc)}.') from None
+    except OSError as exc:
+        raise _unreadable(path, what, exc) from None
+    if len(text) > most:
+        raise _too_large(path, what, most)
+    return text
 
 
 def open_text(path: Path, what: str, most: int = MOST_BYTES) -> TextIO:
@@ -73,22 +60,33 @@ def open_text(path: Path, what: str, most: int = MOST_BYTES) -> TextIO:
     :raises InputError: as :func:`read_text` does
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC
-                         | os.O_NONBLOCK | os.O_NOCTTY)
+        kind = _kind(os.stat(path))  # opening a device may do something
+        handle = -1 if kind else os.open(
+            path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except FileNotFoundError:
         raise errors.InputError(f'There is no {what} {path}.') from None
     except (OSError, ValueError) as exc:
-        raise errors.InputError(
-            f'The {what} {path} cannot be read: {_why(exc)}.') from None
-    info = os.fstat(handle)
-    kind = _kind(info)
-    if kind is None and info.st_size <= most:
-        return open(handle, encoding='utf-8')
-    os.close(handle)
-    if kind is not None:
-        raise errors.InputError(
-            f'{path} is a {kind}; give the regular file of a {what}.')
-    raise errors.FormatError(
+        raise _unreadable(path, what, exc) from None
+    if kind is None:
+        info = os.fstat(handle)
+        kind = _kind(info)
+        if kind is None and info.st_size <= most:
+            return open(handle, encoding='utf-8', newline='')
+        os.close(handle)
+    if kind is None:
+        raise _too_large(path, what, most)
+    raise errors.InputError(
+        f'{path} is a {kind}; give the regular file of a {what}.')
+
+
+def _unreadable(path: Path, what: str,
+                exc: OSError | ValueError) -> errors.InputError:
+    return errors.InputError(
+        f'The {what} {path} cannot be read: {_why(exc)}.')
+
+
+def _too_large(path: Path, what: str, most: int) -> errors.FormatError:
+    return errors.FormatError(
         f'{path} is larger than the {most >> 20} MiB that a {what} may have.')
 
 
