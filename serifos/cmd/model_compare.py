@@ -27,6 +27,7 @@ from serifos import store
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
     from serifos.model import compare
     from serifos.model import fit
+    from serifos import tuner
 
 _Refused = dict[tuple[str, str], str]
 
@@ -109,7 +110,7 @@ class CompareKinds(app.Fails, lister.Lister):
 
     @contextlib.contextmanager
     def _searching(self, args: argparse.Namespace
-                   ) -> Iterator[tuning.Searcher | None]:
+                   ) -> Iterator[tuner.Searcher | None]:
         from serifos.model import quality
         if args.no_tune:
             try:
@@ -128,7 +129,7 @@ class CompareKinds(app.Fails, lister.Lister):
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
-    tuning.refuse_absurd(args)
+    tuning.options(args)
     if args.seed < 0:
         raise errors.InputError(
             f'A seed of {args.seed} cannot be used; give 0 or more.')
@@ -137,7 +138,7 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
 
 def _verdicts(kind: str, predicts: str, data: fit.Runs,
               divided: compare.Parts, seed: int,
-              searcher: tuning.Searcher | None, refused: _Refused
+              searcher: tuner.Searcher | None, refused: _Refused
               ) -> Iterator[compare.Verdict]:
     """A kind with its standard settings, then with tuned ones."""
     from serifos.model import compare

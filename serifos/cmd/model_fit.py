@@ -6,27 +6,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from collections.abc import Mapping
-import dataclasses
-import math
 import pathlib
 import sys
 from typing import Any
-from typing import TYPE_CHECKING
 
 from cliff import columns
 from cliff import command
 from cliff import show
 
 from serifos.cmd import app
-from serifos.cmd import tuning
 from serifos import errors
 from serifos.model import dataset as ds
 from serifos.model import kinds
 from serifos.model import model as mm
 from serifos import store
 
-if TYPE_CHECKING:
-    from serifos.model import tune
+Fitted = Callable[[Mapping[str, float]], mm.Model]
 
 
 class Fit(app.Fails, show.ShowOne):
@@ -52,12 +47,6 @@ class Fit(app.Fails, show.ShowOne):
             '--set', type=_setting, action='append', default=[],
             metavar='NAME=VALUE', help='a setting of the kind, such as '
             'minsplit=40; may be given several times')
-        parser.add_argument(
-            '--tune', action='store_true',
-            help='search for the settings that --set does not give; what is '
-            'evaluated is kept in STEM.tune.jsonl, and STEM.tune.html shows '
-            'the search')
-        tuning.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -76,55 +65,18 @@ class Fit(app.Fails, show.ShowOne):
             return fit.fit(
                 dataset, parsed_args.kind, parsed_args.name or out.stem,
                 parsed_args.predicts, parsed_args.seed, facts, settings)
-        if parsed_args.tune:
-            model = self._tuned(parsed_args, out, dataset, given, fitted)
-        else:
-            model = fitted(given)
+        model = self.model(parsed_args, dataset, given, fitted)
         store.write_model(out, model)
         return zip(*summary(model).items())
 
-    def _tuned(self, args: argparse.Namespace, out: pathlib.Path,
-               dataset: ds.Dataset, given: Mapping[str, float],
-               fitted: Callable[[Mapping[str, float]], mm.Model]
-               ) -> mm.Model:
-        from serifos.model import fit
-        from serifos.model import quality
-        with_settings = [name for name, kind in kinds.every().items()
-                         if kind.settings]
-        if args.kind not in with_settings:
-            raise errors.InputError(
-                f'There is nothing to tune in kind {args.kind}; give --kind '
-                f'{" or ".join(with_settings)}.')
-        standard = fitted(given)  # refuses what cannot be fitted at all
-        with tuning.ready(
-                args, out.with_suffix('.tune.jsonl'),
-                {'dataset': {'sha256': store.digest(args.dataset)},
-                 'seed': args.seed, 'folds': quality.FOLDS}) as searcher:
-            trace = searcher.search(
-                args.kind, args.predicts,
-                fit.runs(dataset.valid(), args.predicts), args.seed, given)
-        model = fitted({**given, **trace.settings(trace.best)})
-        self._draw(out.with_suffix('.tune.html'), model, trace)
-        return dataclasses.replace(model, quality={
-            **model.quality, 'tuning': {
-                'rmse_standard': _known(trace.rmse[trace.standard]),
-                'rmse': _known(trace.rmse[trace.best]),
-                'mre_standard': standard.quality['mre'],
-                'evaluated': len(trace.rmse),
-                'iterations': len(trace.steps) - 1}})
+    def model(self, args: argparse.Namespace, dataset: ds.Dataset,
+              given: Mapping[str, float], fitted: Fitted) -> mm.Model:
+        """The model to write.
 
-    def _draw(self, path: pathlib.Path, model: mm.Model,
-              trace: tune.Trace) -> None:
-        from serifos import tune_report
-        try:
-            store.write_text(path, tune_report.page_of(model, trace))
-            self.say(f'The search is drawn in {path.resolve()}.')
-        except errors.ToolError as exc:  # the search is worth keeping
-            self.say(str(exc))
-
-
-def _known(rmse: float) -> float | None:
-    return rmse if math.isfinite(rmse) else None
+        :param given: the settings that the user chose
+        :param fitted: what fits a model with any settings
+        """
+        return fitted(given)
 
 
 def _setting(text: str) -> tuple[str, float]:

@@ -25,7 +25,7 @@ LAYERS = (
     {'design', 'model', 'plan', 'replies', 'pool_stats'},
     {'bench', 'telemetry', 'volumes', 'cinder_errors', 'files', 'owners',
      'store', 'database', 'tuning', 'web', 'model_files', 'jsonl', 'report'},
-    {'balancer', 'modeler', 'scheduler', 'sim', 'tune_report',
+    {'balancer', 'modeler', 'scheduler', 'sim', 'tuner', 'tune_report',
      'calibrate_report', 'compare_report', 'screen_report',
      'coverage_report'},
     {'cmd'},
