@@ -26,9 +26,9 @@ _GROUPS = (serifos, balancer, cinder, database, telemetry)
 
 
 class Options(cfg.ConfigOpts):
-    """The options of some files, all of which can be worked with.
+    """The options of some files, checked.
 
-    :param files: None for those where oslo.config looks
+    :param files: None for those that oslo.config finds
     """
 
     def __init__(self, files: Sequence[str] | None = None) -> None:
@@ -38,7 +38,7 @@ class Options(cfg.ConfigOpts):
         register_opts(self)
 
     def reload_config_files(self) -> bool:
-        """As oslo.service asks for it on SIGHUP; bad files change nothing."""
+        """What oslo.service calls on SIGHUP; bad files change nothing."""
         why = ''
         try:
             load(self._from)
@@ -52,11 +52,11 @@ class Options(cfg.ConfigOpts):
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     for group in _GROUPS:
-        group.register_opts(conf)
+        values.register(conf, group.GROUP, group.OPTS)
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """What oslo-config-generator asks for; oslo.db tells of its own."""
+    """For oslo-config-generator; oslo.db lists its own."""
     return [(group.GROUP, [*group.OPTS, *getattr(group, 'LATE_OPTS', ())])
             for group in _GROUPS if group is not database]
 

@@ -9,14 +9,18 @@ _WEEK_S = 7 * 86400
 _MONTH_S = 30 * 86400
 _TEN_YEARS_S = 3650 * 86400
 
+ACTIVE_FLOOR = cfg.FloatOpt(
+    'active_floor', default=0.05, min=0.0, max=65536.0,
+    help='Outstanding I/Os below which a volume is idle and counts as no '
+         'load.')
+
 OPTS = [
     cfg.StrOpt(
         'planner', default='relieve', choices=[
-            ('bfd', 'best fit decreasing over all volumes, the way of the '
-                    'Serifos paper; no limit of moves unless max_moves '
-                    'says one'),
+            ('bfd', 'best fit decreasing over all volumes, as in the Serifos '
+                    'paper; any number of moves unless max_moves is set'),
             ('relieve', 'a few moves off the slowest pools, each the one '
-                        'that relieves the cluster most')],
+                        'that improves the cluster most')],
         help='The planner.'),
     cfg.FloatOpt(
         'min_gain', default=0.05, min=0.0, max=1.0,
@@ -27,10 +31,7 @@ OPTS = [
         'max_moves', min=1, max=1000000,
         help='Moves that a plan may hold. Unset: 4 for relieve, no limit '
              'for bfd.'),
-    cfg.FloatOpt(
-        'active_floor', default=0.05, min=0.0, max=65536.0,
-        help='Outstanding I/Os below which a volume is idle and counts as '
-             'no load at all.'),
+    ACTIVE_FLOOR,
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,
         help='Seconds after which a plan expires.'),
@@ -71,7 +72,7 @@ OPTS = [
              'to be wiped on the source.'),
     cfg.IntOpt(
         'poll_interval', default=5, min=1, max=3600,
-        help='Seconds between questions to Cinder while it migrates.'),
+        help='Seconds between requests to Cinder while it migrates.'),
     cfg.BoolOpt(
         'allow_attached', default=False,
         help='Whether volumes in use may be moved. Cinder has Nova copy '
@@ -81,15 +82,9 @@ OPTS = [
         help='Ids of projects whose volumes are never moved.'),
     cfg.StrOpt(
         'lock_url',
-        help='Where balancers agree which of them acts, a tooz URL such as '
+        help='URL by which balancers elect the one that acts, of tooz, as '
              'etcd3+http://HOST:2379 or mysql://USER:PASSWORD@HOST/DATABASE. '
-             'Unset: a file in [serifos] state_dir, which serves the '
-             'balancers of one host. Where it serves several, [database] '
-             'connection has to as well.', secret=True),
+             'Unset: a lock file in [serifos] state_dir, for balancers on '
+             'one host. With balancers on several hosts, set [database] '
+             'connection too.', secret=True),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    # One of its own: a group shares what is registered with its copies.
-    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
-    conf.register_opts(OPTS, group=GROUP.name)

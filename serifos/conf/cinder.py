@@ -19,9 +19,8 @@ OPTS = [
       if opt.name != 'timeout'),
     cfg.FloatOpt(
         'timeout', min=0.1, max=3600.0,
-        help='Seconds until an answer has to be there as a whole, with '
-             'whatever it takes to get it: a token, another try. Unset: '
-             '60.'),
+        help='Seconds until an answer has to be complete, a token and '
+             'retries included. Unset: 60.'),
     *(_ours(opt) for opt in loading.get_adapter_conf_options(
         include_deprecated=False)
       if opt.name in ('region-name', 'valid-interfaces',
@@ -37,9 +36,3 @@ OPTS = [
 
 LATE_OPTS = loading.get_auth_plugin_conf_options('password')
 """What keystoneauth registers once it knows the auth_type."""
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    # One of its own: a group shares what is registered with its copies.
-    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
-    conf.register_opts(OPTS, group=GROUP.name)

@@ -7,8 +7,3 @@ from oslo_db import options
 GROUP = cfg.OptGroup('database', title='Where the journal is kept')
 
 OPTS = options.database_opts
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[serifos] in cinder.conf: how the weigher, driver and filter judge.
+"""[serifos] in cinder.conf: options of the weigher, driver and filter.
 
 These options are cinder-scheduler's; serifos.conf has none of them.
 ``state_dir`` and ``models_dir`` of the same group mean the same in both.
@@ -11,6 +11,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_config import types
 
+from serifos.conf import balancer
 from serifos.conf import serifos
 from serifos.conf import values
 from serifos import errors
@@ -36,35 +37,34 @@ class Figure(types.Float):
 OPTS = [
     cfg.Opt(
         'cluster_max_age', type=Figure(min=1, max=1e9), default=1800,
-        help='Seconds after which cluster.json is stale: Serifos then has '
-             'no opinion until it is written again. Take at least twice '
-             'the interval at which serifos-balancer observes.'),
+        help='Seconds after which cluster.json is stale: Serifos then ranks '
+             'no pools until it is written again. Set at least twice the '
+             'interval at which serifos-balancer observes.'),
     cfg.Opt(
         'newcomer_write_pct', type=Figure(min=0, max=100), default=30,
-        help='Writes in percent of the requests of a new volume of which '
-             'neither a scheduler hint, nor its volume type, nor volumes of '
-             'that type tell more.'),
+        help='Writes, in percent of the requests, expected of a new volume '
+             'where neither a scheduler hint, nor its volume type, nor '
+             'active volumes of that type say more.'),
     cfg.Opt(
         'newcomer_block_kib', type=Figure(min=0.5, max=65536), default=16,
-        help='Mean request size, KiB, of such a volume.'),
+        help='Mean request size, in KiB, expected of such a volume.'),
     cfg.Opt(
         'newcomer_iodepth', type=Figure(min=0.05, max=65536), default=8,
-        help='Requests that such a volume keeps outstanding.'),
+        help='Outstanding requests expected of such a volume.'),
     cfg.BoolOpt(
         'newcomer_hints', default=True,
-        help='Whether the scheduler hints of a request are heard. Any tenant '
-             'may give them, and what a volume is expected to do counts '
-             'against other volumes until it is seen: turn it off where '
-             'tenants are not trusted.'),
+        help='Whether scheduler hints are used. Any tenant may give them, '
+             'and the load that is expected of a volume counts until it is '
+             'observed: set to false where tenants are not trusted.'),
     cfg.Opt(
-        'active_floor', type=Figure(min=0, max=65536), default=0.05,
-        help='Outstanding I/Os below which a volume is idle and counts as '
-             'no load at all; the same as [balancer] active_floor in '
-             'serifos.conf.'),
+        'active_floor', type=Figure(min=0, max=65536),
+        default=balancer.ACTIVE_FLOOR.default,
+        help=f'{balancer.ACTIVE_FLOOR.help} The same as [balancer] '
+             'active_floor in serifos.conf.'),
     cfg.Opt(
         'reservation_ttl', type=Figure(min=0, max=1e9), default=3600,
-        help='Seconds for which a new volume counts by what it is expected '
-             'to do, unless it is seen active before.'),
+        help='Seconds for which a new volume counts with its expected load, '
+             'unless it is observed active before.'),
     cfg.Opt(
         'weight_multiplier', type=Figure(min=0, max=1e9), default=1,
         help='Multiplier of SerifosWeigher beside other weighers.'),
@@ -73,8 +73,7 @@ OPTS = [
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """All of [serifos], on Cinder's own configuration."""
-    serifos.register_opts(conf)
-    conf.register_opts(OPTS, group=GROUP)
+    values.register(conf, GROUP, [*serifos.OPTS, *OPTS])
 
 
 _DEFAULTS = {opt.dest: opt.default for opt in (*serifos.OPTS, *OPTS)}
@@ -83,7 +82,7 @@ _DEFAULTS = {opt.dest: opt.default for opt in (*serifos.OPTS, *OPTS)}
 def read(conf: cfg.ConfigOpts, name: str) -> Any:
     """The value of an option of [serifos].
 
-    :raises InputError: where it is none to work with
+    :raises InputError: where it cannot be used
     """
     try:
         value = conf.serifos[name]
@@ -96,5 +95,5 @@ def read(conf: cfg.ConfigOpts, name: str) -> Any:
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """What oslo-config-generator asks for: --namespace serifos.scheduler."""
+    """For oslo-config-generator --namespace serifos.scheduler."""
     return [(GROUP, [*serifos.OPTS, *OPTS])]

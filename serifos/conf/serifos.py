@@ -16,9 +16,3 @@ OPTS = [
         help='Directory of the latency models. A pool finds its model, '
              'NAME.json, by the capability serifos_model of its backend.'),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    # One of its own: a group shares what is registered with its copies.
-    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
-    conf.register_opts(OPTS, group=GROUP.name)

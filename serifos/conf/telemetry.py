@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[telemetry]: where what volumes do is seen."""
+"""[telemetry]: the source of what volumes do."""
 
 from oslo_config import cfg
 
-GROUP = cfg.OptGroup('telemetry', title='Where what volumes do is seen')
+GROUP = cfg.OptGroup('telemetry', title='The source of what volumes do')
 
 MOST_WINDOW_S = 7 * 86400
 
 OPTS = [
     cfg.StrOpt(
         'source', default='scrape', choices=[
-            ('scrape', 'the node_exporter of each storage host, straight'),
+            ('scrape', 'the node_exporter of each storage host'),
             ('prometheus', 'a Prometheus server, or Aetos, that scrapes '
                            'these exporters'),
             ('gnocchi', "Ceilometer's disk.device.* metrics in Gnocchi; "
@@ -19,18 +19,17 @@ OPTS = [
         help='The source of telemetry.'),
     cfg.IntOpt(
         'window', default=600, min=30, max=MOST_WINDOW_S,
-        help='Seconds back from the newest reading that are looked at.'),
+        help='Seconds back from the newest reading that are averaged.'),
     cfg.FloatOpt(
         'interval', default=15.0, min=1.0, max=86400.0,
         help='Seconds between readings: how often exporters are scraped, '
-             "or with prometheus its scrape_interval. Without a new one "
-             'for three of them a host counts as unseen.'),
+             'or with prometheus its scrape_interval. A host without a '
+             'reading for three intervals counts as unseen.'),
     cfg.FloatOpt(
         'timeout', default=10.0, min=0.1, max=3600.0,
-        help='Seconds until an answer has to be there as a whole, from the '
-             'connection to its last byte, with whatever it takes to get '
-             'it. What an exporter or server has not said by then is left '
-             'out, whether it is silent or slow.'),
+        help='Seconds from the connection to the last byte of an answer, '
+             'retries included. An exporter or server that takes longer is '
+             'left out.'),
     cfg.DictOpt(
         'endpoints', default={}, secret=True,
         help="With scrape: Cinder's hosts (what stands before the @) and "
@@ -63,10 +62,10 @@ OPTS = [
              "policy to read; Ceilometer's polling interval."),
     cfg.StrOpt(
         'auth', default='none', choices=[
-            ('none', 'nothing is asked for'),
+            ('none', 'no credentials'),
             ('basic', 'username and password'),
             ('keystone', 'a token, by the credentials in [cinder]')],
-        help='How the source wants us to log in.'),
+        help='How to authenticate to the source.'),
     cfg.StrOpt('username', default='', help='With auth = basic.'),
     cfg.StrOpt('password', default='', secret=True,
                help='With auth = basic.'),
@@ -76,11 +75,5 @@ OPTS = [
     cfg.StrOpt('certfile', help='PEM file of our own certificate.'),
     cfg.StrOpt('keyfile', help="PEM file of that certificate's key."),
     cfg.BoolOpt('insecure', default=False,
-                help="Trust any certificate. Do not, but for a trial."),
+                help='Trust any certificate; for trials only.'),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    # One of its own: a group shares what is registered with its copies.
-    conf.register_group(cfg.OptGroup(GROUP.name, GROUP.title))
-    conf.register_opts(OPTS, group=GROUP.name)

@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every option's value one that can be worked with?
+"""Registers options, and checks their values.
 
 oslo.config takes a number that is left empty for None, whatever its bounds
-are, lets NaN pass them, and converts a value when somebody asks for it.
-Here all are asked for, before anything else is done.
+are, lets NaN pass them, and converts a value only when it is read. So all
+are read here, before anything else is done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import math
 import re
 
 from oslo_config import cfg
 
-
 EMPTY = 'is left empty; give it a value, or take the line out'
 
 
+def register(conf: cfg.ConfigOpts, group: cfg.OptGroup,
+             opts: Sequence[cfg.Opt]) -> None:
+    # With a group of its own: copies of one share what is registered.
+    conf.register_group(cfg.OptGroup(group.name, group.title))
+    conf.register_opts(opts, group=group.name)
+
+
 def faults(conf: cfg.ConfigOpts, default: cfg.ConfigOpts) -> Iterator[str]:
-    """What is wrong, a clause each that names the option.
+    """A clause for each value that cannot be used, naming the option.
 
     :param default: the same options without a file
     """
@@ -45,7 +52,7 @@ def _names(conf: cfg.ConfigOpts) -> Iterator[tuple[str, str]]:
 
 
 def fault(value: object, default: object) -> str | None:
-    """Why a value cannot be worked with, None where it can.
+    """Why a value cannot be used, None where it can.
 
     An option may be left empty where that is its default.
     """
@@ -62,7 +69,7 @@ def fault(value: object, default: object) -> str | None:
 
 
 def clause(exc: Exception) -> str:
-    """What oslo.config says of a value, without its own objects."""
+    """oslo.config's message on a value, without its reprs of objects."""
     said = str(exc)
     where = re.search(r"detail='([^']*)'", said)
     why = said.partition('is not valid: ')[2] or said
