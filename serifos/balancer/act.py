@@ -26,9 +26,6 @@ from serifos import times
 
 LOG = log.getLogger(__name__)
 
-Outcome = oc.Outcome
-Patience = oc.Patience
-
 _DAY_S = 86400.0
 _TRIES = 3
 
@@ -44,7 +41,7 @@ class Executor:
 
     asks: requests.Requests
     journal: jn.Journal
-    patience: Patience
+    patience: oc.Patience
     rules: movable.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
@@ -56,7 +53,7 @@ class Executor:
         """For questions; what changes something is asked by asks."""
         return self.asks.cinder
 
-    def carry_out(self, move: pl.Move, plan_id: str) -> Outcome:
+    def carry_out(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         """Requests one migration and waits for what becomes of it.
 
         Where Cinder takes no more requests for now it is asked again.
@@ -64,25 +61,25 @@ class Executor:
         :raises CloudError: where Cinder cannot be asked at all; nothing was
             requested then
         """
-        outcome, wait_s = Outcome('busy', ''), 0.0
+        outcome, wait_s = oc.Outcome('busy', ''), 0.0
         for _ in range(_TRIES):
             if self.pause(wait_s):
-                return Outcome('stopped',
-                               'told to stop before it was asked for')
+                return oc.Outcome(
+                    'stopped', 'told to stop before it was asked for')
             outcome = self._ask(move, plan_id)
             if outcome.result != 'busy':
                 break
             wait_s = outcome.retry_s
         return outcome
 
-    def _ask(self, move: pl.Move, plan_id: str) -> Outcome:
+    def _ask(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         record = self.cinder.volume(move.volume)
         why = _no_longer(record, move) or movable.why_not(
             record, self.rules, self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
                      move.volume, move.source, why)
-            return Outcome('not started', why)
+            return oc.Outcome('not started', why)
         asked = self.journal.write(
             'request', volume=move.volume, source=move.source,
             target=move.target, plan=plan_id, size_gib=move.size_gib,
@@ -98,7 +95,7 @@ class Executor:
         except errors.NotLeading:
             # Where another one leads it settles this by itself.
             with contextlib.suppress(errors.SerifosError):
-                self._over(asked, Outcome('not started', (
+                self._over(asked, oc.Outcome('not started', (
                     'that this balancer may act could not be proved')))
             raise
         except errors.CloudError as exc:
@@ -109,7 +106,7 @@ class Executor:
         self.journal.write('accepted', volume=move.volume)
         return self.wait_for(asked, sure=True)
 
-    def wait_for(self, asked: jn.Entry, sure: bool = False) -> Outcome:
+    def wait_for(self, asked: jn.Entry, sure: bool = False) -> oc.Outcome:
         """What becomes of a move that was requested, by us or before us.
 
         :param sure: whether Cinder is known to have taken it up
@@ -131,14 +128,14 @@ class Executor:
                 outcome = None
             if outcome is None and self.clock() > max(
                     limit, began + self.patience.unanswered_s * (not sure)):
-                outcome = Outcome('timeout', (
+                outcome = oc.Outcome('timeout', (
                     f'after {self.clock() - began:.0f} s it is not over; '
                     'Cinder may still end it, nothing else is moved before '
                     'that'))
             if outcome is not None:
                 return self._over(asked, outcome)
             if self.pause(self.patience.poll_s):
-                return Outcome('waiting', 'told to stop before it was over')
+                return oc.Outcome('waiting', 'told to stop before it was over')
             if self.clock() - refreshed >= self.refresh_s:
                 refreshed = self.clock()
                 self.refresh()
@@ -156,36 +153,36 @@ class Executor:
         self.journal.write('accepted', volume=volume)
         self.wait_for(again, sure=True)
 
-    def mended(self, asked: jn.Entry) -> None:
-        """Closes a request whose migration had to be mended."""
+    def recovered(self, asked: jn.Entry) -> None:
+        """Closes a request whose volume had to be recovered."""
         record = self.cinder.volume(asked.facts['volume'])
         moved = record is not None and record.pool == asked.facts['target']
-        self._over(asked, Outcome(
+        self._over(asked, oc.Outcome(
             'success', f'it lives on {asked.facts["target"]}; its old copy '
-            'had been forgotten') if moved else Outcome(
+            'had been forgotten') if moved else oc.Outcome(
             'recovered', 'Cinder had forgotten it'))
 
     def _look(self, asked: jn.Entry, record: inv.Record | None,
-              sure: bool) -> Outcome | None:
+              sure: bool) -> oc.Outcome | None:
         if record is None:
-            return Outcome('gone', 'the volume was deleted')
+            return oc.Outcome('gone', 'the volume was deleted')
         found = oc.over(asked, record, sure,
                         self.clock() - jn.seconds(asked.at), self.patience)
         if found is None or found.result != 'success':
             return found
         return self._succeeded(found, record.id)
 
-    def _succeeded(self, found: Outcome, volume: str) -> Outcome | None:
+    def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
         """None while Cinder is still deleting the old copy."""
         left = [half for half in self.cinder.halves(volume)
                 if movable.leftover_of(half)]
         if any(half.status != 'error_deleting' for half in left):
             return None
-        return Outcome('success', found.reason + ''.join(
+        return oc.Outcome('success', found.reason + ''.join(
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left))
 
-    def _over(self, asked: jn.Entry, outcome: Outcome) -> Outcome:
+    def _over(self, asked: jn.Entry, outcome: oc.Outcome) -> oc.Outcome:
         volume = asked.facts['volume']
         took = self.clock() - jn.seconds(asked.at)
         if outcome.failed:
@@ -211,11 +208,11 @@ class Executor:
         self.journal.write('back-off', volume=volume, until=until)
 
 
-def _refusal(exc: refused.Refused) -> Outcome:
+def _refusal(exc: refused.Refused) -> oc.Outcome:
     why = str(exc).rstrip('.')
     if exc.for_now:
-        return Outcome('busy', why, exc.retry_s)
-    return Outcome('refused' if exc.of_the_volume else 'denied', why)
+        return oc.Outcome('busy', why, exc.retry_s)
+    return oc.Outcome('refused' if exc.of_the_volume else 'denied', why)
 
 
 def _no_longer(record: inv.Record | None, move: pl.Move) -> str | None:

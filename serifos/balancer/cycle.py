@@ -110,18 +110,18 @@ class Balancer:
         except errors.SerifosError as exc:
             LOG.warning('No observation: %s', exc)
 
-    def mend(self, verdict: vd.Verdict) -> None:
-        """Mends a migration that Cinder has forgotten.
+    def recover(self, verdict: vd.Verdict) -> None:
+        """Recovers a volume from a migration that Cinder has forgotten.
 
         :raises InputError: where it may still run
         :raises CloudError: where Cinder says no
         """
-        mend.mend(verdict, self.requests, self.journal, self.pause,
-                  self.settings.patience.poll_s,
-                  self.settings.patience.timeout_s)
+        mend.recover(verdict, self.requests, self.journal, self.pause,
+                     self.settings.patience.poll_s,
+                     self.settings.patience.timeout_s)
         for asked in jn.open_moves(self.journal.entries()):
             if asked.facts['volume'] == verdict.record.id:
-                self.executor.mended(asked)
+                self.executor.recovered(asked)
         self._pause_after_failures()
 
     def round(self) -> pl.Plan | None:
@@ -166,14 +166,14 @@ class Balancer:
         return False
 
     def carry_out(self, moves: Sequence[pl.Move],
-                  plan_id: str) -> list[act.Outcome]:
+                  plan_id: str) -> list[oc.Outcome]:
         """The moves one after the other; it ends at the first failure."""
-        outcomes: list[act.Outcome] = []
+        outcomes: list[oc.Outcome] = []
         for move in moves:
             busy = next(observe.in_flight(self.cinder.inventory()), None)
             if busy is not None:
                 LOG.warning('Volume %s stays: %s', move.volume, busy)
-                outcomes.append(act.Outcome('hindered', busy))
+                outcomes.append(oc.Outcome('hindered', busy))
                 break
             outcomes.append(self.executor.carry_out(move, plan_id))
             self._pause_after_failures()

@@ -6,7 +6,7 @@ Where the source's cinder-volume dies in the copy, the volume says
 copy. Both refuse to be migrated or deleted. Where it dies while it completes
 the migration, the volume says ``completing``; where it dies after that,
 before it takes up the deletion of the old copy, that says ``deleting``. The
-cure (:mod:`.mend`) resets what hangs and removes the copy; it would ruin a
+recovery (:mod:`.mend`) resets what hangs and removes the copy; it would ruin a
 copy that still runs, so it is offered only where none can.
 """
 
@@ -209,7 +209,7 @@ def _not_quiet(ends: Sequence[inv.Record],
 
 def _risk(record: inv.Record, held: whereabouts.Held,
           observed: act.Observed) -> str | None:
-    """Why the cure could cost the volume its data, None where it cannot."""
+    """Why a recovery could cost the volume its data, or None."""
     if record.migration_status != 'completing':
         return None
     if record.attachments or record.status != 'maintenance':

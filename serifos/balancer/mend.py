@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cure of a migration that Cinder has forgotten.
+"""The recovery of a volume whose migration Cinder has forgotten.
 
 What hangs is reset, and the copy removed: with its logical volume where that
 is its own, else its record alone. The volume keeps the logical volume that
 its record names, and nothing is removed unless that is there.
 
 Cinder deletes a copy only after its migration status was reset, which says
-whose copy it is. A cure that ends between the two leaves a volume that looks
-like any other and may name the logical volume of somebody's data: what the
-journal knows of a cure that was begun tells it again.
+whose copy it is. A recovery that ends between the two leaves a volume that
+looks like any other and may name the logical volume of somebody's data: what
+the journal knows of a recovery that was begun tells it again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from serifos.plan import movable
 LOG = log.getLogger(__name__)
 
 
-def mend(verdict: vd.Verdict, asks: requests.Requests,
-         journal: jn.Journal, pause: Callable[[float], bool], poll_s: float,
-         timeout_s: float) -> None:
+def recover(verdict: vd.Verdict, asks: requests.Requests,
+            journal: jn.Journal, pause: Callable[[float], bool],
+            poll_s: float, timeout_s: float) -> None:
     """Resets the volume where it hangs, and removes what is left of it.
 
     :raises InputError: where the migration may still run, or what was seen
@@ -70,10 +70,10 @@ def mend(verdict: vd.Verdict, asks: requests.Requests,
 
 def recalled(inventory: inv.Inventory,
              entries: Iterable[jn.Entry]) -> inv.Inventory:
-    """The inventory, with the copies of cures that did not end as copies."""
-    volumes = {half: cure.facts['volume']
-               for cure in jn.open_cures(entries)
-               for half in _names(cure.facts.get('halves'))}
+    """The inventory, its copies known again after an unfinished recovery."""
+    volumes = {half: begun.facts['volume']
+               for begun in jn.open_cures(entries)
+               for half in _names(begun.facts.get('halves'))}
     if not volumes:
         return inventory
     return dataclasses.replace(inventory, records=tuple(

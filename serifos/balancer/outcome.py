@@ -44,7 +44,7 @@ class Outcome:
 
     :param result: ``success``; ``error``, ``timeout``, ``denied`` where we
         are not let or ask at the wrong place, and ``recovered`` where it
-        had to be mended: these failed; ``refused`` for the volume's sake,
+        had to be recovered: these failed; ``refused`` for the volume's sake,
         ``busy`` where too much is asked for now, ``gone``, ``not started``,
         ``hindered`` where another migration is under way, or, where we
         were told to stop, ``stopped`` before it was asked for and

@@ -16,7 +16,7 @@ class Verdict:
 
     :param halves: its hidden records; where the volume itself is at rest
         they are all that is left of it
-    :param broken: Cinder has forgotten it in a state that no cure of ours
+    :param broken: Cinder has forgotten it in a state that no recovery of ours
         is safe in; ``why`` says what to do
     :param unseen: the records whose logical volumes telemetry does not see,
         which is well only where they are not there
@@ -46,7 +46,7 @@ class Verdict:
         return (self.record, *self.halves)
 
     @property
-    def cure(self) -> str:
+    def command(self) -> str:
         return f'serifos-balancer recover {self.record.id}'
 
     def sentence(self) -> str:
@@ -59,13 +59,14 @@ class Verdict:
                     f'{self.why}.')
         if movable.migrating(self.record):
             return (f'Cinder has forgotten the migration of volume '
-                    f'{self.record.id}: {self.why}. Mend it by: {self.cure}')
+                    f'{self.record.id}: {self.why}. Mend it by: '
+                    f'{self.command}')
         half = self.halves[0]
         return (f'{_words(half)} of volume {self.record.id} was left on '
-                f'{half.pool}: {self.why}. Mend it by: {self.cure}')
+                f'{half.pool}: {self.why}. Mend it by: {self.command}')
 
     def plan(self) -> list[str]:
-        """What the cure does, a sentence each."""
+        """What the recovery does, a sentence each."""
         return [*(orphan.before() for orphan in self.orphans if orphan.copy),
                 *(removal.sentence(_words(removal.record))
                   for removal in self.removals),

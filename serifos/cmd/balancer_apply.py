@@ -7,9 +7,9 @@ import argparse
 from collections.abc import Sequence
 import time
 
-from serifos.balancer import act
 from serifos.balancer import cycle
 from serifos.balancer import observer
+from serifos.balancer import outcome
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd import balancer_verb as verb
@@ -30,7 +30,7 @@ class Acting(verb.Verb):
 
     def _carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
                    plan_id: str) -> None:
-        outcomes: list[act.Outcome] = []
+        outcomes: list[outcome.Outcome] = []
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
@@ -39,7 +39,7 @@ class Acting(verb.Verb):
                   flush=True)
             if outcomes[-1].ends_a_batch:
                 break
-        done = sum(outcome.result == 'success' for outcome in outcomes)
+        done = sum(each.result == 'success' for each in outcomes)
         print(f'{done} of {len(moves)} moves are carried out.')
         if done < len(moves):
             self.exit_code = 1

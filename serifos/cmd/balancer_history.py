@@ -82,7 +82,7 @@ class Recover(verb.Verb):
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
-                balancer.mend(balancer.verdict(parsed_args.volume))
+                balancer.recover(balancer.verdict(parsed_args.volume))
             print(f'Volume {parsed_args.volume} is at rest, and Cinder '
                   'knows of no copy of it.')
             for orphan in verdict.orphans:

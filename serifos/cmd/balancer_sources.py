@@ -12,7 +12,7 @@ from keystoneauth1 import plugin
 from oslo_config import cfg
 
 from serifos import activity
-from serifos.balancer import act
+from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.conf import telemetry as options
 from serifos.database import connection
@@ -50,7 +50,7 @@ def settings(conf: cfg.ConfigOpts,
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
         limits.Limits(said.min_gain, said.max_moves, said.active_floor),
-        act.Patience(
+        outcome.Patience(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
             timeout_per_gib_s=said.migration_timeout_per_gib,
             back_off_s=said.back_off),

@@ -10,8 +10,8 @@ import tempfile
 import fixtures
 import testtools
 
-from serifos.balancer import act
 from serifos.balancer import cycle
+from serifos.balancer import outcome
 from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
@@ -57,8 +57,8 @@ class Case(testtools.TestCase):
                                  {'u': busy(64), 'v': busy(32)})
         self.settings = settings.Settings(
             state, models, auto=True, batch=1, settle_s=0.0,
-            patience=act.Patience(poll_s=1.0, timeout_s=60.0,
-                                  timeout_per_gib_s=60.0, grace_s=20.0))
+            patience=outcome.Patience(poll_s=1.0, timeout_s=60.0,
+                                      timeout_per_gib_s=60.0, grace_s=20.0))
 
     def cloud(self, records, workloads, names=(A, B, C), models=(),
               **others):

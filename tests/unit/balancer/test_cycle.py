@@ -62,7 +62,7 @@ class RoundTest(cloud.Case):
         self.assertEqual('success', outcome['result'])
         self.assertIn(f'on {A} is error_deleting', outcome['reason'])
         self.now += 900
-        self.balancer.mend(self.balancer.verdict('u'))
+        self.balancer.recover(self.balancer.verdict('u'))
         self.assertEqual({'u': B, 'v': A, 'w': B}, self.homes())
 
     def test_a_move_that_ends_after_its_time_is_a_move(self):
@@ -509,7 +509,7 @@ class RoundTest(cloud.Case):
 
 @ddt.ddt
 class VerdictTest(cloud.Case):
-    """What Cinder forgets, and how it is mended."""
+    """What Cinder forgets, and how it is recovered."""
 
     def forget(self):
         self.cinder.faults['u'] = 'killed'
@@ -585,7 +585,7 @@ class VerdictTest(cloud.Case):
         log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         self.assertIsNone(self.balancer.round())
         self.assertIn('serifos-balancer recover u', log.output)
-        self.balancer.mend(found)
+        self.balancer.recover(found)
         self.assertEqual({'u': B, 'v': A}, self.homes())
         self.assertEqual('success', self.cinder.volume('u').migration_status)
         self.assertIsNotNone(self.balancer.round())
@@ -621,7 +621,7 @@ class VerdictTest(cloud.Case):
         found = self.balancer.verdict('u')
         self.assertTrue(found.broken, found.sentence())
         self.assertIn('could delete the data', found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertEqual({'u', 't'}, set(self.homes()))
         log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         self.balancer.round()
@@ -661,7 +661,7 @@ class VerdictTest(cloud.Case):
         self.attached()
         found = self.balancer.verdict('u')
         self.assertTrue(found.forgotten, found.sentence())
-        self.balancer.mend(found)
+        self.balancer.recover(found)
         self.assertEqual(('in-use', None), (
             self.cinder.volume('u').status,
             self.cinder.volume('u').migration_status))
@@ -680,7 +680,7 @@ class VerdictTest(cloud.Case):
         found = self.balancer.verdict('u')
         self.cinder.change('t', attachments=1, status='in-use')
         error = self.assertRaises(
-            errors.InputError, self.balancer.mend, found)
+            errors.InputError, self.balancer.recover, found)
         self.assertIn('no longer an idle copy', str(error))
         self.assertEqual('target:u', self.cinder.volume('t').migration_status)
         self.assertEqual('migrating',
@@ -696,7 +696,7 @@ class VerdictTest(cloud.Case):
     def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
         self.attached(status='retyping', attachments=attachments)
         self.cinder.workloads.clear()
-        self.balancer.mend(self.balancer.verdict('u'))
+        self.balancer.recover(self.balancer.verdict('u'))
         self.assertEqual(status, self.cinder.volume('u').status)
 
     @ddt.data(30.0, 600.0, 3600.0)
@@ -710,7 +710,7 @@ class VerdictTest(cloud.Case):
         self.forget()
         self.now += 900
         balancer = self.balancer
-        balancer.mend(balancer.verdict('u'))
+        balancer.recover(balancer.verdict('u'))
         found = self.cinder.volume('u')
         self.assertEqual((A, 'available', None),
                          (found.pool, found.status, found.migration_status))
@@ -727,7 +727,7 @@ class VerdictTest(cloud.Case):
         self.stop_after = None
         self.now += 960
         self.cinder.workloads.pop('u')
-        self.balancer.mend(self.balancer.verdict('u'))
+        self.balancer.recover(self.balancer.verdict('u'))
         self.assertEqual(['outcome', 'back-off', 'pause'], self.kinds()[-3:])
         self.assertEqual('recovered', self.entries()[-3].facts['result'])
         self.cinder.workloads['u'] = cloud.busy(64)
@@ -742,21 +742,21 @@ class VerdictTest(cloud.Case):
                     created_at=cloud.NOW)],
             {'u': cloud.busy(64), 'v': cloud.busy(32)})
         self.assertIsNotNone(self.balancer.round())
-        error = self.assertRaises(errors.InputError, self.balancer.mend,
+        error = self.assertRaises(errors.InputError, self.balancer.recover,
                                   self.balancer.verdict('u'))
         self.assertIn('it last changed', str(error))
         self.now += 900
         found = self.balancer.verdict('u')
         self.assertIn(f'The half-made copy of volume u was left on {B}',
                       found.sentence())
-        self.balancer.mend(found)
+        self.balancer.recover(found)
         self.assertEqual({'u', 'v'}, set(self.homes()))
 
     def test_a_running_one_is_not_mended(self):
         self.forget()
         balancer = self.balancer
         error = self.assertRaises(
-            errors.InputError, balancer.mend, balancer.verdict('u'))
+            errors.InputError, balancer.recover, balancer.verdict('u'))
         self.assertIn('may still run', str(error))
         self.assertEqual('migrating',
                          self.cinder.volume('u').migration_status)

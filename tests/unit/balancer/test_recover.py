@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a death while Cinder completes a migration leaves, and its cure."""
+"""What a death while Cinder completes a migration leaves."""
 
 import dataclasses
 import logging
@@ -40,7 +40,7 @@ class Case(cloud.Case):
         balancer = self.balancer
         found = balancer.verdict('u')
         self.assertTrue(found.forgotten, found.sentence())
-        balancer.mend(found)
+        balancer.recover(found)
         return found
 
     def lvs(self):
@@ -93,7 +93,7 @@ class CompletingTest(Case):
                 raise errors.NotLeading('Killed.')
         found = self.balancer.verdict('u')
         self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).mend, found)
+            self.balancer, prove=prove).recover, found)
         left = self.cinder.volume(T)
         self.assertEqual(('error', None), (left.status,
                                            left.migration_status))
@@ -121,7 +121,7 @@ class CompletingTest(Case):
         self.assertTrue(found.broken)
         self.assertIn(f'run on a: lvrename vg-a volume-u volume-{T} ',
                       found.why.replace('Run', 'run'))
-        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.balancer.round()
         self.assertIn('broke off while Cinder completed it', self.log.output)
         self.cinder.rename_lv((A, U), (A, f'volume-{T}'))
@@ -143,7 +143,7 @@ class CompletingTest(Case):
             [record('u', B, name_id='t'),
              record('t', B, migration_status='target:u')], {})
         self.now += 900
-        self.balancer.mend(self.balancer.verdict('u'))
+        self.balancer.recover(self.balancer.verdict('u'))
         self.assertEqual({'u'}, set(self.homes()))
         self.assertIn((B, 'volume-t'), self.cinder.lvs)
 
@@ -153,7 +153,7 @@ class CompletingTest(Case):
         found = self.balancer.verdict('u')
         self.assertTrue(found.broken)
         self.assertIn('these are there: volume-u on b@ssd#ssd', found.why)
-        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertEqual('completing',
                          self.cinder.volume('u').migration_status)
 
@@ -162,7 +162,7 @@ class CompletingTest(Case):
         found = self.balancer.verdict('u')
         self.cinder.lvs -= {(A, U)}
         error = self.assertRaises(
-            errors.InputError, self.balancer.mend, found)
+            errors.InputError, self.balancer.recover, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
@@ -170,7 +170,7 @@ class CompletingTest(Case):
         self.break_off('not renamed')
         found = self.balancer.verdict('u')
         self.cinder.change('u', pool=B, migration_status='success')
-        self.assertRaises(errors.InputError, self.balancer.mend, found)
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
     def test_not_while_it_may_still_be_completed(self):
@@ -215,7 +215,7 @@ class ClockTest(Case):
         found = self.balancer.verdict('u')
         self.assertFalse(found.over, found.sentence())
         error = self.assertRaises(
-            errors.InputError, self.balancer.mend, found)
+            errors.InputError, self.balancer.recover, found)
         self.assertIn('may still run', str(error))
         self.assertIn(T, self.homes())
 
