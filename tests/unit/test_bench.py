@@ -11,7 +11,7 @@ import testtools
 
 from serifos.plan import limits as lm
 
-PATH = pathlib.Path(__file__).parents[2] / 'tools/bench'
+PATH = pathlib.Path(__file__).parents[2] / 'tools/bench/__main__.py'
 
 
 def _load():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do SerifosWeigher and SerifosScheduler add to a request?
+"""What SerifosWeigher and SerifosScheduler add to a request.
 
-    .venv-cinder29/bin/python tools/bench_weigher.py [--quick] MODELS
+    .venv-cinder29/bin/python tools/bench/in_cinder.py [--quick] MODELS
 
-MODELS is a directory with a model of each kind; ``tools/bench weigher``
-fits them and runs this, inside a virtual environment with Cinder. All is
+Section ``weigher`` of tools/bench runs this inside a virtual environment
+with Cinder; MODELS is a directory with a model of each kind. All is
 processor time over that of CapacityWeigher in the same process, through
 Cinder's own weight handler with real host states; a driver's is what it
 does beside the weighers. Medians count; each pool holds eight active

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast are the planners, how much do they need, how good are they?
+"""Speed, memory and optimality of the planners, and the scheduler's cost.
 
     .venv/bin/python tools/bench [--quick] [SECTION ...]
 
@@ -54,7 +53,7 @@ from serifos.sim import truths
 from serifos import store
 from serifos import workload as wl
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLES = ROOT / 'etc/serifos/examples/models'
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
 WRITE_PCT = (5, 30, 50, 70, 95)
@@ -337,7 +336,7 @@ def weigher(quick: bool) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as models:
         fit_all(pathlib.Path(models))
         yield from subprocess.run(
-            [found[-1], ROOT / 'tools/bench_weigher.py',
+            [found[-1], pathlib.Path(__file__).with_name('in_cinder.py'),
              *['--quick'] * quick, models], check=True,
             stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
