@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos-balancer run, for ever: rounds, a scraper, and signals.
 
-oslo.service with native threads. SIGHUP has the configuration read again,
-which the next round uses; SIGTERM ends between two questions to Cinder: a
-migration that runs goes on without us, and the journal knows of it.
+A cotyledon service with native threads. SIGHUP has the configuration read
+again, which the next round uses; SIGTERM ends between two questions to Cinder:
+a migration that runs goes on without us, and the journal knows of it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import multiprocessing
 import threading
 
+import cotyledon
+from cotyledon import oslo_config_glue
 from oslo_config import cfg
 from oslo_log import log
-from oslo_service import service
 
 from serifos.balancer import cycle
 from serifos.balancer import lead
@@ -26,7 +28,7 @@ LOG = log.getLogger(__name__)
 RETRY_S = 5.0
 
 
-class Daemon(service.Service):
+class Daemon:
     """One balancer among its like.
 
     After SIGHUP a new process is started from it, so that whatever depends
@@ -44,7 +46,6 @@ class Daemon(service.Service):
                  reader: Callable[[Callable[[], bool]], tuple[
                      Callable[[], object] | None, float]],
                  lock_url: Callable[[], str]) -> None:
-        super().__init__()
         self._make, self._reader = make, reader
         self._lock_url = lock_url
         self._stop = threading.Event()
@@ -56,7 +57,7 @@ class Daemon(service.Service):
             thread.start()
             self._threads.append(thread)
 
-    def stop(self, graceful: bool = False) -> None:
+    def stop(self) -> None:
         LOG.info('Ending: no further migration is requested.')
         self._stop.set()
 
@@ -121,3 +122,30 @@ def _logged() -> Iterator[None]:
         LOG.error('The configuration cannot be used: %s', exc)
     except Exception:
         LOG.exception('This failed; it is tried again as usual.')
+
+
+class _Worker(cotyledon.Service):
+    """The process that a daemon runs in."""
+
+    def __init__(self, worker_id: int, daemon: Daemon) -> None:
+        super().__init__(worker_id)
+        self._daemon = daemon
+
+    def run(self) -> None:
+        self._daemon.start()
+        self._daemon.wait()
+
+    def terminate(self) -> None:
+        self._daemon.stop()
+
+
+def serve(conf: cfg.ConfigOpts, daemon: Daemon) -> None:
+    """Runs a daemon in a process of its own until SIGTERM or SIGINT."""
+    oslo_config_glue.register_opts(conf)
+    manager = cotyledon.ServiceManager(
+        graceful_shutdown_timeout=conf.graceful_shutdown_timeout,
+        mp_context=multiprocessing.get_context('fork'))
+    oslo_config_glue.link(manager, conf, reload_method='reload')
+    manager.add(_Worker, args=(daemon,))
+    with contextlib.suppress(SystemExit):
+        manager.run()

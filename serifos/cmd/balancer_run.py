@@ -8,9 +8,9 @@ import argparse
 from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
 from oslo_reports import opts as gmr_opts
-from oslo_service import backend
 import pbr.version
 
+from serifos.balancer import daemon
 from serifos.balancer import lead
 from serifos.cmd import balancer_sources as sources
 from serifos.cmd import balancer_verb as verb
@@ -93,11 +93,6 @@ class Run(verb.Verb):
             print('There is nothing to move.')
 
     def _for_ever(self, window_s: float | None) -> None:
-        # Before anything imports oslo.service's loops.
-        backend.init_backend(backend.BackendType.THREADING)
-        from oslo_service import service  # noqa: PLC0415
-
-        from serifos.balancer import daemon  # noqa: PLC0415
         conf = self.app.conf
         log.setup(conf, 'serifos')
         gmr_opts.set_defaults(conf)
@@ -105,9 +100,9 @@ class Run(verb.Verb):
         first = self.balancer(window_s=window_s)  # bad settings end here
         if first.settings.auto:
             lead.refuse_forgetful(sources.lock_url(conf), first.journal)
-        service.launch(conf, daemon.Daemon(
+        daemon.serve(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             lambda stopped: (
                 getattr(sources.telemetry(conf, stopped), 'scrape', None),
                 float(conf.telemetry.interval)),
-            lambda: sources.lock_url(conf)), restart_method='reload').wait()
+            lambda: sources.lock_url(conf)))

@@ -38,7 +38,7 @@ class Options(cfg.ConfigOpts):
         register_opts(self)
 
     def reload_config_files(self) -> bool:
-        """What oslo.service calls on SIGHUP; bad files change nothing."""
+        """What cotyledon calls on SIGHUP; bad files change nothing."""
         why = ''
         try:
             load(self._from)
