@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked of Cinder, and what became of it? Entries, and questions.
+"""Entries of the journal of migrations, and what they tell.
 
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
@@ -21,6 +21,7 @@ import dataclasses
 from typing import Any
 from typing import Protocol
 
+from serifos import fields
 from serifos import times
 
 FAILED = ('error', 'denied', 'timeout', 'recovered')
@@ -62,7 +63,7 @@ class Entry:
         """:raises ValueError: as :meth:`from_json`"""
         _moment('at', at)
         if not isinstance(kind, str) or kind not in _FACTS:
-            raise ValueError(f'its kind {_short(kind)} is not known')
+            raise ValueError(f'its kind {fields.shown(kind)} is not known')
         for name, check in _FACTS[kind].items():
             if name not in facts:
                 raise ValueError(
@@ -84,26 +85,21 @@ class Journal(Protocol):
         """All of them, the oldest first."""
 
 
-def _short(value: object) -> str:
-    said = repr(value)
-    return said if len(said) <= 60 else f'{said[:60]}...'
-
-
 def _name(name: str, value: object) -> None:
     if not isinstance(value, str) or not value.isprintable() or not value:
-        raise ValueError(f'its {name} {_short(value)} is no name')
+        raise ValueError(f'its {name} {fields.shown(value)} is no name')
 
 
 def _words(name: str, value: object) -> None:
     if not isinstance(value, str):
-        raise ValueError(f'its {name} {_short(value)} is no text')
+        raise ValueError(f'its {name} {fields.shown(value)} is no text')
 
 
 def _number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or (
             not abs(value) <= _MOST):  # so is NaN
-        raise ValueError(f'its {name} {_short(value)} is no number that can '
-                         'be computed with')
+        raise ValueError(f'its {name} {fields.shown(value)} is no number '
+                         'that can be computed with')
 
 
 def _size(name: str, value: object) -> None:
@@ -116,7 +112,7 @@ def _moment(name: str, value: object) -> None:
     try:
         times.parse(value, zone_needed=True)
     except ValueError as exc:
-        raise ValueError(f'its {name} {_short(value)} {exc}') from None
+        raise ValueError(f'its {name} {fields.shown(value)} {exc}') from None
 
 
 _MOST = 1e12
@@ -136,11 +132,6 @@ _FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
     'recover': {'volume': _name, 'result': _name, 'reason': _words},
 }
 """Kind → what an entry of it has to tell."""
-
-
-def seconds(at: str) -> float:
-    """An entry's time as seconds of the epoch."""
-    return times.parse(at)
 
 
 def still_matter(entries: Sequence[Entry],
@@ -200,21 +191,21 @@ def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
 
     One that was not over in time may have ended well since.
     """
-    return {entry.facts['volume']: seconds(entry.at) for entry in entries
+    return {entry.facts['volume']: times.parse(entry.at) for entry in entries
             if entry.kind == 'outcome'
             and entry.facts['result'] in ('success', 'timeout')}
 
 
 def last_outcome(entries: Iterable[Entry]) -> float:
     """When a migration last ended that did anything; 0 for never."""
-    return max((seconds(entry.at) for entry in entries
+    return max((times.parse(entry.at) for entry in entries
                 if entry.kind == 'outcome'
                 and entry.facts['result'] not in NOTHING_DONE), default=0.0)
 
 
 def back_offs(entries: Iterable[Entry], now: float) -> dict[str, float]:
     """Volume → until when it is left alone, of those still in force."""
-    until = {entry.facts['volume']: seconds(entry.facts['until'])
+    until = {entry.facts['volume']: times.parse(entry.facts['until'])
              for entry in entries if entry.kind == 'back-off'}
     return {volume: at for volume, at in until.items() if now < at}
 

@@ -111,7 +111,7 @@ class Executor:
 
         :param sure: whether Cinder is known to have taken it up
         """
-        began, refreshed = jn.seconds(asked.at), self.clock()
+        began, refreshed = times.parse(asked.at), self.clock()
         volume = asked.facts['volume']
         limit = began + self.patience.timeout_s + (
             asked.facts['size_gib'] * self.patience.timeout_per_gib_s)
@@ -167,7 +167,7 @@ class Executor:
         if record is None:
             return oc.Outcome('gone', 'the volume was deleted')
         found = oc.over(asked, record, sure,
-                        self.clock() - jn.seconds(asked.at), self.patience)
+                        self.clock() - times.parse(asked.at), self.patience)
         if found is None or found.result != 'success':
             return found
         return self._succeeded(found, record.id)
@@ -184,7 +184,7 @@ class Executor:
 
     def _over(self, asked: jn.Entry, outcome: oc.Outcome) -> oc.Outcome:
         volume = asked.facts['volume']
-        took = self.clock() - jn.seconds(asked.at)
+        took = self.clock() - times.parse(asked.at)
         if outcome.failed:
             LOG.error('The migration of volume %s failed after %.0f s (%s): '
                       '%s.', volume, took, outcome.result, outcome.reason)

@@ -27,7 +27,7 @@ def bounded(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
     """
     latest, found = now, []
     for entry in reversed(entries):
-        at = jn.seconds(entry.at)
+        at = times.parse(entry.at)
         if at > now + AHEAD_S:
             found.append(_moved(entry, at, latest))
         else:
@@ -40,7 +40,7 @@ def unbounded(entries: Iterable[jn.Entry], now: float) -> int:
     """How many entries in the future no later one bounds."""
     count = 0
     for entry in entries:
-        count = count + 1 if jn.seconds(entry.at) > now + AHEAD_S else 0
+        count = count + 1 if times.parse(entry.at) > now + AHEAD_S else 0
     return count
 
 
@@ -48,6 +48,6 @@ def _moved(entry: jn.Entry, at: float, to: float) -> jn.Entry:
     facts = dict(entry.facts)
     if entry.kind == 'back-off':
         facts['until'] = times.text(
-            to + jn.seconds(facts['until']) - at, 'milliseconds')
+            to + times.parse(facts['until']) - at, 'milliseconds')
     return dataclasses.replace(
         entry, at=times.text(to, 'milliseconds'), facts=facts)

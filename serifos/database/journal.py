@@ -245,4 +245,4 @@ def _merged(one: Iterable[jn.Entry],
     """The entries of two journals in the order of their times."""
     if not other:
         return list(one)
-    return sorted([*one, *other], key=lambda entry: jn.seconds(entry.at))
+    return sorted([*one, *other], key=lambda entry: times.parse(entry.at))

@@ -45,11 +45,11 @@ class RefusedTest(testtools.TestCase):
         ({'size_gib': float('nan')}, 'size_gib nan is no number'),
         ({'size_gib': 1e400}, 'size_gib inf is no number'),
         ({'size_gib': 10 ** 400}, 'is no number'),
-        ({'size_gib': True}, 'size_gib True is no number'),
+        ({'size_gib': True}, 'size_gib true is no number'),
         ({'size_gib': -1}, 'size_gib -1 is below 0'),
         ({'size_gib': '1'}, "size_gib '1' is no number"),
-        ({'volume': None}, 'volume None is no name'),
-        ({'volume': 'a\nb'}, 'is no name'), ({'source': {}}, 'source {}'))
+        ({'volume': None}, 'volume null is no name'),
+        ({'volume': 'a\nb'}, 'is no name'), ({'source': {}}, 'source an object'))
     @ddt.unpack
     def test_a_request(self, changes, said):
         doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'request',

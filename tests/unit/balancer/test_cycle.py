@@ -7,8 +7,8 @@ import fixtures
 
 from serifos.balancer import plans
 from serifos import errors
-from serifos import journal
 from serifos import store
+from serifos import times
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -338,8 +338,8 @@ class RoundTest(cloud.Case):
                 'w2', A, metadata={'serifos:pin': 'yes'}))
             self.balancer.round()
             self.now += 86400
-        waits = [journal.seconds(entry.facts['until'])
-                 - int(journal.seconds(entry.at))
+        waits = [times.parse(entry.facts['until'])
+                 - int(times.parse(entry.at))
                  for entry in self.entries() if entry.kind == 'back-off']
         self.assertEqual([3600, 7200, 14400], waits)
 
