@@ -49,7 +49,8 @@ class RefusedTest(testtools.TestCase):
         ({'size_gib': -1}, 'size_gib -1 is below 0'),
         ({'size_gib': '1'}, "size_gib '1' is no number"),
         ({'volume': None}, 'volume null is no name'),
-        ({'volume': 'a\nb'}, 'is no name'), ({'source': {}}, 'source an object'))
+        ({'volume': 'a\nb'}, 'is no name'),
+        ({'source': {}}, 'source an object'))
     @ddt.unpack
     def test_a_request(self, changes, said):
         doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'request',
