@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block device is this, may it be destroyed, and who else has it?
+"""A block device: what it is, and whether it may be overwritten.
 
 What is shown and refused is decided in pure code over one frozen
 :class:`Device`; :func:`held` then takes the device for us alone.
@@ -14,11 +14,9 @@ import dataclasses
 import os
 import pathlib
 import stat
-import time
 
-from serifos.bench import command
 from serifos.bench import lsblk
-from serifos.bench import reply
+from serifos.bench import users
 from serifos import errors
 
 GIB = 2 ** 30
@@ -116,11 +114,11 @@ def identify(path: str) -> Device:
             f'{path} is another name for {device.path}; give that one.')
     if refusal(device) is not None:
         return device
-    holders = {*device.holders, *_held_by(number)}
+    holders = {*device.holders, *users.holders(number)}
     return dataclasses.replace(
         device, holders=tuple(sorted(holders)),
-        signatures=_signatures(real),
-        openers=tuple(sorted(_lasting_openers(number))))
+        signatures=users.written_on(real),
+        openers=tuple(sorted(users.openers(number))))
 
 
 def find(tree: Sequence[lsblk.Node], number: str) -> Device | None:
@@ -202,7 +200,7 @@ def held(device: Device) -> Iterator[int]:
     try:
         now = dataclasses.replace(identify(device.path),
                                   openers=device.openers)
-        if now != device or _numbered(os.fstat(fd)) != device.number:
+        if now != device or users.major_minor(os.fstat(fd)) != device.number:
             raise errors.DeviceError(
                 f'{device.path} has changed since it was shown; nothing '
                 'was touched: run the command again.')
@@ -244,66 +242,4 @@ def _number(path: str) -> tuple[str, str]:
     if not os.access(path, os.R_OK | os.W_OK):
         raise errors.DeviceError(
             f'{path} may not be read and written by you; run as root.')
-    return _numbered(info), os.path.realpath(path)
-
-
-def _numbered(info: os.stat_result) -> str:
-    return f'{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}'
-
-
-def _signatures(path: str) -> tuple[str, ...]:
-    return signatures(command.run(['wipefs', '--no-act', '--json', path]))
-
-
-def signatures(text: str) -> tuple[str, ...]:
-    """The types in a listing of wipefs, which is empty without any.
-
-    :raises ToolError: where this is not what wipefs prints
-    """
-    if not text.strip():
-        return ()
-    found = reply.read(text, 'wipefs')['signatures'].items()
-    return tuple(sorted({one['type'].text() for one in found}))
-
-
-def _held_by(number: str) -> list[str]:
-    try:
-        return os.listdir(f'/sys/dev/block/{number}/holders')
-    except FileNotFoundError:
-        return []
-
-
-def _lasting_openers(number: str) -> set[str]:
-    # udev looks at a device for a moment whenever somebody has closed it.
-    seen = set(_openers(number))
-    if seen:
-        time.sleep(1)
-        seen &= set(_openers(number))
-    return seen
-
-
-def _openers(number: str) -> Iterator[str]:
-    """Processes other than this one that have the device open.
-
-    A guest's or a target daemon's open takes no exclusive hold, so that
-    nothing else would tell.
-    """
-    for process in pathlib.Path('/proc').glob('[0-9]*'):
-        if process.name == str(os.getpid()):
-            continue
-        with contextlib.suppress(OSError):
-            if any(_is_device(link, number)
-                   for link in (process / 'fd').iterdir()):
-                name = (process / 'comm').read_text(
-                    errors='replace').strip()
-                yield f'{name} (process {process.name})'
-
-
-def _is_device(link: pathlib.Path, number: str) -> bool:
-    try:
-        if not os.readlink(link).startswith('/dev/'):
-            return False
-        info = os.stat(link)
-    except OSError:
-        return False
-    return stat.S_ISBLK(info.st_mode) and number == _numbered(info)
+    return users.major_minor(info), os.path.realpath(path)

@@ -10,6 +10,7 @@ met the requests of all the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Sequence
 import dataclasses
 import os
@@ -180,10 +181,11 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
             raise ValueError(f'{len(workloads)} workloads, '
                              f'{len(regions)} regions')
         with watch() as readings:
-            outputs = _run(
+            outputs = _run_on(
+                regions[:len(workloads)],
                 [workload_command(w, region, runtime_s, _RAMP_S, engine)
                  for w, region in zip(workloads, regions, strict=False)],
-                regions[:len(workloads)], runtime_s + _RAMP_S, hang_s)
+                runtime_s + _RAMP_S, hang_s)
         seen = [result.parse(text) for text in outputs]
         if readings:
             ended_s = min(one['ended_ms'] for one in seen) / 1000
@@ -198,8 +200,8 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
 
     :raises FioError: in fio's own words
     """
-    text, = _run([fill_command(region, engine)], [region],
-                 region.size / _SLOWEST_FILL, hang_s)
+    text, = _run_on([region], [fill_command(region, engine)],
+                    region.size / _SLOWEST_FILL, hang_s)
     written = result.written(text)
     if written < region.size // _FILL_BLOCK * _FILL_BLOCK:
         raise result.FioError(
@@ -207,13 +209,28 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
             f'{region.path}')
 
 
-def _run(commands: Sequence[Sequence[str]], regions: Sequence[Region],
-         seconds: float, hang_s: float) -> list[str]:
+def _run_on(regions: Sequence[Region], commands: Sequence[Sequence[str]],
+            seconds: float, hang_s: float) -> list[str]:
     fds = sorted({region.fd for region in regions if region.fd is not None})
     ours = {opened.identity(os.fstat(fd)) for fd in fds}
+    return run(commands, fds, lambda: ours, seconds, hang_s)
+
+
+def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
+        written: Callable[[], Collection[opened.Identity]], seconds: float,
+        hang_s: float, typed: str = '') -> list[str]:
+    """What fio printed, a text for each command.
+
+    :param fds: open descriptors that fio is given
+    :param written: what it may write
+    :param seconds: how long it should take
+    :param typed: a job file, for a command that reads one
+    :raises FioError: in fio's own words
+    :raises DeviceError: where it writes to something else
+    """
     results = command.together(
         commands, seconds + hang_s, die_with_us=True, inherit=fds,
-        look=opened.watch(lambda: ours, fds))
+        typed=typed, look=opened.watch(written, fds))
     for ended in results:
         if ended.code is None:
             raise result.FioError(

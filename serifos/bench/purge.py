@@ -37,8 +37,6 @@ _BLKDISCARD = 0x1277
 _DISCARD_AT_ONCE = 32 * dv.GIB
 _MARK_BYTES = 4096
 
-Purge, nvme_offers, ata_offers = offers.Purge, offers.nvme, offers.ata
-
 
 def choose_purge(device: dv.Device, asked: str = 'auto') -> offers.Purge:
     """The purge that a device offers, or the one that was asked for.

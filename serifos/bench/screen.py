@@ -12,7 +12,6 @@ import dataclasses
 import os
 import pathlib
 
-from serifos.bench import command
 from serifos.bench import device as dv
 from serifos.bench import filesystem
 from serifos.bench import fio
@@ -85,7 +84,7 @@ def find(text: str, size_gib: float) -> Screened:
 
 def _directory(path: pathlib.Path, size_gib: float) -> Screened:
     names.refuse_unsafe(str(path / folder.NAME))
-    size = int(size_gib * sl.GIB)
+    size = int(size_gib * tg.GIB)
     why = folder.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
@@ -115,23 +114,18 @@ def _directory(path: pathlib.Path, size_gib: float) -> Screened:
 def measurer(place: sl.Place, claim: Claim, runtime_s: float,
              hang_s: float = fio.HANG_S) -> Measure:
     """A ``measure(levels) -> figures`` by real fio."""
-    look = opened.watch(claim.written, (claim.fd,))
-
     def measure(levels: Mapping[str, str]) -> Mapping[str, float]:
         claim.empty()
-        said, = command.together(
-            [['fio', '--output-format=json', '-']], runtime_s + hang_s,
-            die_with_us=True, inherit=(claim.fd,), look=look,
-            typed=screen_job.job(levels, place, claim.fd, runtime_s))
+        try:
+            text, = fio.run(
+                [['fio', '--output-format=json', '-']], (claim.fd,),
+                claim.written, runtime_s, hang_s,
+                screen_job.job(levels, place, claim.fd, runtime_s))
+        except fio_result.FioError as exc:
+            raise fio_result.FioError(f'{exc}, with {words(levels)}'
+                                      ) from None
         claim.empty()
-        if said.code is None:
-            raise fio_result.FioError(
-                f'fio did not end {hang_s:g} s after its time and was '
-                f'killed, with {words(levels)}')
-        if said.code:
-            raise fio_result.FioError(
-                f'fio failed with {words(levels)}: {said.last_words}')
-        return figures(said.out)
+        return figures(text)
     return measure
 
 

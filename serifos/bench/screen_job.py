@@ -10,6 +10,7 @@ from __future__ import annotations
 from serifos.bench import job_file
 from serifos.bench import opened
 from serifos.bench import screen_levels as sl
+from serifos.bench import screen_parameters as pr
 from serifos import errors
 
 _ALIGN = 2 ** 20
@@ -29,7 +30,7 @@ NOTES = (
 """What stands for what, and what is without effect where."""
 
 
-def job(levels: sl.Levels, place: sl.Place, fd: int,
+def job(levels: pr.Levels, place: sl.Place, fd: int,
         runtime_s: float) -> str:
     """The text of fio's job file for one run.
 
@@ -46,13 +47,13 @@ def job(levels: sl.Levels, place: sl.Place, fd: int,
     return job_file.text(options)
 
 
-def _what(levels: sl.Levels) -> dict[str, object]:
+def _what(levels: pr.Levels) -> dict[str, object]:
     def on(name: str) -> int:
         return int(levels[name] == 'true')
     random = 'rand' if levels['access_pattern'] == 'random' else ''
     engine = ('psync' if not on('async_io_engine') else
               'libaio' if on('io_engine_queue') else 'posixaio')
-    blocks = [sl.number(levels[f'{end}_block_size']) for end in ('min', 'max')]
+    blocks = [pr.number(levels[f'{end}_block_size']) for end in ('min', 'max')]
     return {
         'rw': random + levels['operation'],
         'bsrange': '-'.join(map(str, blocks)),
@@ -63,13 +64,13 @@ def _what(levels: sl.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: sl.Levels, place: sl.Place,
+def _where(levels: pr.Levels, place: sl.Place,
            fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
     if place.is_directory:
-        least, most = (sl.number(levels[f'{end}_file_size'])
+        least, most = (pr.number(levels[f'{end}_file_size'])
                        for end in ('min', 'max'))
-        least = max(least, sl.number(levels['min_block_size']))
+        least = max(least, pr.number(levels['min_block_size']))
         return {
             # With a link fio would say that it is no directory.
             'directory': f'{opened.path(fd)}/.',
@@ -78,11 +79,11 @@ def _where(levels: sl.Levels, place: sl.Place,
             'nrfiles': levels['files_used'],
             'filesize': f'{least}-{most}' if least < most else most,
             # Threads that share files stop for want of it otherwise.
-            'size': sl.number(levels['files_used']) * most,
+            'size': pr.number(levels['files_used']) * most,
             'overwrite': int(levels['overwrite'] == 'true'),
             'file_service_type': levels['file_service'],
             'fallocate': 'none'}
-    threads = 1 if shared else max(1, sl.number(levels['thread_count']))
+    threads = 1 if shared else max(1, pr.number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
     return {'filename': opened.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,

@@ -16,6 +16,7 @@ from typing import Any
 
 from serifos.bench import reply
 from serifos.bench import screen_levels as sl
+from serifos.bench import screen_parameters as pr
 from serifos import errors
 from serifos import files
 from serifos import jsonl
@@ -159,6 +160,6 @@ def _run(doc: reply.Reply) -> Run:
 
 def _level(name: str, said: reply.Reply) -> str:
     try:
-        return sl.checked(name, said.text())
+        return pr.checked(name, said.text())
     except (KeyError, errors.InputError):
         raise said.wrong('a parameter of screen and a level of it') from None

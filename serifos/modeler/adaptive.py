@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
+import functools
 
 from serifos.design import design as dn
 from serifos.design import enough
@@ -30,9 +31,10 @@ class Chooser:
     def __init__(self, plan: enough.Plan, bounds: enough.Enough,
                  error: Callable[[Sequence[ds.Sample]], float]
                  = held_out_error) -> None:
-        self._plan, self._bounds, self._of = plan, bounds, error
+        self._plan, self._bounds = plan, bounds
         self._made: tuple[ds.Sample, ...] = ()
-        self._errors: dict[int, float] = {}
+        self._error = functools.cache(
+            lambda number: error(self._made[:number]))
         self._why = ''
 
     @property
@@ -47,11 +49,6 @@ class Chooser:
             self._error)
         self._why = step.why
         return step.runs
-
-    def _error(self, number: int) -> float:
-        if number not in self._errors:
-            self._errors[number] = self._of(self._made[:number])
-        return self._errors[number]
 
     def saved(self, design: dn.Design, paper: dn.Design) -> str:
         """Why it ended, and the hours which that saved; '' if it did not.

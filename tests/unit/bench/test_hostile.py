@@ -18,6 +18,7 @@ from serifos.bench import lvm
 from serifos.bench import offers
 from serifos.bench import precondition
 from serifos.bench import screen_journal as sj
+from serifos.bench import users
 from serifos import errors
 from tests.unit.bench import hostile
 
@@ -102,7 +103,7 @@ class HostileTest(testtools.TestCase):
         {'signatures': [{'type': 'ext4', 'offset': '0x438'}]}))
     def test_findmnt_and_wipefs(self, text):
         self.said(filesystem.parse, text)
-        for name in self.said(device.signatures, text) or ():
+        for name in self.said(users.signatures, text) or ():
             self.assertIsInstance(name, str)
 
     @few

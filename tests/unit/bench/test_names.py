@@ -14,6 +14,7 @@ from serifos.bench import names
 from serifos.bench import screen
 from serifos.bench import screen_job
 from serifos.bench import screen_levels as sl
+from serifos.bench import screen_parameters as pr
 from serifos.bench import target
 from serifos import errors
 
@@ -101,7 +102,7 @@ class JobFileTest(testtools.TestCase):
 
     @settings(max_examples=60, deadline=None)
     @given(st.text(), st.booleans(), st.dictionaries(
-        st.sampled_from([*sl.PARAMETERS]),
+        st.sampled_from([*pr.PARAMETERS]),
         st.one_of(st.text(), st.integers(-9, 9).map(str), st.sampled_from(
             ['read\nexec_prerun=x', '1;', '2KiB', '٣', '9' * 400]))))
     def test_arbitrary_names_and_levels(self, path, is_directory, levels):

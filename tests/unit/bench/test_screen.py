@@ -13,6 +13,7 @@ from serifos.bench import screen
 from serifos.bench import screen_job
 from serifos.bench import screen_journal as sj
 from serifos.bench import screen_levels as sl
+from serifos.bench import screen_parameters as pr
 from serifos.bench import screen_plan as sp
 from serifos.cmd import screening as screening_cmd
 from serifos.design import screening
@@ -38,7 +39,7 @@ class LevelsTest(testtools.TestCase):
 
     def test_the_papers_20_parameters_and_levels(self):
         for name, (low, high) in golden.SCREENING['fio_levels'].items():
-            ours = sl.PARAMETERS[name]
+            ours = pr.PARAMETERS[name]
             for level, paper in ((ours.low, low), (ours.high, high)):
                 paper = str(paper).lower() if isinstance(
                     paper, bool) else str(paper)
@@ -243,20 +244,6 @@ class CampaignTest(testtools.TestCase):
         self.wanted = sp.wanted(folded, 2, seed=0)
         self.run_it()
         self.assertEqual(16, len(self.asked))
-
-    def test_a_run_that_fails_is_tried_once_more(self):
-        def failing(levels):
-            if len(self.asked) == 2:
-                raise errors.ToolError('fio failed: no space')
-            return seen(levels)
-        self.assertEqual(0, self.run_it(failing))
-        self.assertEqual(9, len(self.asked))
-
-    def test_three_failures_in_a_row(self):
-        def failing(levels):
-            raise errors.ToolError('fio failed: no space')
-        exc = self.assertRaises(errors.ToolError, self.run_it, failing)
-        self.assertIn('no space; the 0 of 8 runs', str(exc))
 
     def test_other_conditions_are_not_mixed(self):
         self.run_it()

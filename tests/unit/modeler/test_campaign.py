@@ -221,10 +221,3 @@ class ThenTest(Case):
         device = Device(lambda run, calls: run == self.MORE[0])
         self.assertEqual(1, self.run_on(device))
         self.assert_all_made_once(without=[self.MORE[0]])
-
-    def test_three_in_a_row_stop_with_the_words_of_fio(self):
-        device = Device(lambda run, calls: calls > 6)
-        stopped = self.assertRaises(errors.ToolError, self.run_on, device)
-        self.assertIn('6 of 9 runs made', str(stopped))
-        self.run_on(Device())
-        self.assert_all_made_once()

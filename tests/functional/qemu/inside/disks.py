@@ -11,6 +11,7 @@ import pathlib
 from typing import Any
 
 from serifos.bench import device as dv
+from serifos.bench import offers
 from serifos.bench import purge as pg
 from serifos import errors
 from tests.functional.qemu.inside import pattern
@@ -60,7 +61,7 @@ def identified() -> Any:
 def not_emulated() -> Any:
     controller = json.loads(report.sh(
         'nvme', 'id-ctrl', path('NVME'), '-o', 'json'))
-    return {'sanicap': controller['sanicap'], 'security': pg.ata_offers(
+    return {'sanicap': controller['sanicap'], 'security': offers.ata(
         path('ATA'), report.sh('hdparm', '-I', path('ATA')))}
 
 
