@@ -18,6 +18,7 @@ from serifos.cmd import progress
 from serifos.design import design as dn
 from serifos import errors
 from serifos.modeler import build
+from serifos.modeler import campaign
 from serifos.modeler import design_runs
 
 
@@ -93,7 +94,7 @@ def measure(args: argparse.Namespace, design: dn.Design,
     with stopped_at_once(job.path):
         confirm(job.target, args.yes_destroy)
         with progress.Stop() as stop, progress.shown() as shown:
-            job.run(build.Ports(say, shown, stop))
+            job.run(campaign.Ports(shown, stop), say)
     return None if only else job.path
 
 

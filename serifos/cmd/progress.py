@@ -8,23 +8,17 @@ import contextlib
 import signal
 import sys
 import time
-from typing import Protocol
 
 import rich.console
 import rich.progress
 
+from serifos.modeler import campaign
+
 _LINE_EVERY_S = 10.0
 
 
-class Show(Protocol):
-    """Told after every step."""
-
-    def __call__(self, what: str, done: int, total: int,
-                 seconds_left: float | None = None) -> None: ...
-
-
 @contextlib.contextmanager
-def shown() -> Iterator[Show]:
+def shown() -> Iterator[campaign.Show]:
     """A bar with its estimate on a terminal, else a line now and then."""
     console = rich.console.Console(stderr=True)
     if not console.is_terminal:
@@ -47,7 +41,7 @@ def shown() -> Iterator[Show]:
         yield show
 
 
-def _lines() -> Show:
+def _lines() -> campaign.Show:
     last = {'what': '', 'at': 0.0}
 
     def show(what: str, done: int, total: int,

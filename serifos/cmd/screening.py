@@ -13,7 +13,6 @@ from serifos.bench import screen
 from serifos.bench import screen_job
 from serifos.bench import screen_journal as sj
 from serifos.bench import screen_plan as sp
-from serifos.bench import target as tg
 from serifos.cmd import measuring
 from serifos.cmd import progress
 from serifos.cmd import screen_options
@@ -49,8 +48,6 @@ class Job:
             header, _ = sj.read(path)
             return cls(args, None, header, path, _design(args, header))
         version = fio.version()
-        # Also what says whether --size-gib can be used.
-        tg.Wish(1, args.size_gib)
         found = screen.find(args.target, args.size_gib)
         header = _header(args, found, version)
         return cls(args, found, header, _journal(args, found),
@@ -109,8 +106,7 @@ class Job:
             run(runs, self.path, self.header,
                 screen.measurer(self.screened.place, claim,
                                 self.header.runtime_s, self.args.hang_after),
-                campaign.Ports(lambda p: shown('screen', p.done, p.total,
-                                               p.seconds_left), stop))
+                campaign.Ports(shown, stop))
         return self.had()
 
 
@@ -131,7 +127,7 @@ def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
     with sj.resumed(path, header):
         pending = sp.missing(wanted, sj.had(path, header))
         loop = campaign.Campaign(
-            make, lambda one: header.runtime_s, path, ports,
+            'screen', make, lambda one: header.runtime_s, path, ports,
             total - len(pending), total)
         loop.make(pending)
     return len(loop.failed)

@@ -48,20 +48,6 @@ class Order:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ports:
-    """The user, as a measurement sees one.
-
-    :param say: tells a sentence
-    :param show: told (what, done, of, seconds left) after every step
-    :param stop: whether to stop after the step in hand
-    """
-
-    say: Callable[[str], None]
-    show: Callable[..., None]
-    stop: Callable[[], bool]
-
-
-@dataclasses.dataclass(frozen=True)
 class Build:
     """A measurement that was looked at and found possible; see :func:`look`.
 
@@ -111,9 +97,11 @@ class Build:
         facts['dataset'] = str(self.path)
         return facts
 
-    def run(self, ports: Ports) -> None:
+    def run(self, ports: campaign.Ports,
+            say: Callable[[str], None]) -> None:
         """Preconditions the target and makes the runs that are missing.
 
+        :param say: tells the user a sentence
         :raises SerifosError: where it cannot be done, or is interrupted
         """
         order, header = self.order, self.header
@@ -129,7 +117,7 @@ class Build:
                         ports.show, ports.stop))
                 header = dataclasses.replace(header, device={
                     **header.device, 'precondition': state.words})
-                ports.say(f'Preconditioned: {state.words}.')
+                say(f'Preconditioned: {state.words}.')
             if order.precondition == 'only':
                 return
             failed = design_runs.run(
@@ -137,13 +125,10 @@ class Build:
                 fio.measurer(area.regions, order.wish.engine, order.hang_s,
                              host.watched if order.observe_host
                              else host.unwatched),
-                campaign.Ports(
-                    lambda p: ports.show('measure', p.done, p.total,
-                                         p.seconds_left), ports.stop),
-                self.then)
+                ports, self.then)
         if failed:
-            ports.say(f'{failed} runs failed twice and are missing; the '
-                      'same command tries them again.')
+            say(f'{failed} runs failed twice and are missing; the same '
+                'command tries them again.')
 
 
 def look(order: Order, design: dn.Design,

@@ -17,6 +17,7 @@ import platform
 import re
 import time
 from typing import Generic
+from typing import Protocol
 from typing import TypeVar
 
 from oslo_log import log
@@ -32,25 +33,22 @@ IN_A_ROW = 3
 """Runs that may fail one after another before a campaign stops."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Progress:
-    """How far a campaign is; seconds_left is what its runs will take."""
+class Show(Protocol):
+    """Told after every step, and what the rest will take if that is known."""
 
-    done: int
-    total: int
-    failed: int
-    seconds_left: float
+    def __call__(self, what: str, done: int, total: int,
+                 seconds_left: float | None = None) -> None: ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
-    """What a campaign needs of the world beside its runs.
+    """The user, and the time, as a campaign sees them.
 
-    :param progress: told after every run
-    :param stop: whether the user wants to stop after the run in hand
+    :param show: told after every step
+    :param stop: whether to stop after the step in hand
     """
 
-    progress: Callable[[Progress], None]
+    show: Show
     stop: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
 
@@ -59,6 +57,7 @@ class Ports:
 class Campaign(Generic[Run]):
     """Runs that are made one after another.
 
+    :param what: they are, for the user
     :param make_one: makes a run and keeps it on disk; a ToolError costs
         that run only
     :param seconds: of a run, without what it takes to start
@@ -68,6 +67,7 @@ class Campaign(Generic[Run]):
     :ivar failed: runs that failed twice
     """
 
+    what: str
     make_one: Callable[[Run], None]
     seconds: Callable[[Run], float]
     path: pathlib.Path
@@ -126,9 +126,8 @@ class Campaign(Generic[Run]):
 
     def _tell(self, left: list[float]) -> None:
         each = sum(self._starting_s) / len(self._starting_s)
-        self.ports.progress(Progress(
-            self.done, self.total, len(self.failed),
-            sum(left) + max(0.0, each) * len(left)))
+        self.ports.show(self.what, self.done, self.total,
+                        sum(left) + max(0.0, each) * len(left))
 
 
 def this_machine() -> dict[str, str]:

@@ -80,12 +80,18 @@ class Then:
 
 
 def todo(design: dn.Design, made: Sequence[ds.Sample],
-         then: Then | None = None) -> tuple[Run, ...]:
-    """What would be run first; none where everything is made."""
-    if then is None:
-        return missing(design, made)
-    return (missing(design.beginning(then.first), made)
-            or tuple((run, 1) for run in then.choose(made, ())))
+         then: Then | None = None,
+         failed: Collection[Run] = ()) -> tuple[Run, ...]:
+    """What is run next; none where it is enough.
+
+    :param failed: runs that are not to be tried again
+    """
+    first = missing(design.beginning(then.first) if then else design, made)
+    left = tuple(run for run in first if run not in failed)
+    if left or not then:
+        return left
+    gone = [ds.key(workloads) for workloads, _ in failed]
+    return tuple((workloads, 1) for workloads in then.choose(made, gone))
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
@@ -100,26 +106,25 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
+    def seconds(one: Run) -> float:
+        return design.seconds(len(one[0]))
+
+    def make(one: Run) -> None:
+        sample = dataclasses.replace(
+            measure(one[0], seconds(one)), round=one[1])
+        _append(path, sample)
+        made.append(sample)
+
     with store.resumed_dataset(path, header):
         made = [*had(path, header)]
-        first = missing(
-            design.beginning(then.first) if then else design, made)
-
-        def make(one: Run) -> None:
-            workloads, number = one
-            sample = dataclasses.replace(
-                measure(workloads, design.seconds(len(workloads))),
-                round=number)
-            _append(path, sample)
-            made.append(sample)
+        more = todo(design, made, then)
         total = design.total * design.rounds
         loop = campaign.Campaign(
-            make, lambda one: design.seconds(len(one[0])), path, ports,
-            len(made) if then else total - len(first), total)
-        loop.make(first)
-        while then and (more := then.choose(
-                tuple(made), [ds.key(run) for run, _ in loop.failed])):
-            loop.make([(workloads, 1) for workloads in more])
+            'measure', make, seconds, path, ports,
+            len(made) if then else total - len(more), total)
+        while more:
+            loop.make(more)
+            more = todo(design, made, then, loop.failed)
     return len(loop.failed)
 
 

@@ -52,7 +52,7 @@ class ChoosingTest(testtools.TestCase):
         path = self.directory / f'{name}.jsonl'
         try:
             design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(
-                lambda step: None, lambda: len(calls) == stop_after),
+                lambda *step: None, lambda: len(calls) == stop_after),
                 chooser.then)
         except errors.Interrupted as exc:
             return store.read_dataset(path).samples, str(exc)

@@ -46,6 +46,9 @@ class Case(testtools.TestCase):
             self.useFixture(fixtures.TempDir()).path, 'x.jsonl')
         self.steps = []
 
+    def show(self, *step):
+        self.steps.append(step)
+
     def made(self):
         return [(s.key, s.round) for s
                 in store.read_dataset(self.path).samples]
@@ -56,7 +59,7 @@ class CampaignTest(Case):
     def run_on(self, device, stop=lambda: False, header=HEADER):
         return design_runs.run(
             DESIGN, self.path, header, device.measure, campaign.Ports(
-                self.steps.append, stop, lambda: device.now))
+                self.show, stop, lambda: device.now))
 
     def assert_all_made_once(self):
         wanted = [(ds.key(run), number) for number in (1, 2)
@@ -66,11 +69,9 @@ class CampaignTest(Case):
     def test_every_run_of_every_round(self):
         self.assertEqual(0, self.run_on(Device()))
         self.assert_all_made_once()
-        last = self.steps[-1]
-        self.assertEqual((10, 10, 0), (last.done, last.total,
-                                       last.seconds_left))
+        self.assertEqual(('measure', 10, 10, 0), self.steps[-1])
         # Nine runs are left, each of 15 s and the 2 s seen beside it.
-        self.assertEqual(9 * 17, self.steps[0].seconds_left)
+        self.assertEqual(('measure', 1, 10, 9 * 17), self.steps[0])
 
     def test_nothing_is_made_twice(self):
         self.run_on(Device())
@@ -162,7 +163,7 @@ class CampaignTest(Case):
             self.run_on(Device())
         self.assertIn('Another build', str(self.assertRaises(
             errors.InputError, design_runs.run, DESIGN, self.path, HEADER,
-            measure, campaign.Ports(self.steps.append, lambda: False))))
+            measure, campaign.Ports(self.show, lambda: False))))
 
     def test_a_file_that_is_no_dataset_stays_as_it_is(self):
         self.path.write_text('my notes\n')
@@ -181,7 +182,7 @@ class ThenTest(Case):
         self.asked = []
         return design_runs.run(
             self.DESIGN, self.path, header, device.measure, campaign.Ports(
-                self.steps.append, stop, lambda: device.now),
+                self.show, stop, lambda: device.now),
             design_runs.Then(5, self.choose))
 
     def choose(self, made, failed):
@@ -199,12 +200,8 @@ class ThenTest(Case):
         self.assertEqual(0, self.run_on(Device()))
         self.assert_all_made_once()
         self.assertEqual([5, 7, 9], self.asked)
-        self.assertEqual((1, 9, 8 * 17), (
-            self.steps[0].done, self.steps[0].total,
-            self.steps[0].seconds_left))
-        self.assertEqual((9, 9, 0), (
-            self.steps[-1].done, self.steps[-1].total,
-            self.steps[-1].seconds_left))
+        self.assertEqual(('measure', 1, 9, 8 * 17), self.steps[0])
+        self.assertEqual(('measure', 9, 9, 0), self.steps[-1])
 
     def test_ctrl_c_finishes_the_run_in_hand_and_resumes(self):
         for made in (4, 6, 7):
