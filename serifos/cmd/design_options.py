@@ -79,11 +79,42 @@ def study(args: argparse.Namespace) -> design.Design:
     return _full(args, combinations.STUDY)
 
 
-def chosen(args: argparse.Namespace) -> design.Design:
+def chosen(args: argparse.Namespace) -> tuple[
+        design.Design, sequential.Sequential | None]:
     """The design that the options ask for, the first runs first.
 
+    :returns: with what chooses its runs one after another, or None where
+        all are made anyway
     :raises InputError: where they are absurd or contradict each other
     """
+    one_by_one = not (args.full or args.runs is not None
+                      or args.sampled is not None or (args.rounds or 1) > 1)
+    _refuse_absurd(args, one_by_one)
+    if args.full:
+        return _full(args, combinations.TRAINING), None
+    # scipy, which two of them need, is imported where it is.
+    plan = None
+    if args.sampled is not None:
+        from serifos.design import sampled
+        runs = sampled.runs(
+            args.sampled, _space(args, sampled.PAPER), args.seed)
+    elif one_by_one:
+        from serifos.design import sequential
+        asked = _asked(args)
+        plan = sequential.Sequential(
+            dataclasses.replace(sequential.CORE, **asked) if asked else None,
+            args.seed)
+        runs = plan.runs
+    else:
+        from serifos.design import optimal
+        number = enough.MOST if args.runs is None else args.runs
+        runs = optimal.runs(number, _space(args, optimal.WIDE), args.seed)
+    return design.Design(
+        numbers=dict(sorted(collections.Counter(map(len, runs)).items())),
+        choose=lambda: runs, **_times(args, rounds=1, short=15, long=15)), plan
+
+
+def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
     asked = [name for name, given in (
         ('--full', args.full), ('--runs', args.runs is not None),
         ('--sampled', args.sampled is not None)) if given]
@@ -94,43 +125,13 @@ def chosen(args: argparse.Namespace) -> design.Design:
     if args.seed < 0:
         raise errors.InputError(
             f'A --seed of {args.seed} cannot be used; give 0 or more.')
-    if not _one_by_one(args) and (args.enough_error is not None
-                                  or args.enough_gain is not None):
+    if not one_by_one and (args.enough_error is not None
+                           or args.enough_gain is not None):
         raise errors.InputError(
             'All of these runs are made, whatever is enough; leave '
             '--enough-error and --enough-gain out, or --full, --runs, '
             '--sampled and --rounds.')
     bounds(args)
-    if args.full:
-        return _full(args, combinations.TRAINING)
-    # scipy, which the others need, is not imported for the full one.
-    if args.sampled is not None:
-        from serifos.design import sampled
-        return _short(args, sampled.runs(
-            args.sampled, _space(args, sampled.PAPER), args.seed))
-    plan = one_by_one(args)
-    if plan is not None:
-        return _short(args, plan.runs)
-    from serifos.design import optimal
-    number = enough.MOST if args.runs is None else args.runs
-    return _short(args, optimal.runs(
-        number, _space(args, optimal.WIDE), args.seed))
-
-
-def one_by_one(args: argparse.Namespace) -> sequential.Sequential | None:
-    """What chooses the runs of `build`; None where all are made anyway."""
-    if not _one_by_one(args):
-        return None
-    from serifos.design import sequential
-    asked = _asked(args)
-    return sequential.Sequential(
-        dataclasses.replace(sequential.CORE, **asked) if asked else None,
-        args.seed)
-
-
-def _one_by_one(args: argparse.Namespace) -> bool:
-    return not (args.full or args.runs is not None
-                or args.sampled is not None or (args.rounds or 1) > 1)
 
 
 def bounds(args: argparse.Namespace) -> enough.Enough:
@@ -141,14 +142,6 @@ def bounds(args: argparse.Namespace) -> enough.Enough:
     return enough.Enough(
         enough.ERROR if args.enough_error is None else args.enough_error,
         enough.GAIN if args.enough_gain is None else args.enough_gain)
-
-
-def _short(args: argparse.Namespace,
-           runs: tuple[design.Run, ...]) -> design.Design:
-    return design.Design(
-        numbers=dict(sorted(collections.Counter(map(len, runs)).items())),
-        choose=lambda: runs,
-        **_times(args, rounds=1, short=15, long=15))
 
 
 def _full(args: argparse.Namespace, vectors: design.Space) -> design.Design:

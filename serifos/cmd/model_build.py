@@ -51,8 +51,7 @@ class Build(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'There is no directory {models} for the model; make it '
                 'first.')
-        design = design_options.chosen(parsed_args)
-        plan = design_options.one_by_one(parsed_args)
+        design, plan = design_options.chosen(parsed_args)
         chooser = plan and adaptive.Chooser(
             plan, design_options.bounds(parsed_args))
         path = measuring.measure(parsed_args, design, chooser and chooser.then)

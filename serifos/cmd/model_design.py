@@ -26,7 +26,7 @@ class Design(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         chosen = (design_options.study(parsed_args) if parsed_args.study
-                  else design_options.chosen(parsed_args))
+                  else design_options.chosen(parsed_args)[0])
         return (('workloads', 'sets', 'rounds', 'seconds', 'hours'),
                 [*rows(chosen)])
 
