@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong, in one sentence, and the exit code it deserves.
+"""The errors that a user can mend, each with a message and an exit code.
 
-Every error that a user can cause or mend is a :class:`SerifosError` whose
-text says what is wrong and how to mend it. Commands print the text and
-leave with :attr:`SerifosError.exit_code`; anything else is a bug and keeps
-its traceback.
+The text of a :class:`SerifosError` says in one sentence what is wrong and
+how to mend it. Commands print it and exit with
+:attr:`SerifosError.exit_code`; anything else is a bug and keeps its
+traceback.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Executor:
         for _ in range(_TRIES):
             if self.pause(wait_s):
                 return oc.Outcome(
-                    'stopped', 'told to stop before it was asked for')
+                    'stopped', 'interrupted before it was requested')
             outcome = self._ask(move, plan_id)
             if outcome.result != 'busy':
                 break
@@ -135,7 +135,7 @@ class Executor:
             if outcome is not None:
                 return self._over(asked, outcome)
             if self.pause(self.patience.poll_s):
-                return oc.Outcome('waiting', 'told to stop before it was over')
+                return oc.Outcome('waiting', 'interrupted before it was over')
             if self.clock() - refreshed >= self.refresh_s:
                 refreshed = self.clock()
                 self.refresh()
@@ -158,7 +158,7 @@ class Executor:
         record = self.cinder.volume(asked.facts['volume'])
         moved = record is not None and record.pool == asked.facts['target']
         self._over(asked, oc.Outcome(
-            'success', f'it lives on {asked.facts["target"]}; its old copy '
+            'success', f'it is on {asked.facts["target"]}; its old copy '
             'had been forgotten') if moved else oc.Outcome(
             'recovered', 'Cinder had forgotten it'))
 

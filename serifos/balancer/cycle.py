@@ -30,6 +30,7 @@ from serifos import errors
 from serifos import inventory as inv
 from serifos import journal as jn
 from serifos.plan import plan as pl
+from serifos.plan import text
 
 LOG = log.getLogger(__name__)
 
@@ -137,9 +138,10 @@ class Balancer:
         plan = planning.issued(
             planning.plan(settings.planner, seen.cluster, settings.limits,
                           seen.models), self.clock(), settings.plan_ttl_s)
-        LOG.info('The worst predicted latency is %.4g ms; %s moves %d '
-                 'volumes, then it is %.4g ms.', plan.max_us.before / 1e3,
-                 plan.planner, len(plan.moves), plan.max_us.after / 1e3)
+        LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
+                 'then it is %.4g ms.', plan.max_us.before / 1e3,
+                 plan.planner, text.volumes(len(plan.moves)),
+                 plan.max_us.after / 1e3)
         if not plan.moves:
             return plan
         kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)

@@ -121,7 +121,7 @@ def _logged() -> Iterator[None]:
     except cfg.Error as exc:
         LOG.error('The configuration cannot be used: %s', exc)
     except Exception:
-        LOG.exception('This failed; it is tried again as usual.')
+        LOG.exception('This round failed; the next one begins as usual.')
 
 
 class _Worker(cotyledon.Service):

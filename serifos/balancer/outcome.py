@@ -93,7 +93,7 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
         return None
     source, target = asked.facts['source'], asked.facts['target']
     if record.pool == target:
-        return Outcome('success', f'it lives on {target}')
+        return Outcome('success', f'it is on {target}')
     before = asked.facts.get('seen')
     if not isinstance(before, dict):
         before = None
@@ -105,7 +105,7 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     if not known and waited_s < grace_s:
         return None
     if record.pool != source:
-        return Outcome('error', f'it lives on {record.pool}')
+        return Outcome('error', f'it is on {record.pool}')
     if error:
         return Outcome('error', f'Cinder reports an error; the volume is on '
                        f'{source}, {record.status}, as before')

@@ -43,7 +43,7 @@ class Result:
     def last_words(self) -> str:
         """The program's own words about its end, on one line."""
         text = ' '.join((self.err.strip() or self.out.strip()).split())
-        return text[-_LAST_WORDS:] or 'it said nothing'
+        return text[-_LAST_WORDS:] or 'no output'
 
 
 def found(program: str) -> bool:

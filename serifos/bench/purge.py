@@ -85,7 +85,7 @@ def purge(device: dv.Device, chosen: offers.Purge, fd: int) -> str:
     except OSError as exc:
         raise errors.ToolError(
             f'{device.path} cannot be written ({exc.strerror}); see the '
-            'kernel log for what ails it.') from None
+            'kernel log for the cause.') from None
     with _uninterrupted():
         _ACTS[chosen.name](device, chosen, fd)
     left = [at for at, mark in marks.items()

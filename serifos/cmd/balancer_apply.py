@@ -99,7 +99,7 @@ class Apply(Acting):
                 print('No move of this plan is left to be carried out.')
                 return
             print(text.moves(moves))
-            self.confirm(f'Migrate {len(moves)} volumes?', parsed_args)
+            self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             self.carry_out(balancer, moves, plan.id)
 
 
@@ -134,7 +134,7 @@ class Evacuate(Acting):
                 self.exit_code = 1 if plan.refused else 0
                 return
             self.refuse_hindered(seen, least=1)
-            self.confirm(f'Migrate {len(plan.moves)} volumes off '
+            self.confirm(f'Migrate {text.volumes(len(plan.moves))} off '
                          f'{parsed_args.pool}?', parsed_args)
             kept = plans.keep(
                 balancer.settings.plans_dir, planning.issued(

@@ -39,7 +39,7 @@ class History(verb.Verb):
         for entry in entries:
             print(f'{entry.at}  {entry.kind:8}  {_said(entry)}')
         if not entries:
-            print('Nothing has been asked for yet.')
+            print('No migration was requested yet.')
 
 
 def _said(entry: jn.Entry) -> str:

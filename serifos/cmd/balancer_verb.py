@@ -141,7 +141,7 @@ class Verb(app.Fails, _AsOwner):
                     yield balancer.under(leading.journal, leading.prove)
         except KeyboardInterrupt:
             raise errors.Interrupted(
-                'Stopped; nothing more was asked of Cinder.') from None
+                'Stopped; nothing more was requested from Cinder.') from None
 
     def gently(self) -> contextlib.AbstractContextManager[None]:
         """A signal has what is done in it end at its next safe point."""

@@ -128,8 +128,8 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
     if not one_by_one and (args.enough_error is not None
                            or args.enough_gain is not None):
         raise errors.InputError(
-            'All of these runs are made, whatever is enough; leave '
-            '--enough-error and --enough-gain out, or --full, --runs, '
+            '--enough-error and --enough-gain end a build whose runs are '
+            'chosen one after another; leave them out, or --full, --runs, '
             '--sampled and --rounds.')
     bounds(args)
 

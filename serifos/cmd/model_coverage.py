@@ -34,7 +34,7 @@ class Coverage(app.Fails, lister.Lister):
             'that it should cover')
         parser.add_argument(
             '--clusters', type=int, metavar='K',
-            help='(default: 2 to 12, whichever are told apart best)')
+            help='(default: 2 to 12, by the best silhouette)')
         parser.add_argument('--seed', type=int, default=0,
                             help='of the components and clusters')
         paging.add_argument(parser, 'the dendrogram')

@@ -61,6 +61,6 @@ def workload(text: str) -> wl.Workload:
     for (name, least, greatest), value in zip(_BOUNDS, values):
         if not least <= value <= greatest:
             raise errors.InputError(
-                f'A {name} of {value:g} cannot be; give {least:g} to '
+                f'{name} = {value:g} cannot be; give {least:g} to '
                 f'{greatest:g}.')
     return wl.Workload(*values)

@@ -58,8 +58,8 @@ class Relate(app.Fails, lister.Lister):
         if parsed_args.out:
             store.write_json(parsed_args.out, relative.relation(
                 devices, parsed_args.seed).to_json())
-            self.say(f'What {devices.names[0]} tells of {devices.names[1]} '
-                     f'is in {parsed_args.out}.')
+            self.say(f'The relation from {devices.names[0]} to '
+                     f'{devices.names[1]} is in {parsed_args.out}.')
         self.say(f'{devices.runs} runs in common; each half of them is '
                  'predicted by trees fitted on the other.')
         found = relative.evaluate(devices, parsed_args.seed)
@@ -126,7 +126,7 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
     """By the stem of the file, or by its path where stems are the same."""
     if len(paths) < 2:
         raise errors.InputError(
-            'One dataset is compared with nothing; give those of two or '
+            'Only one dataset was given; give those of two or '
             'more devices.')
     if len({*map(os.path.realpath, paths)}) < len(paths):
         raise errors.InputError(

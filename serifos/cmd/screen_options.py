@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'the word that is asked for')
     group.add_argument('--show', action='store_true',
                        help='print the runs and their time; make none')
-    group = parser.add_argument_group('what is told')
+    group = parser.add_argument_group('analysis and output')
     group.add_argument('--response', choices=RESPONSES, default='bandwidth',
                        help='(default: bandwidth)')
     group.add_argument(

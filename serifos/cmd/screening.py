@@ -159,7 +159,7 @@ def _screened(job: Job) -> screen_report.Found:
             '--factorial.',
             f'Beyond the noise (p < 0.05, by {analysis.method}): '
             f'{", ".join(beyond) or "none"}. {analysis.rest:.0%} of the '
-            'variation is of no one parameter: interactions and noise.']
+            'variation is due to interactions and noise.']
     return screen_report.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
         tuple(said))

@@ -36,7 +36,7 @@ class Evaluate(app.Fails, command.Command):
         parser.add_argument('--cases', type=int, default=50, metavar='N',
                             help='random cases a testbed (default: 50)')
         parser.add_argument('--seed', type=int, default=0,
-                            help='of all chance (default: 0)')
+                            help='of all random numbers (default: 0)')
         parser.add_argument(
             '--truth', choices=('paper', 'other', 'both'), default='both',
             help='paper: two SSDs fitted to Table 6 of the paper; other: '
@@ -57,7 +57,7 @@ class Evaluate(app.Fails, command.Command):
                  'tested on, and twice as many of 6 to 10 (default: 100)')
         parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1,
                             metavar='N', help='processes (default: one a '
-                            'core); they change no figure')
+                            'core); the results do not depend on it')
         parser.add_argument('--out', metavar='DIR',
                             help='write DIR/evaluation.html, with Figures 2 '
                                  'to 6, and DIR/evaluation.json')

@@ -35,16 +35,16 @@ class Kinds(app.Fails, command.Command):
             help='devices drawn at random (default: 16)')
         parser.add_argument(
             '--only-drawn', action='store_true',
-            help='leave the eight devices that have names out')
+            help='leave out the eight named devices')
         parser.add_argument(
             '--tests', type=int, default=6, metavar='N',
             help='random tests of each count of workloads, of each sort '
                  '(default: 6)')
         parser.add_argument('--seed', type=int, default=0,
-                            help='of all chance (default: 0)')
+                            help='of all random numbers (default: 0)')
         parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1,
                             metavar='N', help='processes (default: one a '
-                            'core); they change no figure')
+                            'core); the results do not depend on it')
         parser.add_argument('--out', metavar='DIR',
                             help='write DIR/kinds.html and DIR/kinds.json')
         parser.add_argument('-f', '--format', choices=('table', 'json'),

@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              '(default: 5)')
     group.add_argument(
         '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
-        help='processes (default: one a core); they change no figure')
+        help='processes (default: one a core); the result does not '
+             'depend on it')
 
 
 def options(args: argparse.Namespace) -> tuner.Options:

@@ -131,7 +131,7 @@ def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
     every = np.arange(len(data.y))
     predicted = fit.refit(kind, data, given)(divided.training, every)
     if not np.isfinite(predicted).all():
-        raise errors.InputError('Its prediction is no figure.')
+        raise errors.InputError('Its prediction is not a finite number.')
     wrong = quality.relative_errors(data.y, predicted)
     unseen = np.setdiff1d(every, divided.training)
     training = divided.training

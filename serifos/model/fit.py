@@ -117,9 +117,9 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
 def why(error: Mapping[str, float]) -> str:
     """The reason of a choice by the error of each kind, one sentence."""
     best, *others = sorted(error, key=lambda kind: error[kind])
-    return (f'On runs that it was not fitted on {best} errs by '
-            f'{error[best]:.1%}, ' + ' and '.join(
-                f'{kind} by {error[kind]:.1%}' for kind in others) + '.')
+    return (f'On held-out runs the error of {best} is {error[best]:.1%}, '
+            + ' and '.join(f'of {kind} {error[kind]:.1%}'
+                           for kind in others) + '.')
 
 
 def _held_out(kind: str, data: Runs, given: Mapping[str, float],

@@ -46,7 +46,7 @@ def settings(parameters: Iterable[Parameter],
         if not one.least <= value <= one.greatest or (
                 one.whole and value != round(value)):
             raise errors.InputError(
-                f'A {name} of {value:g} cannot be used; give a '
+                f'{name} = {value:g} cannot be used; give a '
                 f'{"whole " * one.whole}number from {one.least:g} to '
                 f'{one.greatest:g}.')
     return {name: float(given.get(name, one.standard))

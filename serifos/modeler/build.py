@@ -90,7 +90,7 @@ class Build:
                 facts['preconditioning'] += (
                     f'; goes on after what {self.record} says was done')
         facts['runs'] = (
-            'at the most, ended when it is enough: ' * bool(self.then)
+            'at the most, fewer when they are enough: ' * bool(self.then)
             + arithmetic(self.design))
         if self.made:
             facts['runs'] += f'; {self.made} of them are made already'

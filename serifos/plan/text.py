@@ -77,9 +77,8 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
         return
     yield from _steps(plan.moves)
     gib = sum(move.size_gib for move in plan.moves)
-    volumes = 'volume' if len(plan.moves) == 1 else 'volumes'
     yield ''
-    yield (f'{plan.planner} moves {len(plan.moves)} {volumes}: '
+    yield (f'{plan.planner} moves {volumes(len(plan.moves))}: '
            f'{gib:g} GiB read and written, {gib:g} GiB zeroed where a '
            'source wipes.')
     if plan.truncated:
@@ -116,3 +115,8 @@ def _columns(rows: Sequence[Sequence[str]],
         yield '  '.join(
             f'{cell:{side}{width}}' for cell, side, width
             in zip(row, align, widths)).rstrip()
+
+
+def volumes(number: int) -> str:
+    """1 volume; 2 volumes."""
+    return f'{number} volume' + 's' * (number != 1)

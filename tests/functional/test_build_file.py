@@ -110,7 +110,7 @@ class FileTest(machine.MachineTest):
         machine.wait_until(lambda: self.lines() >= 4)
         code, _, err = machine.interrupt(process)
         self.assertEqual(130, code, err)
-        self.assertIn('ended when it is enough: 80 sets', err)
+        self.assertIn('fewer when they are enough: 80 sets', err)
         self.assertIn('of 80 runs made', err)
         self.assertIn('the same command resumes', err)
         self.assert_each_once(self.lines() - 1)

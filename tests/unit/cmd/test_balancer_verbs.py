@@ -166,7 +166,7 @@ class ApplyTest(Case):
         code, _, err = self.verb(balancer_apply.Apply, plan, '--yes',
                                  stopped_in=where)
         self.assertEqual(130, code, err)
-        self.assertIn('nothing more was asked of Cinder', err)
+        self.assertIn('nothing more was requested from Cinder', err)
         self.assertEqual([], self.cinder.asked)
 
     def test_a_stop_just_before_a_move_is_asked_for(self):
@@ -179,7 +179,7 @@ class ApplyTest(Case):
         self.cinder.observe = stopped
         code, out, err = self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertEqual(130, code, err)
-        self.assertIn('stopped: told to stop before it was asked for', out)
+        self.assertIn('stopped: interrupted before it was requested', out)
         self.assertEqual([], self.cinder.asked)
         self.assertEqual([], self.kinds())
 
@@ -241,7 +241,7 @@ class HistoryTest(Case):
         self.assertEqual(['request', 'accepted', 'outcome'],
                          [entry['kind'] for entry in json.loads(out)])
         _, out, _ = self.verb(balancer_history.History, '--volume', 'v')
-        self.assertIn('Nothing has been asked for', out)
+        self.assertIn('No migration was requested', out)
 
     def test_resume(self):
         code, out, _ = self.verb(balancer_history.Resume)

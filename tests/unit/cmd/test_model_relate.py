@@ -62,7 +62,7 @@ class RelateTest(testtools.TestCase):
         a, _, c = self.three()
         code, _, err = command.model('relate', a, c, '--out', path)
         self.assertEqual(0, code, err)
-        self.assertIn('What a tells of c', err)
+        self.assertIn('The relation from a to c', err)
         its = store.read_document(
             path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
         seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
@@ -71,7 +71,7 @@ class RelateTest(testtools.TestCase):
         self.assertEqual(60, its.runs)
 
     @ddt.data(
-        (['a'], 'compared with nothing'), (['a', 'a'], 'given twice'),
+        (['a'], 'Only one dataset'), (['a', 'a'], 'given twice'),
         (['a', 'lacking'], 'There is no dataset'),
         (['a', 'other'], 'a and other have 0 runs in common, and 20 are'),
         (['a', 'b', 'c', '--out', 'x'], 'give two datasets with --out'),
