@@ -60,7 +60,7 @@ class DesignTest(testtools.TestCase):
         (['--runs', '3'], 'too few'),
         (['--enough-error', '1'], '--enough-error of 1'),
         (['--enough-gain', 'nan'], '--enough-gain of nan'),
-        (['--runs', '20', '--enough-gain', '0.1'], 'All of these runs'),
+        (['--runs', '20', '--enough-gain', '0.1'], 'chosen one after another'),
         (['--write-pcts', '5', '--block-kibs', '4', '--iodepths', '8',
           '--counts', '1'],
          'hold 1 different runs'),
