@@ -16,13 +16,13 @@ from oslo_log import log
 
 from serifos.balancer import outcome as oc
 from serifos.balancer import requests
+from serifos.cloud import refused
 from serifos import errors
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.facts import times
 from serifos.plan import movable
 from serifos.plan import plan as pl
-from serifos import refused
-from serifos import times
 
 LOG = log.getLogger(__name__)
 

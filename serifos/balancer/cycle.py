@@ -14,7 +14,6 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos import activity
 from serifos.balancer import act
 from serifos.balancer import journal_time
 from serifos.balancer import mend
@@ -27,8 +26,9 @@ from serifos.balancer import requests
 from serifos.balancer import settings as sg
 from serifos.balancer import verdict as vd
 from serifos import errors
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import activity
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
 from serifos.plan import plan as pl
 from serifos.plan import text
 

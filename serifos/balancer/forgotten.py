@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos import activity as act
 from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
-from serifos import inventory as inv
+from serifos.facts import activity as act
+from serifos.facts import inventory as inv
+from serifos.facts import times
 from serifos.plan import movable
-from serifos import times
 
 QUIET_S = 900.0
 """Without a request for so long, no copy runs."""

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 
-from serifos import journal as jn
-from serifos import times
+from serifos.facts import journal as jn
+from serifos.facts import times
 
 AHEAD_S = 60.0
 """By which an entry may be ahead: of a clock that is being slewed."""

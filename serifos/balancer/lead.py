@@ -25,8 +25,8 @@ from tooz import coordination
 from tooz import locking
 
 from serifos import errors
-from serifos import journal as jn
-from serifos import owners
+from serifos.facts import journal as jn
+from serifos.files import owners
 
 LOG = log.getLogger(__name__)
 

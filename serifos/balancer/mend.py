@@ -24,8 +24,8 @@ from serifos.balancer import requests
 from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import errors
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
 from serifos.plan import movable
 
 LOG = log.getLogger(__name__)

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 import dataclasses
 import math
 
-from serifos import activity as act
-from serifos import cluster as cl
-from serifos import fields
-from serifos import inventory as inv
-from serifos import names
-from serifos.plan import extra_specs
+from serifos.cloud import extra_specs
+from serifos.facts import activity as act
+from serifos.facts import cluster as cl
+from serifos.facts import fields
+from serifos.facts import inventory as inv
+from serifos.facts import names
+from serifos.facts import times
 from serifos.plan import movable
-from serifos import times
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool whose load nobody knows: neither source nor target."""

@@ -15,7 +15,6 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos import activity
 from serifos.balancer import forgotten
 from serifos.balancer import journal_time
 from serifos.balancer import mend
@@ -24,14 +23,15 @@ from serifos.balancer import planning
 from serifos.balancer import settings as sg
 from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
-from serifos import cluster as cl
 from serifos import errors
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import activity
+from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.files import documents as store
+from serifos.files import model_files
 from serifos.model import model as mm
-from serifos import model_files
 from serifos.plan import movable
-from serifos import store
 
 LOG = log.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
 from serifos.plan import movable
 
 

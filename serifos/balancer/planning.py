@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import os
 import uuid
 
-from serifos import cluster as cl
 from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.files import model_files
 from serifos.model import fleet
 from serifos.model import model as mm
-from serifos import model_files
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl

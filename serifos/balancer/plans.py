@@ -13,8 +13,8 @@ import os
 import pathlib
 
 from serifos import errors
+from serifos.files import documents as store
 from serifos.plan import plan as pl
-from serifos import store
 
 _KEPT_S = 7 * 86400.0
 """How long a plan is kept after it has expired."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import dataclasses
 
-from serifos import inventory as inv
+from serifos.facts import inventory as inv
 
 
 def nothing() -> None:

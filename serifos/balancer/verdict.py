@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.balancer import whereabouts
-from serifos import inventory as inv
+from serifos.facts import inventory as inv
 from serifos.plan import movable
 
 

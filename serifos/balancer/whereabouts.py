@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos import inventory as inv
-from serifos import names
+from serifos.facts import inventory as inv
+from serifos.facts import names
 
 Held = Mapping[str, Collection[str] | None]
 """Pool → the logical volumes of its backend; None where it does not tell."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, fio and logical volumes: all that touches a disk."""

@@ -21,8 +21,8 @@ from serifos.bench import fio_result as result
 from serifos.bench import host
 from serifos.bench import opened
 from serifos import errors
-from serifos.model import dataset as ds
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 
 OLDEST = (3, 16)
 """The oldest fio whose JSON has percentiles of the total latency."""

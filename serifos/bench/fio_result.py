@@ -10,8 +10,8 @@ from typing import Any
 
 from serifos.bench import reply
 from serifos import errors
-from serifos.model import dataset as ds
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 
 _MOST_ERRNO = 4095
 _APART_S = 1.0      # what processes may end apart, seconds,

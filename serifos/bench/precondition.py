@@ -21,10 +21,10 @@ from serifos.bench import reply
 from serifos.bench import steady as sd
 from serifos.bench import target as tg
 from serifos import errors
-from serifos import files
-from serifos.model import dataset as ds
-from serifos import store
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import atomic as files
+from serifos.files import documents as store
 
 SCHEMA = 'serifos-precondition/1'
 TIMES = 2

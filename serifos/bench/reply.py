@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from serifos import errors
-from serifos import strict_json
+from serifos.files import strict_json
 
 MOST = 2 ** 63 - 1
 """The greatest whole number that is taken, if nothing less."""

@@ -20,7 +20,7 @@ import pbr.version
 
 from serifos import conf
 from serifos import errors
-from serifos import files
+from serifos.files import atomic as files
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')

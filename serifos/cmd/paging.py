@@ -9,8 +9,8 @@ import pathlib
 from typing import Any
 
 from serifos import errors
+from serifos.files import documents as store
 from serifos.report import page
-from serifos import store
 
 
 def add_argument(parser: Any, shows: str) -> None:

@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
 
 from serifos import errors
-from serifos import owners
+from serifos.files import owners
 
 # It tells with a traceback what we tell in a sentence.
 logging.getLogger('oslo_db.sqlalchemy.exc_filters').setLevel(logging.CRITICAL)

@@ -28,9 +28,9 @@ from serifos.database import connection as cn
 from serifos.database import old_journal
 from serifos.database import tables as tb
 from serifos import errors
-from serifos import journal as jn
-from serifos import strict_json
-from serifos import times
+from serifos.facts import journal as jn
+from serifos.facts import times
+from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 

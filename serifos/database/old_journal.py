@@ -14,9 +14,9 @@ import os
 import pathlib
 
 from serifos import errors
-from serifos import journal as jn
-from serifos import jsonl
-from serifos import owners
+from serifos.facts import journal as jn
+from serifos.files import jsonl
+from serifos.files import owners
 
 SCHEMA = 'serifos-journal/1'
 

@@ -12,7 +12,7 @@ import functools
 import math
 
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 _MOST_PATTERNS = 200_000
 

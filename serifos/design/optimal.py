@@ -21,7 +21,7 @@ from scipy.stats import qmc
 
 from serifos.design import design
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 WIDE = design.Space(
     write_pcts=(0, 25, 50, 75, 100), block_kibs=(4, 8, 16, 32, 64, 128, 256),

@@ -17,7 +17,7 @@ import numpy as np
 
 from serifos.design import design
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 PAPER = design.Space(
     write_pcts=(0, 100), random_pcts=(0, 100), iodepths=(1, 16),

@@ -27,7 +27,7 @@ from serifos.design import design
 from serifos.design import enough
 from serifos.design import optimal
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 Floats = npt.NDArray[np.float64]
 Key = tuple[tuple[float, ...], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
 from serifos.model import fit
 from serifos.model import quality
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from serifos.model import kinds
-from serifos.model import linear
+from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import parameter as pm
 from serifos.model import quality
-from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 

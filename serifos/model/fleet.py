@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from serifos.model import linear
+from serifos.facts import workload as wl
+from serifos.model.linear import predict as linear
 from serifos.model import model as mm
-from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 

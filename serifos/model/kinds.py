@@ -22,8 +22,8 @@ from typing import runtime_checkable
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.facts import workload as wl
 from serifos.model import parameter as pm
-from serifos import workload as wl
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,8 +13,8 @@ import functools
 import math
 from typing import Any
 
+from serifos.facts import workload as wl
 from serifos.model import kinds
-from serifos import workload as wl
 
 MODEL_SCHEMA = 'serifos-model/1'
 

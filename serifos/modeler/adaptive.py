@@ -10,7 +10,7 @@ import functools
 
 from serifos.design import design as dn
 from serifos.design import enough
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
 from serifos.modeler import build
 from serifos.modeler import design_runs
 

@@ -15,7 +15,7 @@ from serifos.bench import precondition
 from serifos.bench import target as tg
 from serifos.design import design as dn
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
 

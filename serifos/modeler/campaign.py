@@ -23,7 +23,7 @@ from typing import TypeVar
 from oslo_log import log
 
 from serifos import errors
-from serifos import times
+from serifos.facts import times
 
 LOG = log.getLogger(__name__)
 

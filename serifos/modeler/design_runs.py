@@ -12,11 +12,11 @@ import pathlib
 
 from serifos.design import design as dn
 from serifos import errors
-from serifos import jsonl
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+from serifos.files import jsonl
 from serifos.modeler import campaign
-from serifos import store
-from serifos import workload as wl
 
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
 Run = tuple[dn.Run, int]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl

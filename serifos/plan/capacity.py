@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import limits
 
 

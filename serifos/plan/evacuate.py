@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from serifos import cluster as cl
 from serifos import errors
+from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.plan import score
-from serifos import workload as wl
 
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""

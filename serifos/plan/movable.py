@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from serifos import inventory as inv
-from serifos import times
+from serifos.facts import inventory as inv
+from serifos.facts import times
 
 PIN = 'serifos:pin'
 """Metadata by which a tenant, or an operator for him, pins a volume."""

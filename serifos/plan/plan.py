@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from serifos import fields
-from serifos import times
+from serifos.facts import fields
+from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.plan import limits as lm
-from serifos import workload as wl
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]

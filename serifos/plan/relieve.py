@@ -14,7 +14,7 @@ import functools
 
 import numpy as np
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import pairs
 from serifos.plan import plan as pl

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints

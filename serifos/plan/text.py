@@ -7,7 +7,7 @@ import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import plan as pl
 
 _SHOWN = 20

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
 from serifos.model import fit
-from serifos.model import linear
+from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import quality
 from serifos.report import charts

@@ -13,11 +13,11 @@ import os
 import pathlib
 
 from serifos import errors
+from serifos.facts import workload as wl
+from serifos.files import model_files
 from serifos.model import model as mm
-from serifos import model_files
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import snapshot as sn
-from serifos import workload as wl
 
 Signature = tuple[int, int, int]
 

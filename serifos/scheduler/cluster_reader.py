@@ -15,12 +15,12 @@ import pathlib
 from typing import Any
 from typing import TypeVar
 
-from serifos import cluster as cl
 from serifos import errors
-from serifos import fields
-from serifos import files
+from serifos.facts import cluster as cl
+from serifos.facts import fields
+from serifos.files import atomic as files
+from serifos.files import documents as store
 from serifos.scheduler import json_parts
-from serifos import store
 
 _T = TypeVar('_T')
 

@@ -12,7 +12,7 @@ from cinder.scheduler import filters
 from oslo_config import cfg
 from oslo_log import log
 
-from serifos import names
+from serifos.facts import names
 from serifos.scheduler import judge
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq

@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 WHOLE_GIB = 1e-6
 """Less than this is rounding, not a volume."""

@@ -23,6 +23,7 @@ from oslo_config import cfg
 
 from serifos.conf import scheduler as options
 from serifos import errors
+from serifos.facts import workload as wl
 from serifos.scheduler import cache
 from serifos.scheduler import inferred
 from serifos.scheduler import newcomer as nc
@@ -33,7 +34,6 @@ from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
 from serifos.scheduler import settings as st
 from serifos.scheduler import snapshot as sn
-from serifos import workload as wl
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,10 +14,10 @@ import dataclasses
 import math
 from typing import Any
 
-from serifos import fields
-from serifos import names
+from serifos.facts import fields
+from serifos.facts import names
+from serifos.facts import workload as wl
 from serifos.scheduler import request as rq
-from serifos import workload as wl
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
     'write_pct': (0.0, 100.0), 'block_kib': (0.5, 65536.0),

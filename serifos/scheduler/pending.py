@@ -18,11 +18,11 @@ import dataclasses
 import heapq
 import itertools
 
+from serifos.facts import workload as wl
 from serifos.scheduler import inferred
 from serifos.scheduler import pending_pool
 from serifos.scheduler import request as rq
 from serifos.scheduler import snapshot as sn
-from serifos import workload as wl
 
 MOST = 10_000
 """Volumes that are recorded one by one; the oldest makes way for the next,

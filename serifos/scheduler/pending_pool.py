@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 KINDS = 8
 """Workloads that are told apart in a pool; the others count as their mean.

@@ -9,8 +9,8 @@ import dataclasses
 import math
 from typing import NamedTuple
 
+from serifos.facts import workload as wl
 from serifos.model import model as mm
-from serifos import workload as wl
 
 
 class Prediction(NamedTuple):

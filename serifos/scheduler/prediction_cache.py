@@ -13,12 +13,12 @@ import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.scheduler import estimate
 from serifos.scheduler import pending as pd
 from serifos.scheduler import predict
 from serifos.scheduler import snapshot as sn
-from serifos import workload as wl
 
 WORK, WORK_EACH = 300.0, 16.0
 """Multiplications that a request may take in new predictions, and how many

@@ -10,8 +10,8 @@ import dataclasses
 from typing import Any
 from typing import NamedTuple
 
-from serifos import fields
-from serifos import names
+from serifos.facts import fields
+from serifos.facts import names
 
 CREATE = 'create_volume'
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oslo_config import cfg
 
 from serifos.conf import scheduler as options
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 
 class Settings(NamedTuple):

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import dataclasses
 from typing import NamedTuple
 
-from serifos import cluster as cl
 from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import predict
-from serifos import workload as wl
 
 _WORK_A_LINE = 150
 """Multiplications that take as long as reading a line."""

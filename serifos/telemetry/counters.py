@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import dataclasses
 import math
 
-from serifos import activity as act
-from serifos import workload as wl
+from serifos.facts import activity as act
+from serifos.facts import workload as wl
 
 MOST = 2.0 ** 64
 """What a counter of the kernel can hold."""

@@ -20,13 +20,13 @@ from urllib import parse
 
 from keystoneauth1 import session as ks
 
-from serifos import activity as act
 from serifos import errors
-from serifos import fields
+from serifos.facts import activity as act
+from serifos.facts import fields
+from serifos.facts import times
 from serifos.telemetry import counters as cn
 from serifos.telemetry import history
 from serifos.telemetry import http
-from serifos import times
 
 COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
            'disk.device.read.bytes', 'disk.device.write.bytes')

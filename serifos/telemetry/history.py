@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 
-from serifos import activity as act
-from serifos import names
+from serifos.facts import activity as act
+from serifos.facts import names
 from serifos.telemetry import boots
 from serifos.telemetry import counters as cn
 

@@ -13,7 +13,7 @@ from keystoneauth1 import session as ks
 import requests
 
 from serifos import errors
-from serifos import strict_json
+from serifos.files import strict_json
 from serifos.web import session as web
 
 

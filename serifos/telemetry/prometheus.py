@@ -22,9 +22,9 @@ from typing import Any
 from keystoneauth1 import session as ks
 from oslo_log import log as logging
 
-from serifos import activity as act
 from serifos import errors
-from serifos import fields
+from serifos.facts import activity as act
+from serifos.facts import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import exposition

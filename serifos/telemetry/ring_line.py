@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
-from serifos import jsonl
+from serifos.files import jsonl
 from serifos.telemetry import counters as cn
 
 

@@ -17,8 +17,8 @@ import time
 from keystoneauth1 import session as ks
 from oslo_log import log as logging
 
-from serifos import activity as act
 from serifos import errors
+from serifos.facts import activity as act
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import history

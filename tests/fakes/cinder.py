@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Cinder and its telemetry in memory, behind the same ports.
 
-The verbs are those of :class:`serifos.inventory.Cloud` and of
-:class:`serifos.activity.Telemetry`. What the API of Cinder 29 refuses
+The verbs are those of :class:`serifos.facts.inventory.Cloud` and of
+:class:`serifos.facts.activity.Telemetry`. What the API of Cinder 29 refuses
 is refused here, what it takes up and fails at later fails later, and faults
 come by script.
 """
@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos import activity as act
+from serifos.cloud import refused
 from serifos import errors
-from serifos import inventory as inv
-from serifos import names
+from serifos.facts import activity as act
+from serifos.facts import inventory as inv
+from serifos.facts import names
+from serifos.facts import workload as wl
 from serifos.plan import movable
-from serifos import refused
-from serifos import workload as wl
 from tests.fakes import migrations
 
 COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
@@ -84,7 +84,7 @@ class Cinder(migrations.Migrations):
         self.started: dict[str, float] = {}
         self.unseen: dict[str, str] = {}
 
-    # The verbs of serifos.volumes
+    # The verbs of serifos.cloud.client
 
     def inventory(self) -> inv.Inventory:
         self._answer()
@@ -171,7 +171,7 @@ class Cinder(migrations.Migrations):
                 'belong to a group, have snapshots.')
         return True
 
-    # The verb of serifos.activity
+    # The verb of serifos.facts.activity
 
     def observe(self, places: Sequence[act.Place], window_s: float,
                 pools: Collection[str] = ()) -> act.Observed:

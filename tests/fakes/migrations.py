@@ -16,10 +16,10 @@ import functools
 import heapq
 import itertools
 
-from serifos import inventory as inv
-from serifos import names
-from serifos.plan import extra_specs
-from serifos import workload as wl
+from serifos.cloud import extra_specs
+from serifos.facts import inventory as inv
+from serifos.facts import names
+from serifos.facts import workload as wl
 
 STEP_S = 1.0
 """What Cinder takes for whatever copies or wipes nothing."""

@@ -23,8 +23,8 @@ from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.database import connection
 from serifos.database import journal
-from serifos import inventory as inv
-from serifos import journal as jn
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
 from serifos.plan import plan as pl
 from tests.fakes import cinder as fake
 

@@ -9,7 +9,7 @@ import signal
 import statistics
 import time
 
-from serifos import store
+from serifos.files import documents as store
 from tests.functional import machine
 from tests.unit.cmd import command
 

@@ -4,7 +4,7 @@
 import os
 import time
 
-from serifos import store
+from serifos.files import documents as store
 from tests.functional import machine
 
 # It says a good version and fills files; the runs are another matter.

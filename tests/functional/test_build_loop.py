@@ -7,7 +7,7 @@ import os
 import struct
 import subprocess
 
-from serifos import store
+from serifos.files import documents as store
 from tests.functional import machine
 
 

@@ -32,7 +32,7 @@ class PackageTest(testtools.TestCase):
         wheel, = (copy / 'dist').glob('serifos-1.2.3-*.whl')
         names = set(zipfile.ZipFile(wheel).namelist())
         for kind in ('dataset', 'run', 'model', 'cluster', 'plan'):
-            self.assertIn(f'serifos/schemas/{kind}.json', names)
+            self.assertIn(f'serifos/files/schemas/{kind}.json', names)
         share = 'serifos-1.2.3.data/data/share/serifos'
         self.assertIn(f'{share}/serifos.conf.sample', names)
         self.assertIn(f'{share}/examples/cluster.json', names)

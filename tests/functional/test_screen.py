@@ -3,7 +3,7 @@
 
 import json
 
-from serifos.bench import screen_journal as sj
+from serifos.lab.screening import journal as sj
 from tests.functional import machine
 from tests.unit.cmd import command
 

@@ -6,8 +6,8 @@ import subprocess
 import time
 import uuid
 
-from serifos import activity as act
 from serifos import errors
+from serifos.facts import activity as act
 from serifos.telemetry import gnocchi
 from serifos.telemetry import http
 from tests.functional import machine

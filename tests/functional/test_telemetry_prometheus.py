@@ -4,8 +4,8 @@
 import subprocess
 import time
 
-from serifos import activity as act
 from serifos import errors
+from serifos.facts import activity as act
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from tests.functional import machine

@@ -11,27 +11,27 @@ from typing import Any
 
 import requests
 
-from serifos import activity as act
-from serifos.bench import screen_journal
-from serifos.bench import screen_levels
-from serifos import cinder_errors
-from serifos.cmd import balancer_sources
-from serifos.cmd import design_options
-from serifos.cmd import screen_options
+from serifos.cloud import api_errors as cinder_errors
+from serifos.cloud import client as volumes
+from serifos.cloud import extra_specs
+from serifos.cmd.balancer import adapters as balancer_sources
+from serifos.cmd.model import design_options
 from serifos import conf
 from serifos.database import old_journal
 from serifos.design import combinations
 from serifos.design import design
 from serifos import errors
-from serifos import journal
-from serifos.plan import extra_specs
-from serifos import strict_json
+from serifos.facts import activity as act
+from serifos.facts import journal
+from serifos.files import strict_json
+from serifos.lab.screening import journal as screen_journal
+from serifos.lab.screening import levels as screen_levels
+from serifos.lab.screening import options as screen_options
 from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring
-from serifos import volumes
 from tests.fuzz import files
 
 _NOW = 10_000.0
@@ -88,7 +88,7 @@ def of_ring(data: bytes) -> None:
 
 def cinder(data: bytes) -> None:
     """What Cinder replies, path by path."""
-    from tests.unit import test_hostile_replies as hostile
+    from tests.unit.cloud import test_hostile as hostile
     try:
         said = strict_json.loads(data)
     except ValueError:

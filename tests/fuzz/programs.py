@@ -11,8 +11,8 @@ from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
 from serifos.bench import offers
-from serifos.model import dataset as ds
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from tests.fuzz import files
 
 

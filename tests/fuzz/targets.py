@@ -17,21 +17,21 @@ import functools
 import json
 import pathlib
 
-from serifos.cmd import model_fit
-from serifos.cmd import model_predict
+from serifos.cmd.model import fit as model_fit
+from serifos.cmd.model import predict as model_predict
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+from serifos.files import strict_json
+from serifos.lab.relative import relation as rl
+from serifos.lab.tuning import tuning
 from serifos.model import fleet
 from serifos.model import model as mm
-from serifos.model import relation as rl
 from serifos.plan import bfd
 from serifos.plan import limits
 from serifos.plan import relieve
 from serifos.plan import text as plan_text
-from serifos import store
-from serifos import strict_json
-from serifos import tuning
-from serifos import workload as wl
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs

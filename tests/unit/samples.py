@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets whose truth the tests know."""
 
-from serifos.model import dataset as ds
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 
 HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
                     'target': '/dev/test'},

@@ -9,9 +9,9 @@ import textwrap
 import fixtures
 import testtools
 
-from serifos.model import relation as rl
-from serifos import store
-from serifos import workload as wl
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+from serifos.lab.relative import relation as rl
 
 PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
 

@@ -38,7 +38,11 @@ import numpy as np
 from scipy import optimize
 from scipy import sparse
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+from serifos.lab.sim import modeler
+from serifos.lab.sim import truths
 from serifos.model import fleet
 from serifos.model import kinds
 from serifos.model import model as mm
@@ -48,10 +52,6 @@ from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import relieve
 from serifos.plan import score
-from serifos.sim import modeler
-from serifos.sim import truths
-from serifos import store
-from serifos import workload as wl
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLES = ROOT / 'etc/serifos/examples/models'

@@ -39,13 +39,13 @@ from cinder.scheduler import host_manager  # noqa: E402
 from cinder.scheduler import weights  # noqa: E402
 from cinder.scheduler.weights import capacity  # noqa: E402
 
-from serifos import cluster as cl  # noqa: E402
+from serifos.facts import cluster as cl  # noqa: E402
+from serifos.facts import workload as wl  # noqa: E402
+from serifos.files import documents as store  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
 from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
-from serifos import store  # noqa: E402
-from serifos import workload as wl  # noqa: E402
 
 SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
 KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'lrm', 'mars',

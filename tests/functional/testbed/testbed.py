@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 
-from serifos import names
+from serifos.facts import names
 from tests.functional.testbed import cinder
 from tests.functional.testbed import control
 from tests.functional.testbed import guest

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from serifos import names
+from serifos.facts import names
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import rest

@@ -15,10 +15,10 @@ from serifos.balancer import outcome
 from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
-from serifos import inventory as inv
+from serifos.facts import inventory as inv
+from serifos.facts import workload as wl
+from serifos.files import documents as store
 from serifos.model import model as mm
-from serifos import store
-from serifos import workload as wl
 from tests.fakes import cinder as fake
 
 NOW = 1_800_000_000.0

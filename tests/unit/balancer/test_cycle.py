@@ -7,8 +7,8 @@ import fixtures
 
 from serifos.balancer import plans
 from serifos import errors
-from serifos import store
-from serifos import times
+from serifos.facts import times
+from serifos.files import documents as store
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

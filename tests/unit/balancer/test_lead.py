@@ -14,7 +14,7 @@ from serifos.balancer import lead
 from serifos.database import connection
 from serifos.database import journal
 from serifos import errors
-from serifos import journal as jn
+from serifos.facts import journal as jn
 from tests.unit.balancer import cloud
 
 REQUEST = {'source': cloud.A, 'target': cloud.B, 'plan': 'p', 'size_gib': 1}

@@ -4,11 +4,11 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos import activity as act
 from serifos.balancer import observe
-from serifos import inventory as inv
+from serifos.facts import activity as act
+from serifos.facts import inventory as inv
+from serifos.facts import workload as wl
 from serifos.plan import movable
-from serifos import workload as wl
 
 BUSY = wl.Workload(30, 16, 8, iops=2000, latency_us=4000)
 A, B = 'a@ssd#ssd', 'b@ssd#ssd'

@@ -10,8 +10,8 @@ import testtools
 
 from serifos.balancer import plans
 from serifos import errors
+from serifos.files import documents as store
 from serifos.plan import plan as pl
-from serifos import store
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

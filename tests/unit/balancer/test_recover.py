@@ -8,9 +8,9 @@ import ddt
 import fixtures
 
 from serifos import errors
-from serifos import inventory as inv
-from serifos import journal as jn
-from serifos import store
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.files import documents as store
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

@@ -8,7 +8,7 @@ import testtools
 from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 REGION = fio.Region('/dev/sdx', 2 ** 30, 2 ** 31, 7)
 

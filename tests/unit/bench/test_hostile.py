@@ -17,9 +17,9 @@ from serifos.bench import lsblk
 from serifos.bench import lvm
 from serifos.bench import offers
 from serifos.bench import precondition
-from serifos.bench import screen_journal as sj
 from serifos.bench import users
 from serifos import errors
+from serifos.lab.screening import journal as sj
 from tests.unit.bench import hostile
 
 NODE = {'name': 'sdb', 'kname': 'sdb', 'path': '/dev/sdb', 'maj:min': '8:16',

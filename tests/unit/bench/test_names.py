@@ -9,14 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos.bench import job_file
 from serifos.bench import names
-from serifos.bench import screen
-from serifos.bench import screen_job
-from serifos.bench import screen_levels as sl
-from serifos.bench import screen_parameters as pr
 from serifos.bench import target
 from serifos import errors
+from serifos.lab.screening import job as screen_job
+from serifos.lab.screening import job_file
+from serifos.lab.screening import levels as sl
+from serifos.lab.screening import parameters as pr
+from serifos.lab.screening import screen
 
 GIB = 2 ** 30
 SPECIAL = ';#:%$\\[]"\'`*?{}|<>&!^()\n\r\t\x00\x1b\x7f\x85\u2028\ufeff\udcff'

@@ -11,7 +11,7 @@ from serifos.bench import fio
 from serifos.bench import precondition as pre
 from serifos.bench import target as tg
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
 
 GIB = 2 ** 30
 PIECE = fio.Region('/dev/sdx', 0, 6 * GIB)

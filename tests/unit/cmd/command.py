@@ -6,7 +6,7 @@ import io
 
 from serifos.cmd import balancer
 from serifos.cmd import model as model_cmd
-from serifos.cmd import sim
+from serifos.lab.sim import main as sim
 
 
 def _run(main, arguments):

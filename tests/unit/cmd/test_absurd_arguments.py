@@ -8,7 +8,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos import store
+from serifos.files import documents as store
 from tests.fuzz import targets
 from tests.unit.cmd import command
 from tests.unit import samples

@@ -9,7 +9,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos import store
+from serifos.files import documents as store
 from tests.unit.cmd import command
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'

@@ -9,10 +9,10 @@ import fixtures
 from requests_mock.contrib import fixture
 import testtools
 
-from serifos import activity
-from serifos.cmd import balancer_sources as sources
+from serifos.cmd.balancer import adapters as sources
 from serifos import conf
-from tests.unit import test_volumes
+from serifos.facts import activity
+from tests.unit.cloud import test_client
 
 PLACE = activity.Place('u', 'u', 'a@ssd#ssd')
 
@@ -27,7 +27,7 @@ class GnocchiTest(testtools.TestCase):
         file.write_text(f'''
 [cinder]
 noauth_endpoint = http://cinder:8776/v3
-noauth_project_id = {test_volumes.PROJECT}
+noauth_project_id = {test_client.PROJECT}
 [telemetry]
 source = gnocchi
 auth = none
@@ -37,8 +37,8 @@ gnocchi_url = http://gnocchi:8041
         self.source = sources.telemetry(conf.load([str(file)]))
 
     def observed(self, attachments):
-        self.http.get(f'{test_volumes.URL}/volumes/detail', json={
-            'volumes': [test_volumes.volume('u', attachments=attachments)]})
+        self.http.get(f'{test_client.URL}/volumes/detail', json={
+            'volumes': [test_client.volume('u', attachments=attachments)]})
         self.http.post('http://gnocchi:8041/v1/search/resource/instance_disk',
                        json=[])
         return self.source.observe([PLACE], 600).missing['u']

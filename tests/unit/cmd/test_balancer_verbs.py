@@ -11,9 +11,9 @@ import ddt
 import fixtures
 
 from serifos.cmd import app
-from serifos.cmd import balancer_apply
-from serifos.cmd import balancer_history
-from serifos.cmd import balancer_run
+from serifos.cmd.balancer import apply as balancer_apply
+from serifos.cmd.balancer import history as balancer_history
+from serifos.cmd.balancer import run as balancer_run
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

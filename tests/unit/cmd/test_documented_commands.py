@@ -15,10 +15,10 @@ import testtools
 
 from serifos.cmd import app
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import documents as store
 from serifos.model import fit
-from serifos import store
-from serifos import workload as wl
 from tests.unit.cmd import command
 
 ROOT = pathlib.Path(__file__).parents[3]

@@ -9,8 +9,8 @@ import fixtures
 import testtools
 
 from serifos.design import optimal
+from serifos.files import documents as store
 from serifos.model import fit
-from serifos import store
 from tests.unit.cmd import command
 from tests.unit import samples
 

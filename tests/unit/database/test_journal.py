@@ -17,7 +17,7 @@ import testtools
 from serifos.database import connection
 from serifos.database import journal as dj
 from serifos import errors
-from serifos import journal as jn
+from serifos.facts import journal as jn
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
 OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',

@@ -9,7 +9,7 @@ import testtools
 from serifos.design import design
 from serifos.design import optimal
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 
 def _log_det(runs):

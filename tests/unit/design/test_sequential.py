@@ -11,7 +11,7 @@ from serifos.design import design
 from serifos.design import enough
 from serifos.design import sequential
 from serifos import errors
-from serifos import workload as wl
+from serifos.facts import workload as wl
 
 PLAN = sequential.Sequential()
 NEVER = enough.Enough(error=0, gain=0)

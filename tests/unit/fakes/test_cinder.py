@@ -4,11 +4,11 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos import activity as act
+from serifos.cloud import refused
 from serifos import errors
-from serifos import inventory as inv
-from serifos import refused
-from serifos import workload as wl
+from serifos.facts import activity as act
+from serifos.facts import inventory as inv
+from serifos.facts import workload as wl
 from tests.fakes import cinder as fake
 
 NOW = 1_800_000_000.0

@@ -3,8 +3,8 @@
 
 import numpy as np
 
-from serifos.model import dataset as ds
-from serifos import workload as wl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 
 
 def runs(number=60, seed=0):

@@ -9,13 +9,13 @@ import numpy as np
 import testtools
 
 from serifos.design import optimal
+from serifos.facts import workload as wl
 from serifos.model import fleet
-from serifos.model import hybrid_fit
+from serifos.model.hybrid import fit as hybrid_fit
 from serifos.model import model as mm
-from serifos import workload as wl
+from tests.unit.facts.test_workload import workloads
 from tests.unit.papers import golden
 from tests.unit import samples
-from tests.unit.test_workload import workloads
 
 _NAMES = ('intercept_us', 'sum_write_pct', 'sum_block_kib')
 _RANGE = {'write_pct': (25, 75), 'block_kib': (4, 128), 'iodepth': (8, 8),

@@ -4,9 +4,9 @@ import fixtures
 import testtools
 
 from serifos import errors
+from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model import model as mm
-from serifos import workload as wl
 from tests.unit.model import fake
 
 _LOAD = wl.Load.of(wl.Workload(30, 16, 8, 100))

@@ -8,17 +8,17 @@ import fixtures
 import numpy as np
 import testtools
 
-from serifos.cmd import design_options
+from serifos.cmd.model import design_options
 from serifos.design import design
 from serifos.design import enough
 from serifos.design import sequential
 from serifos import errors
+from serifos.files import documents as store
+from serifos.lab.sim import device
+from serifos.lab.sim import truths
 from serifos.modeler import adaptive
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
-from serifos.sim import device
-from serifos.sim import truths
-from serifos import store
 from tests.unit import samples
 
 PLAN = sequential.Sequential()

@@ -9,11 +9,11 @@ import testtools
 from serifos.bench import fio_result
 from serifos.design import design
 from serifos import errors
-from serifos.model import dataset as ds
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import documents as store
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
-from serifos import store
-from serifos import workload as wl
 from tests.unit import samples
 
 RUNS = tuple((wl.Workload(25, block),) for block in (4, 8, 16, 32, 64))

@@ -10,11 +10,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.model import fleet
 from serifos.model import model as mm
 from serifos.plan import plan as pl
-from serifos import workload as wl
 
 IDLE = wl.Workload(50, 16, iops=2, latency_us=900)
 

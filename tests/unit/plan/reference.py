@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.model import model as mm
 
 

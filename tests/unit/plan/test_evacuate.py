@@ -2,8 +2,8 @@
 import ddt
 import testtools
 
-from serifos import cluster as cl
 from serifos import errors
+from serifos.facts import cluster as cl
 from serifos.plan import evacuate
 from serifos.plan import limits
 from tests.unit.plan import clusters

@@ -5,7 +5,7 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm

@@ -4,7 +4,7 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos import inventory as inv
+from serifos.facts import inventory as inv
 from serifos.plan import movable
 
 NOW = 1_800_000_000.0

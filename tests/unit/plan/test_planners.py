@@ -3,11 +3,11 @@
 import ddt
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import relieve
-from serifos import workload as wl
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

@@ -7,7 +7,7 @@ becomes of the plan's order is the planner's own doing.
 
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import problem as pm
 from serifos.plan import steps

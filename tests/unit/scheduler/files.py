@@ -14,11 +14,11 @@ from typing import Any
 
 import fixtures
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.files import documents as store
 from serifos.model import model as mm
 from serifos.scheduler import snapshot as sn
-from serifos import store
-from serifos import workload as wl
 
 USUAL = wl.Workload(30, 16, 8)
 

@@ -7,10 +7,10 @@ import os
 import ddt
 import testtools
 
-from serifos import cluster as cl
 from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.scheduler import cache
-from serifos import workload as wl
 from tests.unit.scheduler import files
 
 NOW = 1_800_000_000.0

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos import errors
-from serifos import fields
+from serifos.facts import fields
+from serifos.files import documents as store
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import json_parts
-from serifos import store
 from tests.unit.scheduler import files
 
 HEAD = {'schema': 'serifos-cluster/1'}

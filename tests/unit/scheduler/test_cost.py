@@ -9,7 +9,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from serifos.model import kinds
 from serifos.scheduler import cache
 from serifos.scheduler import judge

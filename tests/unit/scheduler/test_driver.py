@@ -6,7 +6,7 @@ import fixtures
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 

@@ -5,8 +5,8 @@ import ddt
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos import cluster as cl
-from serifos import workload as wl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos import activity as act
 from serifos.balancer import observe
-from serifos import inventory as inv
-from serifos import names
+from serifos.facts import activity as act
+from serifos.facts import inventory as inv
+from serifos.facts import names
 from serifos.plan import movable
 from serifos.scheduler import judge
 from serifos.scheduler import rate_limited_log

@@ -6,10 +6,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos import names
+from serifos.facts import names
+from serifos.facts import workload as wl
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import request as rq
-from serifos import workload as wl
 
 DEFAULT = wl.Workload(30, 16, 8)
 SEEN = {'gold': wl.Workload(10, 64, 3.5, 80)}

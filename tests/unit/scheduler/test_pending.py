@@ -8,12 +8,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.scheduler import inferred
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import request as rq
-from serifos import workload as wl
 from tests.unit.scheduler import files
 
 DEFAULT = wl.Workload(30, 16, 8)

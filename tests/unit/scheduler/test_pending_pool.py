@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
+from serifos.facts import workload as wl
 from serifos.scheduler import pending_pool
-from serifos import workload as wl
 
 FEW = [wl.Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
 

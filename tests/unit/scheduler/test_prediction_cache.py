@@ -2,12 +2,12 @@
 
 import testtools
 
-from serifos import cluster as cl
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import snapshot as sn
-from serifos import workload as wl
 from tests.unit.scheduler import files
 
 

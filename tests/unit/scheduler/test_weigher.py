@@ -11,9 +11,9 @@ import testtools
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos import cluster as cl
 from serifos.conf import scheduler
 from serifos.conf import serifos
+from serifos.facts import cluster as cl
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import weigher
 from tests.unit.scheduler import files

@@ -8,7 +8,7 @@ import http.server
 import pathlib
 import threading
 
-from serifos import activity as act
+from serifos.facts import activity as act
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 

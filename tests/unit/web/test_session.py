@@ -10,7 +10,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import noauth
 import testtools
 
-from serifos import strict_json
+from serifos.files import strict_json
 from serifos.web import session as web
 from tests.unit.web import hostile
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of python-cinderclient and keystoneauth as one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import re
+from typing import Any
+from urllib import parse
+
+from cinderclient import exceptions
+from keystoneauth1 import exceptions as ks_exceptions
+
+from serifos.cloud import refused
+from serifos import errors
+
+_REQUEST_TIMEOUT = 408
+
+
+@contextlib.contextmanager
+def gone(volume_id: str) -> Iterator[None]:
+    """Nothing to do where the volume is not there any more."""
+    try:
+        yield
+    except exceptions.NotFound as exc:
+        if volume_id not in str(exc):
+            raise
+
+
+def _where(api: Any) -> str:
+    """The host that is asked, without a password that its URL may hold."""
+    try:
+        return parse.urlsplit(
+            api.client.get_endpoint()).netloc.rpartition('@')[2]
+    except Exception:  # whatever keeps us from knowing has been said
+        return 'the URL'
+
+
+@contextlib.contextmanager
+def sentences(api: Any) -> Iterator[None]:
+    """Errors as one sentence; 4xx, as far as it is ours, as Refused."""
+    try:
+        yield
+    except (exceptions.Unauthorized, exceptions.Forbidden,
+            ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
+        raise refused.Refused(
+            f'Cinder does not let us ({said(exc)}); look at [cinder] of '
+            'serifos.conf, an administrator is needed.',
+            exc.http_status) from None
+    except exceptions.ClientException as exc:
+        if exc.code == 404 and 'The resource' in str(exc):
+            raise refused.Refused(
+                f'Cinder says no: {said(exc)}; look at the URL and the '
+                'project in [cinder] of serifos.conf.',
+                refused.MISDIRECTED) from None
+        if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
+            raise refused.Refused(f'Cinder says no: {said(exc)}.',
+                                  exc.code) from None
+        raise errors.CloudError(
+            f'Cinder is in trouble: {said(exc)}.') from None
+    except ks_exceptions.ClientException as exc:
+        raise errors.CloudError(
+            f'Cinder does not answer: {said(exc)}.') from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError,
+            TypeError, ValueError) as exc:
+        raise errors.CloudError(
+            f'What answers at {_where(api)} is no Cinder that we know '
+            f'({said(exc)}); look at the URL in [cinder] of serifos.conf.'
+            ) from exc
+
+
+def said(exc: Exception) -> str:
+    """Its words, without markup and without what urllib3 adds."""
+    text = re.sub('<[^<>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
+    return ' '.join(text.split()).rstrip('.')

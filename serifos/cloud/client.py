@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of Cinder's API: its inventory, and requests to move volumes.
+
+Replies are read in :mod:`serifos.cloud.replies`, errors in
+:mod:`serifos.cloud.api_errors`. A question is asked twice where there is no
+answer, a request that changes something never: whether one arrived that got
+no answer is for the caller to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+from typing import Any
+from urllib import parse
+
+from cinderclient import client
+from cinderclient.contrib import noauth as no
+from cinderclient import exceptions
+from keystoneauth1 import session as ks_session
+
+from serifos.cloud import api_errors as cinder_errors
+from serifos.cloud import pool_stats
+from serifos.cloud import refused
+from serifos.cloud import replies
+from serifos import errors
+from serifos.facts import fields
+from serifos.facts import inventory as inv
+from serifos.web import session as web
+
+VERSION = '3.70'
+"""The API's microversion: Cinder has known it since Xena."""
+
+PAGE = 500
+"""Items asked for at a time; Cinder may give fewer."""
+
+MOST = 200_000
+"""Items of one sort that are read; pages that go on are no end."""
+
+_RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
+            'retriable_status_codes': [502, 503, 504]}
+_OLD_COPY = 'migration src for '
+
+
+def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
+           stopped: Callable[[], bool] | None = None) -> Cinder:
+    """A Cinder with ``auth_strategy = noauth``.
+
+    :param endpoint: such as ``http://10.0.0.1:8776/v3``
+    :param stopped: whether we are to end, and answers to questions need not
+        be waited for any more
+    """
+    plugin = no.CinderNoAuthPlugin(user_id, project_id,
+                                   endpoint=endpoint.rstrip('/'))
+    return keystone(web.Session(auth=plugin, stopped=stopped,
+                                check=replies.usable))
+
+
+def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
+    """The Cinder of a keystoneauth session's catalogue.
+
+    :param session: of :mod:`serifos.web`, with :func:`.replies.usable` as
+        its check: an API that hangs or drips must not hang its caller
+    :param adapter: ``region_name``, ``interface``, ``endpoint_override``
+    """
+    if session.timeout is None:
+        session.timeout = web.TIMEOUT_S
+    return Cinder(client.Client(VERSION, session=session, **adapter))
+
+
+class Cinder:
+    """The port :class:`.inventory.Cloud` over Cinder's API.
+
+    :param most: items of one sort that are read
+    """
+
+    def __init__(self, api: Any, most: int = MOST) -> None:
+        self._api, self._most = api, most
+
+    def inventory(self) -> inv.Inventory:
+        """Everything, of all projects."""
+        with cinder_errors.sentences(self._api):
+            snapshots = replies.snapshots(
+                self._list('/snapshots', 'snapshots', all_tenants=1))
+            qos = replies.qos(self._list('/qos-specs', 'qos_specs'))
+            pools, bad_pools = replies.each('pool', _items(self._get(
+                '/scheduler-stats/get_pools', detail=True), 'pools'),
+                pool_stats.pool)
+            services, bad_services = replies.each('service', _items(self._get(
+                '/os-services', binary='cinder-volume'), 'services'),
+                replies.service)
+            records, bad_records = replies.each(
+                'volume', self._volumes(), lambda doc: replies.record(
+                    doc, snapshots.get(replies.id_of(doc), 0)))
+            kinds, bad_kinds = replies.each(
+                'volume type', self._list('/types', 'volume_types',
+                                          is_public=None),
+                lambda doc: replies.kind(doc, qos))
+        return inv.Inventory(
+            pools, services, records, kinds,
+            (*bad_pools, *bad_services, *bad_records, *bad_kinds))
+
+    def volume(self, volume_id: str) -> inv.Record | None:
+        """One volume as it is now, its snapshots not counted."""
+        with cinder_errors.sentences(self._api):
+            try:
+                doc = self._get(f'/volumes/{volume_id}')
+            except exceptions.NotFound as exc:
+                if volume_id not in str(exc):
+                    raise
+                return None
+            return _record(volume_id, doc['volume'])
+
+    def attachments(self) -> dict[str, tuple[str, str]]:
+        """Volume → (instance, device) of each that one instance has."""
+        with cinder_errors.sentences(self._api):
+            return dict(filter(None, map(replies.attachment,
+                                         self._volumes())))
+
+    def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
+        """The hidden records of a volume's migration."""
+        with cinder_errors.sentences(self._api):
+            found = [_record(replies.id_of(doc), doc) for status in (
+                f'target:{volume_id}', 'deleting')
+                for doc in self._volumes(migration_status=status)
+                if replies.mentions(doc, volume_id)]
+        return tuple(half for half in found if volume_id in (
+            half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
+
+    def migrate(self, volume_id: str, pool: str) -> None:
+        """Asks for a migration that locks the volume, without force.
+
+        :raises refused.Refused: where Cinder says no
+        :raises CloudError: where it does not answer, and may have begun
+        """
+        with cinder_errors.sentences(self._api):
+            answer, body = self._api.client.post(
+                f'/volumes/{volume_id}/action', raise_exc=False,
+                body={'os-migrate_volume': {
+                    'host': pool, 'force_host_copy': False,
+                    'lock_volume': True}})
+            if answer.status_code in refused.FOR_NOW:
+                raise refused.Refused(
+                    'Cinder takes no more requests for now (HTTP '
+                    f'{answer.status_code}).', answer.status_code,
+                    answer.headers.get('Retry-After'))
+            if answer.status_code >= 400:
+                raise exceptions.from_response(answer, body)
+
+    def reset(self, volume_id: str, status: str | None = None) -> None:
+        """Clears the migration status, and sets the status where given."""
+        with cinder_errors.sentences(self._api):
+            self._api.volumes.reset_state(
+                volume_id, status, migration_status='none')
+
+    def delete(self, volume_id: str) -> None:
+        """Deletes a volume; nothing where it is gone."""
+        with (cinder_errors.sentences(self._api),
+              cinder_errors.gone(volume_id)):
+            self._api.volumes.delete(volume_id)
+
+    def unmanage(self, volume_id: str) -> None:
+        """Removes the record alone; nothing where it is gone."""
+        with (cinder_errors.sentences(self._api),
+              cinder_errors.gone(volume_id)):
+            self._api.volumes.unmanage(volume_id)
+
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        """The names that the backend's own driver lists, page by page.
+
+        None where there are none: Cinder says so of a driver that cannot
+        list them, too.
+        """
+        found: list[Any] = []
+        with cinder_errors.sentences(self._api):
+            while page := _items(self._get(
+                    '/manageable_volumes', host=pool, limit=PAGE,
+                    offset=len(found)), 'manageable-volumes'):
+                found += page
+                if len(found) > self._most:
+                    return None
+            return frozenset(fields.text(fields.document(
+                fields.document(one).get('reference')), 'source-name')
+                for one in found) or None
+
+    def _volumes(self, **query: object) -> list[Any]:
+        return self._list('/volumes/detail', 'volumes', all_tenants=1,
+                          **query)
+
+    def _list(self, path: str, key: str, **query: object) -> list[Any]:
+        """All items, page by page, our own marker in each request.
+
+        Cinder's links to the next page name its public endpoint, which we
+        may not reach, and cinderclient does not find that of the types. A
+        marker that is deleted meanwhile makes us begin anew, twice.
+        """
+        for _ in range(2):
+            with contextlib.suppress(exceptions.NotFound):
+                return list(self._pages(path, key, query))
+        return list(self._pages(path, key, query))
+
+    def _pages(self, path: str, key: str,
+               query: Mapping[str, object]) -> Iterator[Any]:
+        marker: dict[str, str] = {}
+        markers: set[str] = set()
+        count = 0
+        while True:
+            page = self._get(path, **query, limit=PAGE, **marker)
+            items = _items(page, key)
+            yield from items
+            count += len(items)
+            if not items or not any(n.endswith('_links') for n in page):
+                return
+            last = replies.id_of(items[-1])
+            if last in markers or count >= self._most:
+                raise ValueError(
+                    f'the pages of {key} do not end: {count} items, and '
+                    'another page after them')
+            markers.add(last)
+            marker = {'marker': last}
+
+    def _get(self, path: str, **query: object) -> Mapping[str, Any]:
+        """An answer to a question, which may be asked twice."""
+        url = f'{path}?{parse.urlencode(query)}' if query else path
+        return fields.document(self._api.client.get(url, **_RETRIES)[1])
+
+
+def _items(page: Mapping[str, Any], key: str) -> list[Any]:
+    """What a page lists.
+
+    :raises LookupError: where it lists no such thing
+    """
+    return fields.items({key: page[key]}, key)
+
+
+def _record(name: str, doc: object) -> inv.Record:
+    """:raises CloudError: where the volume cannot be read"""
+    try:
+        return replies.record(doc)
+    except ValueError as exc:
+        raise errors.CloudError(
+            f'Cinder shows the volume {name} so that it cannot be read: '
+            f'{exc}.') from None

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do a pool's capabilities say of its space, and of its model?
+
+The figures are those that Cinder's own scheduler would work out, from the
+capabilities that ``get_pools?detail=True`` gives. A capability that we
+compute with and that is no figure makes the whole pool unreadable: guessed
+space would be filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+from typing import Any
+
+from serifos.facts import fields
+from serifos.facts import inventory as inv
+
+UNBOUNDED = 1e9
+"""GiB that stand for 'infinite'; nothing real is as large."""
+
+_FIRST_AUTO_RATIO = 20.0
+_NOT_SAID = (None, '', 'unknown')
+
+
+def pool(item: object) -> inv.PoolStats:
+    """A pool as ``get_pools?detail=True`` gives it.
+
+    :raises ValueError: where it is none; the clause says why
+    """
+    doc = fields.document(item)
+    said = doc.get('capabilities')
+    if not isinstance(said, dict):
+        raise ValueError('it has no capabilities')
+    thin = _true(said.get('thin_provisioning_support'))
+    total = _gib(said, 'total_capacity_gb')
+    if total < 0:
+        raise ValueError(f'its total_capacity_gb {total:g} is below 0')
+    return inv.PoolStats(
+        fields.text(doc, 'name'), total_gib=min(UNBOUNDED, total),
+        free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
+        allocated_gib=_gib(said, 'allocated_capacity_gb'),
+        backend_name=fields.text_or_none(said, 'volume_backend_name'),
+        model=_model(said.get('serifos_model')), thin=thin,
+        device=_device(said.get('serifos_device')), capabilities=said)
+
+
+def _model(said: object) -> str | None:
+    if not said:
+        return None
+    if isinstance(said, (list, dict, bool)):
+        raise ValueError(f'its serifos_model is {fields.shown(said)}, no '
+                         "model's name")
+    return said if isinstance(said, str) else fields.shown(said)
+
+
+def _device(said: object) -> str | None:
+    if isinstance(said, (int, float)):
+        return fields.shown(said)
+    return fields.text_or_none({'serifos_device': said}, 'serifos_device')
+
+
+def _free_gib(said: Mapping[str, Any], thin: bool) -> float:
+    """What Cinder would still place there, its reserve deducted.
+
+    The ``virtual_free_capacity`` of Cinder's ``calculate_capacity_factors``,
+    the same in Cinder 27 to 29, for a volume of the pool's own kind: a thin
+    one may be promised more than there is.
+    """
+    total, free = (_gib(said, f'{name}_capacity_gb')
+                   for name in ('total', 'free'))
+    reserved = _number(said, 'reserved_percentage', 0.0) / 100
+    if math.isinf(free) or math.isinf(total):
+        refused = reserved and not math.isinf(free)
+        return 0.0 if refused else min(free, UNBOUNDED)
+    provisioned = _number(said, 'provisioned_capacity_gb',
+                          _gib(said, 'allocated_capacity_gb'))
+    ours = total - math.floor(total * reserved)
+    if not thin:
+        return min(free, ours - provisioned)
+    ratio = _ratio(said, total - free, provisioned)
+    return ours * ratio - provisioned if ratio >= 1 else 0.0
+
+
+def _unwritten_gib(said: Mapping[str, Any]) -> float:
+    total, free = (_gib(said, f'{name}_capacity_gb')
+                   for name in ('total', 'free'))
+    reserved = _number(said, 'reserved_percentage', 0.0) / 100
+    return free if math.isinf(total) else (
+        free - math.floor(total * reserved))
+
+
+def _ratio(said: Mapping[str, Any], used_gib: float,
+           provisioned_gib: float) -> float:
+    """``max_over_subscription_ratio``; ``auto`` as Cinder works it out."""
+    if said.get('max_over_subscription_ratio') != 'auto':
+        return _number(said, 'max_over_subscription_ratio', 1.0)
+    if not provisioned_gib:
+        return _FIRST_AUTO_RATIO
+    return 1 + provisioned_gib / (max(0.0, used_gib) + 1)
+
+
+def _gib(said: Mapping[str, Any], name: str) -> float:
+    """0 for 'unknown': no room that nobody vouches for."""
+    return math.inf if said.get(name) == 'infinite' else (
+        _number(said, name, 0.0))
+
+
+def _number(said: Mapping[str, Any], name: str, default: float) -> float:
+    """A capability as a number.
+
+    :raises ValueError: where it says something that is none
+    """
+    value = said.get(name)
+    if not isinstance(value, (list, dict)) and value in _NOT_SAID:
+        return default
+    found = fields.figure(value)
+    if found is None or abs(found) > _MOST:
+        raise ValueError(
+            f'its {name} {fields.shown(value)} is no figure')
+    return found
+
+
+_MOST = 1e12
+
+
+def _true(value: object) -> bool:
+    said = value if isinstance(value, str) else fields.shown(value)
+    return said.strip().lower() in _TRUE
+
+
+_TRUE = ('true', '1', 'yes', 'on', 't', 'y')

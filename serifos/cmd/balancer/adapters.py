@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the configuration to the adapters that the balancer works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import pathlib
+
+from keystoneauth1 import exceptions
+from keystoneauth1 import loading
+from keystoneauth1 import plugin
+from oslo_config import cfg
+
+from serifos.balancer import outcome
+from serifos.balancer import settings as sg
+from serifos.cloud import client as volumes
+from serifos.cloud import replies
+from serifos.conf import telemetry as options
+from serifos.database import connection
+from serifos import errors
+from serifos.facts import activity
+from serifos.plan import limits
+from serifos.telemetry import http
+from serifos.telemetry import prometheus
+from serifos.telemetry import ring as ringfile
+from serifos.telemetry import scrape
+from serifos.web import session
+
+_Stopped = Callable[[], bool] | None
+
+_KEPT_S = 900.0
+"""Of readings at least: what tells that a migration is forgotten."""
+
+
+def settings(conf: cfg.ConfigOpts,
+             window_s: float | None = None) -> sg.Settings:
+    """What [serifos], [balancer] and [telemetry] say.
+
+    :param window_s: in place of [telemetry] window
+    :raises InputError: where the window is under 30 s or over a week
+    """
+    said = conf.balancer
+    if window_s is None:
+        window_s = float(conf.telemetry.window)
+    if not 30 <= window_s <= options.MOST_WINDOW_S:
+        raise errors.InputError(
+            f'A window of {window_s:g} s cannot be looked at; give from 30 s '
+            f'to {options.MOST_WINDOW_S} s, a week.')
+    return sg.Settings(
+        pathlib.Path(conf.serifos.state_dir),
+        pathlib.Path(conf.serifos.models_dir),
+        limits.Limits(said.min_gain, said.max_moves, said.active_floor),
+        outcome.Patience(
+            poll_s=said.poll_interval, timeout_s=said.migration_timeout,
+            timeout_per_gib_s=said.migration_timeout_per_gib,
+            back_off_s=said.back_off),
+        planner=said.planner, auto=said.mode == 'auto', batch=said.batch,
+        interval_s=said.interval, window_s=window_s,
+        settle_s=window_s if said.settle is None else said.settle,
+        cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
+        max_failures=said.max_failures, allow_attached=said.allow_attached,
+        excluded_projects=frozenset(said.excluded_projects))
+
+
+def lock_url(conf: cfg.ConfigOpts) -> str:
+    return conf.balancer.lock_url or (
+        f'file://{pathlib.Path(conf.serifos.state_dir).absolute()}/lock')
+
+
+def database(conf: cfg.ConfigOpts) -> connection.Database:
+    """The database of the journal, as [database] says.
+
+    :raises InputError: where its URL is none
+    """
+    said = {opt: value for opt, value in conf.database.items()
+            if value not in (None, '')}
+    url = said.pop('connection', None) or (
+        f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
+        '/journal.sqlite')
+    return connection.Database(url, said)
+
+
+def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> volumes.Cinder:
+    """Cinder as [cinder] says.
+
+    :param stopped: whether we are to end
+    :raises InputError: where that is not enough
+    """
+    if conf.cinder.noauth_endpoint:
+        return volumes.noauth(conf.cinder.noauth_endpoint,
+                              conf.cinder.noauth_project_id,
+                              stopped=stopped)
+    return volumes.keystone(
+        keystone(conf, stopped), region_name=conf.cinder.region_name,
+        interface=(conf.cinder.valid_interfaces or [None])[0],
+        endpoint_override=conf.cinder.endpoint_override)
+
+
+def telemetry(conf: cfg.ConfigOpts,
+              stopped: _Stopped = None) -> activity.Telemetry:
+    """The source that [telemetry] names.
+
+    :param stopped: whether we are to end
+    :raises InputError: where it lacks something
+    """
+    said = conf.telemetry
+    asking = http.session(
+        username=said.username if said.auth == 'basic' else None,
+        password=said.password,
+        auth=_login(conf) if said.auth == 'keystone' else None,
+        cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
+        insecure=said.insecure, timeout_s=said.timeout, stopped=stopped,
+        max_bytes=(http.EXPORTER_BYTES if said.source == 'scrape'
+                   else http.MAX_BYTES))
+    if said.source == 'prometheus':
+        return prometheus.Prometheus(
+            asking, said.prometheus_url, label=said.prometheus_label,
+            hosts=said.prometheus_hosts, selector=said.prometheus_selector,
+            interval_s=said.interval)
+    if said.source == 'gnocchi':
+        from serifos.telemetry import gnocchi  # noqa: PLC0415
+        return gnocchi.Gnocchi(
+            asking, said.gnocchi_url,
+            lambda: cinder(conf, stopped).attachments(),
+            granularity_s=said.gnocchi_granularity)
+    ring = ringfile.Ring(
+        conf.serifos.state_dir, keep_s=2 * max(said.window, _KEPT_S))
+    return scrape.Scrape(
+        asking, said.endpoints, ring, interval_s=said.interval)
+
+
+def keystone(conf: cfg.ConfigOpts,
+             stopped: _Stopped = None) -> session.Session:
+    """A session with Keystone's token, by [cinder].
+
+    :raises InputError: where that is not enough
+    """
+    try:
+        return session.Loader().load_from_conf_options(
+            conf, 'cinder', auth=_login(conf), stopped=stopped,
+            check=replies.usable)
+    except exceptions.ClientException as exc:
+        raise errors.InputError(
+            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+
+
+def _login(conf: cfg.ConfigOpts) -> plugin.BaseAuthPlugin:
+    try:
+        auth = loading.load_auth_from_conf_options(conf, 'cinder')
+    except (exceptions.ClientException, cfg.Error) as exc:
+        raise errors.InputError(
+            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+    if auth is None:
+        raise errors.InputError(
+            'serifos.conf does not say how to reach Cinder; set auth_type '
+            'and what goes with it in [cinder].')
+    return auth

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer apply and evacuate: migrations that a person asks for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import time
+
+from serifos.balancer import cycle
+from serifos.balancer import observer
+from serifos.balancer import outcome
+from serifos.balancer import planning
+from serifos.balancer import plans
+from serifos.cmd.balancer import verb
+from serifos import errors
+from serifos.facts import times
+from serifos.plan import evacuate
+from serifos.plan import plan as pl
+from serifos.plan import text
+
+
+class Acting(verb.Verb):
+    """A verb that migrates volumes, and says what became of each."""
+
+    def carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+                  plan_id: str) -> None:
+        with self.gently():
+            self._carry_out(balancer, moves, plan_id)
+
+    def _carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+                   plan_id: str) -> None:
+        outcomes: list[outcome.Outcome] = []
+        for number, move in enumerate(moves, 1):
+            print(f'{number} of {len(moves)}: {move.volume}, '
+                  f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
+            outcomes += balancer.carry_out([move], plan_id)
+            print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
+                  flush=True)
+            if outcomes[-1].ends_a_batch:
+                break
+        done = sum(each.result == 'success' for each in outcomes)
+        print(f'{done} of {len(moves)} moves are carried out.')
+        if done < len(moves):
+            self.exit_code = 1
+        if outcomes and outcomes[-1].result == 'waiting':
+            raise errors.Interrupted(
+                'Stopped while Cinder migrates; run serifos-balancer '
+                'history later, or the same command again.')
+        if outcomes and outcomes[-1].result == 'stopped':
+            raise errors.Interrupted(
+                'Stopped before the next move was asked for.')
+        try:
+            balancer.observe()
+        except errors.CloudError as exc:
+            self.say(f'cluster.json is as it was before: {exc}')
+
+    def refuse_hindered(self, seen: observer.Observation,
+                        least: int = 2) -> None:
+        """:raises InputError: where nothing may be moved now"""
+        for hindrance in seen.hindrances(least):
+            raise errors.InputError(f'Nothing is moved: {hindrance}')
+
+
+class Apply(Acting):
+    """Carry a plan out, after a look at the cloud as it is now.
+
+    Moves whose volume has changed since are left out, each with the reason.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
+        verb.add_yes(parser)
+        verb.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.acting(parsed_args.window) as balancer:
+            plan = plans.find(balancer.settings.plans_dir, parsed_args.plan)
+            if plan.expires_at < time.time():
+                raise errors.InputError(
+                    f'Plan {plan.id} expired at '
+                    f'{times.text(plan.expires_at)}; make a new one.')
+            with self.gently():
+                balancer.settle_open_moves()
+            self.gather(balancer)
+            seen = balancer.observe()
+            self.refuse_hindered(seen)
+            moves, cluster = [], seen.cluster
+            for move in plan.moves:
+                why = planning.changed(move, cluster)
+                if why is None:
+                    moves.append(move)
+                    cluster = cluster.filled(move.target, move.size_gib)
+                else:
+                    print(f'{move.volume} stays: {why}')
+            if not moves:
+                print('No move of this plan is left to be carried out.')
+                return
+            print(text.moves(moves))
+            self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
+            self.carry_out(balancer, moves, plan.id)
+
+
+class Evacuate(Acting):
+    """Empty a pool: one pass over its volumes, with the refusals.
+
+    Each volume goes where it and its neighbours will then see the least
+    latency. What cannot be moved stays, with its reason.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('pool', metavar='POOL',
+                            help='its name, HOST@BACKEND#POOL')
+        verb.add_yes(parser)
+        verb.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.acting(parsed_args.window) as balancer:
+            with self.gently():
+                balancer.settle_open_moves()
+            self.gather(balancer)
+            seen = balancer.observe(cool_down=False)
+            limits = balancer.settings.limits
+            them = planning.fleet_of(seen.cluster, seen.models,
+                                     limits.active_floor)
+            plan = evacuate.plan(seen.cluster, them.load, them.latency,
+                                 limits, parsed_args.pool)
+            print(text.table(plan), end='')
+            if not plan.moves:
+                self.exit_code = 1 if plan.refused else 0
+                return
+            self.refuse_hindered(seen, least=1)
+            self.confirm(f'Migrate {text.volumes(len(plan.moves))} off '
+                         f'{parsed_args.pool}?', parsed_args)
+            kept = plans.keep(
+                balancer.settings.plans_dir, planning.issued(
+                    plan, time.time(), balancer.settings.plan_ttl_s),
+                time.time(), self.say)
+            self.carry_out(balancer, plan.moves, kept.id)
+            if plan.refused:
+                self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
+                         'its volumes.')
+                self.exit_code = 1

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer history, recover and resume: what was, and its mending."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from serifos.cmd.balancer import verb
+from serifos import errors
+from serifos.facts import journal as jn
+
+
+class History(verb.Verb):
+    """Show what the balancer asked for, and what became of it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--volume', metavar='ID',
+                            help='of one volume only')
+        parser.add_argument('--last', type=int, default=50, metavar='N',
+                            help='the last N entries (default: 50)')
+        parser.add_argument('-f', '--format', choices=('table', 'json'),
+                            default='table')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.last < 1:
+            raise errors.InputError(
+                f'The last {parsed_args.last} entries cannot be shown; give '
+                'a number of 1 or more.')
+        entries = [entry for entry in self.journal().entries()
+                   if parsed_args.volume in (None, entry.facts.get('volume'))
+                   ][-parsed_args.last:]
+        if parsed_args.format == 'json':
+            print(json.dumps([entry.to_json() for entry in entries],
+                             indent=1))
+            return
+        for entry in entries:
+            print(f'{entry.at}  {entry.kind:8}  {_said(entry)}')
+        if not entries:
+            print('No migration was requested yet.')
+
+
+def _said(entry: jn.Entry) -> str:
+    facts = dict(entry.facts)
+    volume = facts.pop('volume', '')
+    if entry.kind == 'request':
+        return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
+                f'{facts["size_gib"]:g} GiB, plan {facts["plan"]}')
+    if entry.kind == 'outcome':
+        return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
+                f'{facts["reason"]}')
+    return '  '.join(filter(None, [volume, ', '.join(
+        f'{name} {value}' for name, value in facts.items() if value)]))
+
+
+class Recover(verb.Verb):
+    """Mend the migration of a volume that Cinder has forgotten.
+
+    Where the source died in the copy, the volume says migrating for ever;
+    where it died after the copy, the old copy says deleting for ever. What
+    hangs is reset and the copy deleted; only where none can still be
+    running, which is looked at twice.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('volume', metavar='VOLUME', help='its id')
+        verb.add_yes(parser)
+        verb.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with self.acting(parsed_args.window) as balancer:
+            self.gather(balancer)
+            verdict = balancer.verdict(parsed_args.volume)
+            print(verdict.sentence())
+            if not verdict.forgotten:
+                raise errors.InputError('Nothing was done.')
+            for line in verdict.plan():
+                print(line)
+            self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
+            with self.gently():
+                balancer.recover(balancer.verdict(parsed_args.volume))
+            print(f'Volume {parsed_args.volume} is at rest, and Cinder '
+                  'knows of no copy of it.')
+            for orphan in verdict.orphans:
+                print(orphan.after())
+
+
+class Resume(verb.Verb):
+    """Let a balancer move again that paused after failures in a row."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        journal = self.journal()
+        if jn.paused(journal.entries()):
+            journal.write('resume', reason='serifos-balancer resume')
+            print('The balancer goes on with its next round.')
+        else:
+            print('The balancer is not paused.')

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer plan: what would be moved, and why; nothing is."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import time
+
+from cliff import command
+from oslo_config import cfg
+
+from serifos.balancer import planning
+from serifos.cmd import app
+from serifos import errors
+from serifos.files import documents as store
+from serifos.plan import limits as lm
+from serifos.plan import text
+
+
+class Plan(app.Fails, command.Command):
+    """Plan the moves that level latency over the pools of a cluster.
+
+    Nothing is moved, and nothing is written but what --out names.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--cluster', metavar='FILE', help='the observation to plan for '
+            '(default: cluster.json in [serifos] state_dir)')
+        parser.add_argument(
+            '--models', metavar='DIR', help='directory of the latency models '
+            '(default: [serifos] models_dir)')
+        parser.add_argument('--planner', choices=tuple(planning.PLANNERS),
+                            help='(default: [balancer] planner)')
+        parser.add_argument(
+            '--max-moves', type=int, metavar='N', help='moves that the plan '
+            'may hold (default: [balancer] max_moves)')
+        parser.add_argument(
+            '--min-gain', type=float, metavar='FRACTION',
+            help='by how much a move must lower the worst latency or the '
+                 'variance; 0.05 is 5 %% (default: [balancer] min_gain)')
+        parser.add_argument(
+            '--active-floor', type=float, metavar='Q',
+            help='outstanding I/Os below which a volume is idle (default: '
+                 '[balancer] active_floor)')
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json'), default='table',
+            help='json is a serifos-plan/1 document (default: table)')
+        parser.add_argument('--out', metavar='FILE',
+                            help='write the plan there, too')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf = self.app.conf
+        limits = _limits(parsed_args, conf)
+        cluster = store.read_cluster(
+            parsed_args.cluster
+            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        models = planning.models(
+            cluster, parsed_args.models or conf.serifos.models_dir, self.say)
+        plan = planning.issued(planning.plan(
+            parsed_args.planner or conf.balancer.planner, cluster, limits,
+            models), time.time(), conf.balancer.plan_ttl)
+        if parsed_args.out:
+            store.write_plan(parsed_args.out, plan)
+        if parsed_args.format == 'json':
+            print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
+        else:
+            print(text.table(plan), end='')
+
+
+def _limits(parsed_args: argparse.Namespace,
+            conf: cfg.ConfigOpts) -> lm.Limits:
+    given = {field.name: getattr(parsed_args, field.name)
+             for field in dataclasses.fields(lm.Limits)}
+    limits = lm.Limits(**{
+        name: conf.balancer[name] if value is None else value
+        for name, value in given.items()})
+    if not 0 <= limits.min_gain <= 1:
+        raise errors.InputError(
+            f'A min_gain of {limits.min_gain:g} cannot be used; give a '
+            'fraction from 0 to 1, such as 0.05.')
+    if limits.max_moves is not None and limits.max_moves < 1:
+        raise errors.InputError(
+            f'A plan of at most {limits.max_moves} moves cannot be made; '
+            'give a max_moves of 1 or more.')
+    if not 0 <= limits.active_floor < float('inf'):
+        raise errors.InputError(
+            f'An active_floor of {limits.active_floor:g} cannot be used; '
+            'give outstanding I/Os, such as 0.05.')
+    return limits

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer observe and run: what watches, and what moves."""
+
+from __future__ import annotations
+
+import argparse
+
+from oslo_log import log
+from oslo_reports import guru_meditation_report as gmr
+from oslo_reports import opts as gmr_opts
+import pbr.version
+
+from serifos.balancer import daemon
+from serifos.balancer import lead
+from serifos.cmd.balancer import adapters as sources
+from serifos.cmd.balancer import verb
+from serifos.plan import text
+
+
+class _Version:
+    """Who we are, as a Guru Meditation report asks."""
+
+    def product_string(self) -> str:
+        return 'serifos'
+
+    def vendor_string(self) -> str:
+        return 'The serifos developers'
+
+    def version_string_with_package(self) -> str:
+        return pbr.version.VersionInfo('serifos').version_string()
+
+
+class Observe(verb.Verb):
+    """Look at pools, services, volumes and their activity, once.
+
+    The observation is written to cluster.json in [serifos] state_dir, for
+    the scheduler and for plan.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        verb.add_window(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        balancer = self.balancer(window_s=parsed_args.window)
+        self.gather(balancer)
+        seen = balancer.observe()
+        for hindrance in seen.hindrances():
+            self.say(hindrance)
+        print(text.observation(seen.cluster), end='')
+        print(f'Written to {balancer.settings.cluster_file}.')
+
+
+class Run(verb.Verb):
+    """Observe, plan and, in mode auto, migrate: round after round.
+
+    In mode advise, the default, plans are written and nothing moves. SIGHUP
+    reads the configuration again, SIGTERM ends cleanly, SIGUSR2 writes a
+    Guru Meditation report to the standard error.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        verb.add_window(parser)
+        parser.add_argument(
+            '--once', action='store_true', help='one round, then end; '
+            'readings are taken for --window where there are none')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.once:
+            self._once(parsed_args)
+        else:
+            self._for_ever(parsed_args.window)
+
+    def _once(self, parsed_args: argparse.Namespace) -> None:
+        if self.app.conf.balancer.mode == 'auto':
+            with self.acting(parsed_args.window) as balancer:
+                self.gather(balancer)
+                with self.gently():
+                    plan = balancer.round()
+        else:
+            balancer = self.balancer(window_s=parsed_args.window)
+            self.gather(balancer)
+            plan = balancer.round()
+        if plan is None:
+            self.say('no plan was made: see above.')
+            self.exit_code = 1
+        elif plan.moves:
+            print(f'The plan is {plan.id}.')
+        else:
+            print('There is nothing to move.')
+
+    def _for_ever(self, window_s: float | None) -> None:
+        conf = self.app.conf
+        log.setup(conf, 'serifos')
+        gmr_opts.set_defaults(conf)
+        gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
+        first = self.balancer(window_s=window_s)  # bad settings end here
+        if first.settings.auto:
+            lead.refuse_forgetful(sources.lock_url(conf), first.journal)
+        daemon.serve(conf, daemon.Daemon(
+            lambda pause: self.balancer(pause, window_s),
+            lambda stopped: (
+                getattr(sources.telemetry(conf, stopped), 'scrape', None),
+                float(conf.telemetry.interval)),
+            lambda: sources.lock_url(conf)))

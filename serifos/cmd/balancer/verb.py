@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verbs of serifos-balancer share: signals, telemetry, a yes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import functools
+import signal
+import threading
+import time
+
+from cliff import command
+from oslo_log import log
+
+from serifos.balancer import cycle
+from serifos.balancer import lead
+from serifos.cmd import app
+from serifos.cmd.balancer import adapters as sources
+from serifos.cmd import progress
+from serifos.database import journal
+from serifos import errors
+from serifos.files import owners
+from serifos.telemetry import scrape
+
+LOG = log.getLogger(__name__)
+
+
+class _Stop:
+    """What SIGINT and SIGTERM do: end it at once, or at a safe point."""
+
+    def __init__(self) -> None:
+        self._told = threading.Event()
+        self._gently = False
+
+    def pause(self, seconds: float) -> bool:
+        """Waits so long; True where we shall stop."""
+        return self._told.wait(seconds)
+
+    def _signalled(self, *_: object) -> None:
+        self._told.set()
+        if not self._gently:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        numbers = signal.SIGINT, signal.SIGTERM
+        before = [signal.signal(number, self._signalled)
+                  for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before):
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def gently(self) -> Iterator[None]:
+        self._gently = True
+        try:
+            yield
+        finally:
+            self._gently = False
+        if self._told.is_set():
+            raise KeyboardInterrupt
+
+
+class _AsOwner(command.Command):
+    """Where root runs it, it works as whom the state_dir belongs to."""
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        owners.work_as_owner(self.app.conf.serifos.state_dir)
+        return super().run(parsed_args)
+
+
+class Verb(app.Fails, _AsOwner):
+    """A verb that works on the real cloud."""
+
+    _stop: _Stop
+
+    def balancer(self, pause: Callable[[float], bool] | None = None,
+                 window_s: float | None = None) -> cycle.Balancer:
+        """The balancer of the configuration as it is now.
+
+        :param pause: waits for so many seconds; True where we shall stop
+        :param window_s: in place of [telemetry] window
+        :raises SerifosError: where the configuration does not serve
+        """
+        conf = self.app.conf
+        wanted = sources.settings(conf, window_s)
+        pause = pause or _sleep
+        stopped = functools.partial(pause, 0)
+        return cycle.Balancer(
+            sources.cinder(conf, stopped), sources.telemetry(conf, stopped),
+            self.journal(), wanted, time.time, pause)
+
+    def journal(self) -> journal.Journal:
+        """:raises InputError: where there is no state_dir"""
+        wanted = sources.settings(self.app.conf)
+        if not wanted.state_dir.is_dir():
+            raise errors.InputError(
+                f'There is no directory {wanted.state_dir}; make it, or set '
+                '[serifos] state_dir.')
+        return journal.Journal(sources.database(self.app.conf), time.time,
+                               wanted.old_journal_file)
+
+    def gather(self, balancer: cycle.Balancer) -> None:
+        """Takes readings where the source has too few of its own.
+
+        It goes on taking them in the background until the program ends.
+        """
+        source = balancer.telemetry
+        if not isinstance(source, scrape.Scrape):
+            return
+        with progress.shown() as show:
+            source.gather(
+                balancer.settings.window_s,
+                lambda held, wanted: show(
+                    'telemetry, seconds', int(held), int(wanted),
+                    wanted - held))
+        threading.Thread(
+            target=_scrape, daemon=True,
+            args=(source, self.app.conf.telemetry.interval)).start()
+
+    @contextlib.contextmanager
+    def acting(self, window_s: float | None) -> Iterator[cycle.Balancer]:
+        """A balancer that no other acts beside, and that a signal stops.
+
+        It ends at once, but for what is done :meth:`gently`.
+
+        :raises InputError: where another one acts
+        :raises Interrupted: where it was stopped
+        """
+        self._stop = _Stop()
+        try:
+            with self._stop.handled():
+                balancer = self.balancer(self._stop.pause, window_s)
+                with lead.Lead(sources.lock_url(self.app.conf),
+                               balancer.journal) as leading:
+                    yield balancer.under(leading.journal, leading.prove)
+        except KeyboardInterrupt:
+            raise errors.Interrupted(
+                'Stopped; nothing more was requested from Cinder.') from None
+
+    def gently(self) -> contextlib.AbstractContextManager[None]:
+        """A signal has what is done in it end at its next safe point."""
+        return self._stop.gently()
+
+    def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
+        """:raises InputError: where the user does not say yes"""
+        if parsed_args.yes:
+            return
+        try:
+            answer = input(f'{question} Type yes: ')
+        except EOFError:
+            answer = ''
+        if answer.strip().lower() != 'yes':
+            raise errors.InputError('Nothing was done: you did not say yes.')
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--yes', action='store_true',
+                        help='do not ask before volumes are touched')
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--window', type=float, metavar='SECONDS', help='of activity to look '
+        'at, at least 30 (default: [telemetry] window)')
+
+
+def _scrape(source: scrape.Scrape, seconds: float) -> None:
+    while True:
+        time.sleep(seconds)
+        try:
+            source.scrape()
+        except errors.SerifosError as exc:
+            LOG.warning('%s', exc)
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model build: measure a target and fit its model."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import pkgutil
+from typing import Any
+
+from cliff import show
+
+from serifos.cmd import app
+from serifos.cmd import measuring
+from serifos.cmd.model import design_options
+from serifos.cmd.model import fit as model_fit
+from serifos import errors
+from serifos.files import documents as store
+from serifos.model import fit
+from serifos.model import kinds
+from serifos.modeler import adaptive
+
+
+class Build(app.Fails, show.ShowOne):
+    """Measure a device with fio and fit its latency model.
+
+    TARGET is a block device (everything on it is lost), the name of a
+    volume group (scratch volumes are made in its free space and removed), or
+    file:PATH (a scratch file is made and removed). Each run is chosen after
+    those made before, until more would bring nothing; --runs, --full and
+    --sampled fix the runs instead. The same command goes on where an earlier
+    one was stopped.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        measuring.add_arguments(parser)
+        parser.add_argument(
+            '--models-dir', metavar='DIR',
+            help='where NAME.json, the model, is written (default: beside '
+                 'the dataset)')
+        design_options.add_arguments(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # Said before hours of measuring where one is not installed.
+        for kind in fit.AUTO:
+            pkgutil.resolve_name(kinds.of(kind).fitter)
+        models = parsed_args.models_dir
+        if models is not None and not pathlib.Path(models).is_dir():
+            raise errors.InputError(
+                f'There is no directory {models} for the model; make it '
+                'first.')
+        design, plan = design_options.chosen(parsed_args)
+        chooser = plan and adaptive.Chooser(
+            plan, design_options.bounds(parsed_args))
+        path = measuring.measure(parsed_args, design, chooser and chooser.then)
+        if path is None:
+            return (), ()
+        if chooser and (saved := chooser.saved(
+                design, design_options.paper())):
+            measuring.say(saved)
+        model = fit.fit(store.read_dataset(path), 'auto', path.stem,
+                        dataset_facts={'sha256': store.digest(path)})
+        out = pathlib.Path(models or path.parent, f'{path.stem}.json')
+        store.write_model(out, model)
+        measuring.say(f'The runs are in {path}, the model is in {out}.')
+        return zip(*model_fit.summary(model).items())

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model design: what would be run, and for how long."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from cliff import lister
+
+from serifos.cmd import app
+from serifos.cmd.model import design_options
+from serifos.design import design
+
+
+class Design(app.Fails, lister.Lister):
+    """Print the runs of a design and their hours; nothing is run."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        design_options.add_arguments(parser)
+        parser.add_argument(
+            '--study', action='store_true',
+            help="the paper's study of single workloads (660 patterns)")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        chosen = (design_options.study(parsed_args) if parsed_args.study
+                  else design_options.chosen(parsed_args)[0])
+        return (('workloads', 'sets', 'rounds', 'seconds', 'hours'),
+                [*rows(chosen)])
+
+
+def rows(chosen: design.Design) -> list[tuple[object, ...]]:
+    """A row for each count, and the total."""
+    return [
+        *((count, number, chosen.rounds, chosen.seconds(count),
+           round(chosen.hours(count), 2))
+          for count, number in chosen.numbers.items()),
+        ('total', chosen.total, chosen.rounds, None,
+         round(chosen.hours(), 2))]

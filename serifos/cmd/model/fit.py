@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model fit, check, show and report: models from datasets."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+import pathlib
+import sys
+from typing import Any
+
+from cliff import columns
+from cliff import command
+from cliff import show
+
+from serifos.cmd import app
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.files import documents as store
+from serifos.model import kinds
+from serifos.model import model as mm
+
+Fitted = Callable[[Mapping[str, float]], mm.Model]
+
+
+class Fit(app.Fails, show.ShowOne):
+    """Fit a model to a dataset and write it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('dataset', metavar='DATASET',
+                            help='NAME.jsonl, as build writes it')
+        parser.add_argument('--out', required=True, metavar='MODEL',
+                            help='the model file to write, STEM.json')
+        parser.add_argument(
+            '--kind', choices=('auto', *kinds.names()), default='auto',
+            help='auto takes the kind of least cross-validated error')
+        parser.add_argument('--name', help='(default: the stem of MODEL)')
+        parser.add_argument(
+            '--predicts', choices=ds.FIGURES, default='latency_us',
+            metavar='FIGURE', help='what of a run shall be predicted: '
+            f'{", ".join(ds.FIGURES)} (default: latency_us)')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='seed of the cross-validation')
+        parser.add_argument(
+            '--set', type=_setting, action='append', default=[],
+            metavar='NAME=VALUE', help='a setting of the kind, such as '
+            'minsplit=40; may be given several times')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # statsmodels takes a second to import; predict never needs it.
+        from serifos.model import fit
+        if parsed_args.seed < 0:
+            raise errors.InputError(
+                f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
+                'more.')
+        out = pathlib.Path(parsed_args.out)
+        dataset = store.read_dataset(parsed_args.dataset)
+        facts = {'sha256': store.digest(parsed_args.dataset)}
+        given = dict(parsed_args.set)
+
+        def fitted(settings: Mapping[str, float]) -> mm.Model:
+            return fit.fit(
+                dataset, parsed_args.kind, parsed_args.name or out.stem,
+                parsed_args.predicts, parsed_args.seed, facts, settings)
+        model = self.model(parsed_args, dataset, given, fitted)
+        store.write_model(out, model)
+        return zip(*summary(model).items())
+
+    def model(self, args: argparse.Namespace, dataset: ds.Dataset,
+              given: Mapping[str, float], fitted: Fitted) -> mm.Model:
+        """The model to write.
+
+        :param given: the settings that the user chose
+        :param fitted: what fits a model with any settings
+        """
+        return fitted(given)
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, _, value = text.partition('=')
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is no setting; write NAME=VALUE, such as minsplit=40'
+        ) from None
+
+
+class Check(app.Fails, show.ShowOne):
+    """Print a model's error on a dataset; exit 1 where it is too large."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument(
+            '--max-mre', type=float, metavar='FRACTION',
+            help='mean relative error above which to exit with 1 '
+                 '(0.12 is 12 %%)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.model import fit
+        most = parsed_args.max_mre
+        if most is not None and not 0 <= most < float('inf'):
+            raise errors.InputError(
+                f'A --max-mre of {most:g} cannot be used; give a fraction '
+                'such as 0.12.')
+        found = fit.check(store.read_model(parsed_args.model),
+                          store.read_dataset(parsed_args.dataset))
+        if most is not None and found.mre > most:
+            self.exit_code = 1
+            print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
+                  f'the {most:.1%} allowed.', file=sys.stderr)
+        return (('mre', 'mre_by_count', 'samples'),
+                (found.mre, {str(n): value for n, value
+                             in found.mre_by_count.items()}, found.samples))
+
+
+class Show(app.Fails, show.ShowOne):
+    """Print what a model says, its terms and its error."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        return zip(*summary(store.read_model(parsed_args.model)).items())
+
+
+class Report(app.Fails, command.Command):
+    """Draw a model against a dataset on one HTML page."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument('--out', metavar='PAGE',
+                            help='(default: the model file, as .html)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from serifos.report import model as report
+        model = store.read_model(parsed_args.model)
+        dataset = store.read_dataset(parsed_args.dataset)
+        out = pathlib.Path(
+            parsed_args.out
+            or pathlib.Path(parsed_args.model).with_suffix('.html'))
+        store.write_text(out, report.page_of(model, dataset))
+        print(out.resolve())
+
+
+class Percent(columns.FormattableColumn[float | None]):
+    """A fraction: 12.0 % to a person, 0.12 to a program."""
+
+    def human_readable(self) -> str:
+        return 'unknown' if self._value is None else f'{self._value:.1%}'
+
+
+class _Percents(columns.FormattableColumn[Mapping[str, float]]):
+    """Fractions by label."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{label}: {Percent(value).human_readable()}'
+                         for label, value in self._value.items())
+
+
+class _Facts(columns.FormattableColumn[Mapping[str, Any]]):
+    """Facts that are known, one after another."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {value}' for name, value
+                         in self._value.items() if value is not None)
+
+
+class _Ranges(columns.FormattableColumn[Mapping[str, Any]]):
+    """Least and greatest by name."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {least:g} to {greatest:g}' for name,
+                         (least, greatest) in self._value.items())
+
+
+class _Interval(columns.FormattableColumn[tuple[float, float]]):
+    """Two fractions of the prediction."""
+
+    def human_readable(self) -> str:
+        return ' to '.join(f'{end:+.1%}' for end in self._value)
+
+
+class Values(columns.FormattableColumn[Mapping[str, float]]):
+    """Settings by name."""
+
+    def human_readable(self) -> str:
+        return ', '.join(f'{name} {value:.6g}'
+                         for name, value in self._value.items())
+
+
+class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
+    """What a search brought."""
+
+    def human_readable(self) -> str:
+        return ', '.join(
+            f'{name} {"unknown" if value is None else f"{value:.5g}"}'
+            for name, value in self._value.items())
+
+
+def summary(model: mm.Model) -> dict[str, Any]:
+    """What one asks of a model first, in order."""
+    quality = model.quality
+    chosen: dict[str, Any] = {}
+    if model.settings:
+        chosen['settings'] = Values(model.settings)
+    if quality.get('tuning'):
+        chosen['tuning'] = _Tuning(quality['tuning'])
+    if quality.get('why'):
+        chosen['why'] = quality['why']
+    adj_r2 = {label: round(value, 3) for label, value
+              in (quality.get('adj_r2') or {}).items() if value is not None}
+    return {
+        'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
+        'device': _Facts(model.device or {}),
+        'runs': (model.dataset or {}).get('runs'),
+        'range': _Ranges(model.range),
+        **chosen,
+        'mre': Percent(quality.get('mre')),
+        'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
+        'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
+        **({'adj_r2': _Facts(adj_r2)} if adj_r2 else {}),
+        'interval': _Interval(model.relative_interval),
+        **dict(model.form.lines())}

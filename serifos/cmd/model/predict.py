@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model predict: the latency of workloads run together."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from cliff import show
+
+from serifos.cmd import app
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+
+_FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT]]'
+_BOUNDS = (('write_pct', 0, 100), ('block_kib', 1e-3, 1048576),
+           ('iodepth', 0, 1048576), ('random_pct', 0, 100))
+
+
+class Predict(app.Fails, show.ShowOne):
+    """Print what a model predicts for workloads run together."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument(
+            '-w', '--workload', action='append', default=[], metavar=_FORM,
+            help='a workload that runs with the others, for example 30:16 '
+                 'or 30:16:32:100; give -w for each')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        model = store.read_model(parsed_args.model)
+        workloads = [workload(text) for text in parsed_args.workload]
+        load = model.load(workloads)
+        outside = {name for w in workloads if w.is_active()
+                   for name in model.outside(w)}
+        least, greatest = model.range.get('count', (0, load.count))
+        if load.count and not least <= load.count <= greatest:
+            outside.add('count')
+        unit = model.predicts.rpartition('_')[2]
+        return ((model.predicts, f'interval_{unit}', 'extrapolated'),
+                (model.predict(load), list(model.interval(load)),
+                 sorted(outside)))
+
+
+def workload(text: str) -> wl.Workload:
+    """The workload that a person wrote as ``30:16:8:100``.
+
+    :raises InputError: where it is none
+    """
+    parts = text.split(':')
+    try:
+        values = [float(part) for part in parts]
+    except ValueError:
+        values = []
+    if not 2 <= len(values) <= 4:
+        raise errors.InputError(
+            f'{text!r} is no workload; write {_FORM}, for example 30:16:8.')
+    for (name, least, greatest), value in zip(_BOUNDS, values):
+        if not least <= value <= greatest:
+            raise errors.InputError(
+                f'{name} = {value:g} cannot be; give {least:g} to '
+                f'{greatest:g}.')
+    return wl.Workload(*values)

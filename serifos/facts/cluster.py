@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One observation of pools and volumes, frozen: ``cluster.json`` in memory.
+
+Nothing here changes in place: ``cluster.without(volume)`` and
+``cluster.place(volume, pool)`` return the cluster as it would then be.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+import dataclasses
+import functools
+from typing import Any
+
+from serifos import errors
+from serifos.facts import workload as wl
+
+CLUSTER_SCHEMA = 'serifos-cluster/1'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Volume:
+    """A Cinder volume; ``movable`` is True or the reason why it is not.
+
+    ``workload`` is its mean over a window, None where it is unknown.
+    """
+
+    id: str
+    pool: str
+    size_gib: float
+    volume_type: str | None = None
+    required_backend_name: str | None = None
+    max_latency_us: float | None = None
+    movable: bool | str = True
+    workload: wl.Workload | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pool:
+    """A Cinder pool, ``host@backend#pool``.
+
+    ``model`` is the stem of a file in the models directory. ``free_gib`` is
+    what a migration would find here. ``device`` names what several pools
+    share: their Loads add. ``refuses`` names the volume types whose extra
+    specs it does not meet. ``copies_gib`` is what the copies of migrations
+    take here, half-made ones and old ones; they are no volumes.
+    """
+
+    name: str
+    model: str | None = None
+    total_gib: float = 0.0
+    free_gib: float = 0.0
+    zone: str | None = None
+    backend_name: str | None = None
+    state: str = 'up'
+    device: str | None = None
+    refuses: tuple[str, ...] = ()
+    copies_gib: float = 0.0
+
+    @property
+    def device_key(self) -> str:
+        """The device whose Load decides this pool's latency."""
+        return self.name if self.device is None else f'device:{self.device}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """Pools and the volumes that live in them, at one moment."""
+
+    pools: tuple[Pool, ...]
+    volumes: tuple[Volume, ...]
+    observed_at: str | None = None
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+                ('pool', [p.name for p in self.pools]),
+                ('volume', [v.id for v in self.volumes])):
+            if len(set(names)) != len(names):
+                (twice, _), = collections.Counter(names).most_common(1)
+                raise errors.InputError(
+                    f'The cluster names {kind} {twice} twice; each {kind} '
+                    'may stand there once.')
+
+    @functools.cached_property
+    def _pool_by_name(self) -> dict[str, Pool]:
+        return {pool.name: pool for pool in self.pools}
+
+    @functools.cached_property
+    def _volume_by_id(self) -> dict[str, Volume]:
+        return {volume.id: volume for volume in self.volumes}
+
+    def pool(self, name: str) -> Pool:
+        """:raises InputError: where there is no such pool"""
+        try:
+            return self._pool_by_name[name]
+        except KeyError:
+            raise errors.InputError(
+                f'The cluster has no pool {name}.') from None
+
+    def volume(self, volume_id: str) -> Volume:
+        """:raises InputError: where there is no such volume"""
+        try:
+            return self._volume_by_id[volume_id]
+        except KeyError:
+            raise errors.InputError(
+                f'The cluster has no volume {volume_id}.') from None
+
+    def without(self, volume: Volume) -> Cluster:
+        """The cluster with one volume gone and its space free again."""
+        return dataclasses.replace(
+            self, pools=self._resized(volume.pool, volume.size_gib),
+            volumes=tuple(v for v in self.volumes if v.id != volume.id))
+
+    def place(self, volume: Volume, pool: str) -> Cluster:
+        """The cluster with one more volume, living in ``pool``."""
+        return dataclasses.replace(
+            self, pools=self._resized(pool, -volume.size_gib),
+            volumes=(*self.volumes,
+                     dataclasses.replace(volume, pool=pool)))
+
+    def filled(self, pool: str, gib: float) -> Cluster:
+        """The cluster with so much less space in ``pool``."""
+        return dataclasses.replace(self, pools=self._resized(pool, -gib))
+
+    def _resized(self, name: str, by_gib: float) -> tuple[Pool, ...]:
+        return tuple(
+            dataclasses.replace(p, free_gib=p.free_gib + by_gib)
+            if p.name == name else p for p in self.pools)
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Cluster:
+        """A validated ``serifos-cluster/1`` document as a Cluster."""
+        return cls(
+            pools=tuple(_known(Pool, pool) for pool in doc['pools']),
+            volumes=tuple(_volume(volume) for volume in doc['volumes']),
+            observed_at=doc.get('observed_at'))
+
+    def to_json(self) -> dict[str, Any]:
+        return {'schema': CLUSTER_SCHEMA, 'observed_at': self.observed_at,
+                'pools': [dataclasses.asdict(p) for p in self.pools],
+                'volumes': [dataclasses.asdict(v) for v in self.volumes]}
+
+
+def _volume(doc: Mapping[str, Any]) -> Volume:
+    seen = doc.get('workload')
+    return _known(Volume, {
+        **doc, 'workload': None if seen is None else workload(seen)})
+
+
+def workload(doc: Mapping[str, Any]) -> wl.Workload:
+    """A workload as the files write it; unknown keys are ignored."""
+    return _known(wl.Workload, doc)
+
+
+def _known(kind: Any, doc: Mapping[str, Any]) -> Any:
+    # A missing optional key and a null one both mean its default.
+    names = _names(kind)
+    return kind(**{
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in doc.items()
+        if key in names and value is not None})
+
+
+@functools.cache
+def _names(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind))

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured, on which machine: ``NAME.jsonl`` in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import itertools
+import statistics
+from typing import Any
+
+from serifos import errors
+from serifos.facts import workload as wl
+
+DATASET_SCHEMA = 'serifos-dataset/1'
+
+FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
+           'write_latency_us', 'read_p99_us', 'write_p99_us', 'read_iops',
+           'write_iops')
+"""What a model may predict of a run."""
+
+_ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
+          'think_time_us')
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One run: workloads run together, and what each of them saw.
+
+    :param workloads: what was asked for; q is the iodepth asked for, known
+        before the run, never what the run then showed
+    :param latency_us: the mean over the workloads of each one's mean, µs
+    :param request_latency_us: the mean over all requests, µs, or None
+    :param seen: what each workload saw, by the names of FORMATS
+    """
+
+    workloads: tuple[wl.Workload, ...]
+    latency_us: float
+    request_latency_us: float | None = None
+    round: int = 1
+    seen: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.workloads)
+
+    @property
+    def key(self) -> tuple[tuple[float, ...], ...]:
+        """The same for runs of the same workloads, whatever their order."""
+        return key(self.workloads)
+
+    @property
+    def tenants(self) -> tuple[wl.Workload, ...]:
+        """The workloads, each with the q that planning would know.
+
+        That is the iodepth asked for. Only a workload that thinks keeps
+        fewer outstanding, as many as it was seen to (Little's law).
+        """
+        return tuple(
+            dataclasses.replace(workload, iops=saw.get('iops'),
+                                latency_us=saw.get('latency_us'))
+            if workload.think_time_us else workload
+            for workload, saw in itertools.zip_longest(
+                self.workloads, self.seen, fillvalue={}))
+
+    def figure(self, name: str) -> float | None:
+        """A run-level figure: the mean over the workloads that have it."""
+        if name in ('latency_us', 'request_latency_us'):
+            return getattr(self, name)
+        values = [w[name] for w in self.seen if w.get(name) is not None]
+        return statistics.fmean(values) if values else None
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Sample:
+        """A validated line of a dataset as a Sample."""
+        return cls(
+            workloads=tuple(
+                wl.Workload(**{name: float(w[name])
+                               for name in _ASKED if name in w})
+                for w in doc['workloads']),
+            latency_us=doc['latency_us'],
+            request_latency_us=doc.get('request_latency_us'),
+            round=doc.get('round', 1),
+            seen=tuple({name: value for name, value in w.items()
+                        if name not in _ASKED} for w in doc['workloads']))
+
+    def to_json(self) -> dict[str, Any]:
+        seen = self.seen or ({},) * self.count
+        return {
+            'workloads': [
+                {**dict(zip(_ASKED, workload.pattern)), **saw}
+                for workload, saw in zip(self.workloads, seen)],
+            'latency_us': self.latency_us,
+            'request_latency_us': self.request_latency_us,
+            'round': self.round}
+
+
+def key(workloads: Iterable[wl.Workload]) -> tuple[tuple[float, ...], ...]:
+    """What runs of the same workloads have in common: sorted patterns."""
+    return tuple(sorted(workload.pattern for workload in workloads))
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """The machine that a dataset was measured on, and how."""
+
+    device: Mapping[str, Any]
+    host: str | None = None
+    kernel: str | None = None
+    fio: str | None = None
+    runtime_s: float | None = None
+    valid_round: int = 1
+    created_at: str | None = None
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Header:
+        """A validated first line of a dataset as a Header."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in doc.items()
+                      if name in known})
+
+    def to_json(self) -> dict[str, Any]:
+        return {'schema': DATASET_SCHEMA, **dataclasses.asdict(self)}
+
+    def differences(self, other: Header) -> list[str]:
+        """What tells two machines apart, as 'name: ours, theirs'."""
+        names = ('model', 'serial', 'size_gib', 'target')
+        ours = {name: self.device.get(name) for name in names}
+        theirs = {name: other.device.get(name) for name in names}
+        for name in ('host', 'kernel', 'fio'):
+            ours[name], theirs[name] = (getattr(self, name),
+                                        getattr(other, name))
+        return [f'{name} {ours[name]} and {theirs[name]}'
+                for name in ours if ours[name] != theirs[name]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """The runs of one machine."""
+
+    header: Header
+    samples: tuple[Sample, ...]
+
+    def valid(self) -> tuple[Sample, ...]:
+        """The runs of the round that counts.
+
+        :raises InputError: where there is none
+        """
+        valid = tuple(sample for sample in self.samples
+                      if sample.round == self.header.valid_round)
+        if not valid:
+            raise errors.InputError(
+                f'The dataset has no run of round {self.header.valid_round}, '
+                'the one that counts; finish its build, or set valid_round '
+                'in its first line.')
+        return valid
+
+    @classmethod
+    def of(cls, headers: Iterable[Header],
+           samples: Iterable[Sample]) -> Dataset:
+        """One dataset from a file's headers and runs.
+
+        :raises InputError: where the headers name different machines
+        """
+        first, *others = headers
+        for other in others:
+            apart = first.differences(other)
+            if apart:
+                raise errors.InputError(
+                    f'The dataset mixes two machines ({"; ".join(apart)}); '
+                    'a model describes one: split the file at its headers.')
+        return cls(first, tuple(samples))

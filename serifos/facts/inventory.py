@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Cinder says of its volumes, pools and services, frozen.
+
+These are Cinder's own words, read once and unjudged: what they mean for
+placing and moving is decided in ``plan``, and a :class:`.cluster.Cluster`
+is made of them and of what telemetry saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import math
+from typing import Protocol
+
+from serifos.facts import names
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """A volume as Cinder lists it, hidden migration records included.
+
+    :param pool: ``host@backend#pool``, None while it is not scheduled
+    :param name_id: what its LV is named after where that is not its id
+    :param status: ``available``, ``in-use``, ``maintenance``, ...
+    :param migration_status: None, ``starting``, ``migrating``,
+        ``completing``, ``success``, ``error``, ``deleting``, ``target:ID``
+    :param snapshots: how many it has
+    :param group_id: of its group or consistency group
+    :param created_at: seconds of the epoch
+    :param updated_at: when Cinder last wrote it, seconds of the epoch
+    """
+
+    id: str
+    size_gib: float
+    status: str
+    pool: str | None = None
+    name_id: str | None = None
+    migration_status: str | None = None
+    name: str | None = None
+    description: str | None = None
+    volume_type: str | None = None
+    zone: str | None = None
+    project_id: str | None = None
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    snapshots: int = 0
+    group_id: str | None = None
+    replication_status: str | None = None
+    encrypted: bool = False
+    attachments: int = 0
+    created_at: float | None = None
+    updated_at: float | None = None
+
+    @property
+    def lv_id(self) -> str:
+        """What follows ``volume-`` in the name of its logical volume."""
+        return self.name_id or self.id
+
+    @property
+    def target_of(self) -> str | None:
+        """The volume that is being copied to this hidden record."""
+        kind, _, source = (self.migration_status or '').partition(':')
+        return source if kind == 'target' else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Type:
+    """A volume type: its extra specs and those of its QoS."""
+
+    name: str
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    qos: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Service:
+    """A cinder-volume service; ``host`` is ``host@backend``.
+
+    :param backend_up: what its driver says, None where it says nothing
+    :param updated_at: its last heartbeat, seconds of the epoch
+    """
+
+    binary: str
+    host: str
+    zone: str | None = None
+    up: bool = True
+    enabled: bool = True
+    frozen: bool = False
+    backend_up: bool | None = None
+    updated_at: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PoolStats:
+    """A pool as ``get_pools?detail=True`` gives it; sizes in GiB.
+
+    :param free_gib: what Cinder would still place there: virtual free
+        where it is thin, the reserve deducted
+    :param unwritten_gib: what can still be written to it, thin or not, the
+        reserve deducted
+    :param model: its capability ``serifos_model``
+    :param device: its capability ``serifos_device``
+    """
+
+    name: str
+    total_gib: float
+    free_gib: float
+    allocated_gib: float = 0.0
+    backend_name: str | None = None
+    model: str | None = None
+    device: str | None = None
+    thin: bool = False
+    unwritten_gib: float = math.inf
+    capabilities: Mapping[str, object] = dataclasses.field(
+        default_factory=dict)
+
+
+UNKNOWN = 'unknown'
+"""The migration status of a volume that does not say one we can read."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that Cinder lists and that cannot be read.
+
+    :param what: ``volume``, ``pool``, ``service`` or ``volume type``
+    :param why: a clause
+    :param pool: where a volume lives; None where it has no pool, or that
+        is not known
+    :param migration_status: of a volume, :data:`UNKNOWN` where nothing
+        says whether it is on its way, or where it lives
+    """
+
+    what: str
+    name: str
+    why: str
+    pool: str | None = None
+    migration_status: str | None = None
+
+    def sentence(self) -> str:
+        at = f' on {self.pool}' if self.pool else ''
+        return (f'The {self.what} {self.name}{at} is left out, Cinder lists '
+                f'it so that it cannot be read: {self.why}.')
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """All of it, at one moment.
+
+    :param unread: what is left out of the rest
+    """
+
+    pools: tuple[PoolStats, ...]
+    services: tuple[Service, ...]
+    records: tuple[Record, ...]
+    types: tuple[Type, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    @functools.cached_property
+    def record_by_id(self) -> Mapping[str, Record]:
+        return {record.id: record for record in self.records}
+
+    @functools.cached_property
+    def type_by_name(self) -> Mapping[str, Type]:
+        return {kind.name: kind for kind in self.types}
+
+    @functools.cached_property
+    def service_by_host(self) -> Mapping[str, Service]:
+        """The cinder-volume services, by their ``host@backend``."""
+        return {service.host: service for service in self.services
+                if service.binary == 'cinder-volume'}
+
+    @functools.cached_property
+    def lacks_types(self) -> bool:
+        """Whether there is a volume type that cannot be read."""
+        return any(unread.what == 'volume type' for unread in self.unread)
+
+    def service_of(self, pool: str) -> Service | None:
+        """The service that a pool ``host@backend#pool`` belongs to."""
+        return self.service_by_host.get(names.backend(pool))
+
+
+class Cloud(Protocol):
+    """The port behind which Cinder stands, and a simulated one.
+
+    Every verb raises CloudError where there is no answer;
+    ``refused.Refused``, one of its kind, where Cinder says no.
+    """
+
+    def inventory(self) -> Inventory:
+        """Everything, of all projects."""
+
+    def volume(self, volume_id: str) -> Record | None:
+        """One volume as it is now, None where it is gone."""
+
+    def halves(self, volume_id: str) -> tuple[Record, ...]:
+        """The hidden records of a volume's migration.
+
+        The copy in the making (``target:ID``), and the old copy on its way
+        out (``migration src for ID``).
+        """
+
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        """The names of what is on a pool's backend, by its own driver.
+
+        None where it does not tell, or has none.
+        """
+
+    def migrate(self, volume_id: str, pool: str) -> None:
+        """Asks for a migration that locks the volume, without force."""
+
+    def reset(self, volume_id: str, status: str | None = None) -> None:
+        """Clears the migration status, and sets the status where given."""
+
+    def delete(self, volume_id: str) -> None:
+        """Deletes a volume, or a hidden record of one."""
+
+    def unmanage(self, volume_id: str) -> None:
+        """Removes a record, and leaves alone whatever it names."""

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries of the journal of migrations, and what they tell.
+
+The kinds, and the facts beside ``volume``: ``request`` (source, target,
+plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
+``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
+``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
+(reason), before which entries lie in the future. An entry
+may tell more; what it tells of these is what it should be, or the entry is
+refused where it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+from typing import Protocol
+
+from serifos.facts import fields
+from serifos.facts import times
+
+FAILED = ('error', 'denied', 'timeout', 'recovered')
+"""Results of an outcome that count as failures of the cloud."""
+
+NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
+"""Results of an outcome before which Cinder did nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One thing that was written down.
+
+    :param at: ISO 8601 with its zone
+    """
+
+    at: str
+    kind: str
+    facts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {'at': self.at, 'kind': self.kind, **self.facts}
+
+    @classmethod
+    def from_json(cls, doc: object) -> Entry:
+        """:raises ValueError: with a clause that says what is wrong"""
+        if not isinstance(doc, dict):
+            raise ValueError('it is no JSON object')
+        for name in ('at', 'kind'):
+            if name not in doc:
+                raise ValueError(f'it has no {name!r}')
+        return cls.checked(doc['at'], doc['kind'], {
+            key: value for key, value in doc.items()
+            if key not in ('at', 'kind')})
+
+    @classmethod
+    def checked(cls, at: object, kind: object,
+                facts: Mapping[str, Any]) -> Entry:
+        """:raises ValueError: as :meth:`from_json`"""
+        _moment('at', at)
+        if not isinstance(kind, str) or kind not in _FACTS:
+            raise ValueError(f'its kind {fields.shown(kind)} is not known')
+        for name, check in _FACTS[kind].items():
+            if name not in facts:
+                raise ValueError(
+                    f'an entry of kind {kind} has no {name!r}')
+            check(name, facts[name])
+        return cls(str(at), kind, facts)
+
+
+class Journal(Protocol):
+    """Where entries are kept."""
+
+    def write(self, kind: str, **facts: Any) -> Entry:
+        """One entry, on disk before this returns.
+
+        :raises SerifosError: where it is not
+        """
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All of them, the oldest first."""
+
+
+def _name(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise ValueError(f'its {name} {fields.shown(value)} is no name')
+
+
+def _words(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f'its {name} {fields.shown(value)} is no text')
+
+
+def _number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or (
+            not abs(value) <= _MOST):  # so is NaN
+        raise ValueError(f'its {name} {fields.shown(value)} is no number '
+                         'that can be computed with')
+
+
+def _size(name: str, value: object) -> None:
+    _number(name, value)
+    if value < 0:
+        raise ValueError(f'its {name} {value} is below 0')
+
+
+def _moment(name: str, value: object) -> None:
+    try:
+        times.parse(value, zone_needed=True)
+    except ValueError as exc:
+        raise ValueError(f'its {name} {fields.shown(value)} {exc}') from None
+
+
+_MOST = 1e12
+
+_FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
+    'request': {'volume': _name, 'source': _name, 'target': _name,
+                'plan': _name, 'size_gib': _size},
+    'accepted': {'volume': _name},
+    'clock': {'reason': _words},
+    'refused': {'volume': _name, 'reason': _words},
+    'unknown': {'volume': _name, 'reason': _words},
+    'outcome': {'volume': _name, 'result': _name, 'reason': _words,
+                'source': _name, 'target': _name, 'seconds': _number},
+    'back-off': {'volume': _name, 'until': _moment},
+    'pause': {'reason': _words},
+    'resume': {'reason': _words},
+    'recover': {'volume': _name, 'result': _name, 'reason': _words},
+}
+"""Kind → what an entry of it has to tell."""
+
+
+def still_matter(entries: Sequence[Entry],
+                 newest: int) -> tuple[Entry, ...]:
+    """The newest, and of the older what any question here asks for.
+
+    That is the requests without an outcome, the cures that did not end, each
+    volume's last success and what failed since, its last back-off, the last
+    pause and the last resume.
+    """
+    begin = max(0, len(entries) - newest)
+    older = entries[:begin]
+    asked = {id(entry) for entry in (*open_moves(entries),
+                                     *open_cures(entries))}
+    since: dict[tuple[str, Any], list[Entry]] = {}
+    for entry in older:
+        volume = entry.facts.get('volume')
+        if entry.kind in ('pause', 'resume'):
+            since[entry.kind, None] = [entry]
+        elif entry.kind == 'back-off':
+            since['back-off', volume] = [entry]
+        elif entry.kind == 'outcome':
+            result, key = entry.facts['result'], ('outcome', volume)
+            if result == 'success':
+                since[key] = [entry]
+            elif result not in ('not started', 'busy'):
+                since.setdefault(key, []).append(entry)
+    wanted = asked.union(*(map(id, kept) for kept in since.values()))
+    return (*(entry for entry in older if id(entry) in wanted),
+            *entries[begin:])
+
+
+def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The requests that have no outcome yet, the oldest first."""
+    asked: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.kind in ('request', 'outcome'):
+            asked.pop(entry.facts['volume'], None)
+        if entry.kind == 'request':
+            asked[entry.facts['volume']] = entry
+    return tuple(asked.values())
+
+
+def open_cures(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The cures by ``recover`` that were begun and did not succeed."""
+    begun: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind == 'recover' and entry.facts['result'] == 'begun':
+            begun.setdefault(entry.facts['volume'], []).append(entry)
+        elif entry.kind == 'recover' and entry.facts['result'] == 'success':
+            begun.pop(entry.facts['volume'], None)
+    return tuple(entry for found in begun.values() for entry in found)
+
+
+def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
+    """Volume → when it was last moved, seconds of the epoch.
+
+    One that was not over in time may have ended well since.
+    """
+    return {entry.facts['volume']: times.parse(entry.at) for entry in entries
+            if entry.kind == 'outcome'
+            and entry.facts['result'] in ('success', 'timeout')}
+
+
+def last_outcome(entries: Iterable[Entry]) -> float:
+    """When a migration last ended that did anything; 0 for never."""
+    return max((times.parse(entry.at) for entry in entries
+                if entry.kind == 'outcome'
+                and entry.facts['result'] not in NOTHING_DONE), default=0.0)
+
+
+def back_offs(entries: Iterable[Entry], now: float) -> dict[str, float]:
+    """Volume → until when it is left alone, of those still in force."""
+    until = {entry.facts['volume']: times.parse(entry.facts['until'])
+             for entry in entries if entry.kind == 'back-off'}
+    return {volume: at for volume, at in until.items() if now < at}
+
+
+def failures_of(entries: Iterable[Entry], volume: str) -> int:
+    """Outcomes of one volume, failed or refused, since its last success."""
+    return _in_a_row((entry for entry in entries
+                      if entry.facts.get('volume') == volume),
+                     (*FAILED, 'refused'))
+
+
+def failures_in_a_row(entries: Iterable[Entry]) -> int:
+    """Outcomes that failed, since the last success or resume."""
+    return _in_a_row(entries)
+
+
+def _in_a_row(entries: Iterable[Entry],
+              results: Collection[str] = FAILED) -> int:
+    count = 0
+    for entry in entries:
+        result = entry.facts.get('result')
+        if entry.kind == 'resume' or (
+                entry.kind == 'outcome' and result == 'success'):
+            count = 0
+        elif entry.kind == 'outcome' and result in results:
+            count += 1
+    return count
+
+
+def paused(entries: Iterable[Entry]) -> bool:
+    """Whether the balancer paused and nobody had it go on since."""
+    last = [entry.kind for entry in entries
+            if entry.kind in ('pause', 'resume')]
+    return last[-1:] == ['pause']

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and extra specs that Cinder's users write: pools, models, promises.
+
+A pool is ``host@backend#pool``; its parts are called as by Cinder's
+``extract_host``. A model is named by the stem of its file, ``STEM.json``,
+in a capability of the pool. A volume type promises a latency by the extra
+spec :data:`PROMISE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from serifos.facts import fields
+
+PREFIX = 'serifos:'
+"""Of the extra specs and scheduler hints that are ours."""
+
+PROMISE = f'{PREFIX}max_latency_us'
+PROMISE_US = (1e-3, 1e12)
+"""The least and the greatest latency that can be promised, µs."""
+
+MOST_BYTES = 250
+"""What a file system takes for a name, less ``.json``."""
+
+
+def host(pool: str) -> str:
+    """``host`` of ``host@backend#pool``."""
+    return pool.partition('@')[0]
+
+
+def backend(pool: str) -> str:
+    """``host@backend`` of ``host@backend#pool``, the host of its service."""
+    return pool.partition('#')[0]
+
+
+def pool_name(pool: str) -> str:
+    """``pool`` of ``host@backend#pool``, empty where there is none."""
+    return pool.partition('#')[2]
+
+
+def promise_us(extra_specs: Mapping[str, object]) -> float | None:
+    """The latency that a volume type promises, µs; None without a promise.
+
+    :raises ValueError: where it is not a number within :data:`PROMISE_US`
+    """
+    said = extra_specs.get(PROMISE)
+    if said is None:
+        return None
+    found, (least, most) = fields.figure(said), PROMISE_US
+    if found is None or not least <= found <= most:
+        raise ValueError(f'{PROMISE} {fields.shown(said)} is no number from '
+                         f'{least:g} to {most:g}')
+    return found
+
+
+def model_fault(stem: object) -> str | None:
+    """Why this cannot be the name of a model, a clause; None where it can.
+
+    Anybody who configures a backend writes it, and paths are made of it.
+    """
+    if not isinstance(stem, str):
+        return 'is no text'
+    if not stem:
+        return 'is empty'
+    if stem.startswith('.'):
+        return 'begins with a dot'
+    if '/' in stem:
+        return 'has a / in it'
+    if not stem.isprintable():
+        return 'has characters that cannot be printed'
+    size = len(stem.encode())
+    if size > MOST_BYTES:
+        return f'is of {size} bytes, {MOST_BYTES} is the most'
+    return None

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our files: read whole and validated, replaced atomically.
+
+A reader refuses what is not of its schema, naming the version it knows;
+NaN and infinity are no figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import contextlib
+import functools
+import hashlib
+from importlib import resources
+import json
+import os
+from typing import Any
+from typing import TypeVar
+
+import fastjsonschema
+
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import dataset as ds
+from serifos.files import atomic as files
+from serifos.files import jsonl
+from serifos.files import strict_json
+from serifos.model import model as mm
+from serifos.plan import plan as pl
+
+T = TypeVar('T')
+
+_MEND = 'mend the file, or make it again'
+
+
+def read_model(path: str | os.PathLike[str]) -> mm.Model:
+    """:raises InputError: where the file is missing or not a model"""
+    return read_document(path, 'model', mm.MODEL_SCHEMA, mm.Model.from_json)
+
+
+def write_model(path: str | os.PathLike[str], model: mm.Model) -> None:
+    write_json(path, model.to_json())
+
+
+def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:
+    """:raises InputError: where the file is missing or not a cluster"""
+    return read_document(
+        path, 'cluster', cl.CLUSTER_SCHEMA, cl.Cluster.from_json)
+
+
+def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
+    write_json(path, cluster.to_json())
+
+
+def read_plan(path: str | os.PathLike[str]) -> pl.Plan:
+    """:raises InputError: where the file is missing or not a plan"""
+    return read_document(path, 'plan', pl.PLAN_SCHEMA, pl.Plan.from_json)
+
+
+def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
+    """A plan, validated on its way out: other programs read it."""
+    write_json(path, _checked(path, 'plan', plan.to_json()))
+
+
+def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
+    """:raises InputError: where a line is cut short, broken or not ours"""
+    headers, samples = [], []
+    for where, doc in jsonl.parse(
+            files.read_text(path, 'dataset'), path, _MEND):
+        if not headers or 'schema' in doc:
+            _schema(where, doc, ds.DATASET_SCHEMA)
+            _checked(where, 'dataset', doc)
+            headers.append(ds.Header.from_json(doc))
+        else:
+            _checked(where, 'run', doc)
+            samples.append(ds.Sample.from_json(doc))
+    if not headers:
+        raise errors.FormatError(
+            f'{path} is empty; it should begin with a header of schema '
+            f'{ds.DATASET_SCHEMA}.')
+    try:
+        return ds.Dataset.of(headers, samples)
+    except errors.InputError as exc:
+        raise errors.InputError(f'{path}: {exc}') from None
+
+
+def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
+    """A new dataset of a header alone; the journal of a build begins."""
+    jsonl.begin(path, _checked(path, 'dataset', header.to_json()))
+
+
+def resumed_dataset(path: str | os.PathLike[str], header: ds.Header
+                    ) -> contextlib.AbstractContextManager[None]:
+    """A dataset to append to, as :func:`.jsonl.resumed`."""
+    return jsonl.resumed(
+        path, _checked(path, 'dataset', header.to_json()), 'build')
+
+
+def append_sample(path: str | os.PathLike[str], sample: ds.Sample) -> None:
+    """One finished run, on disk before this returns."""
+    jsonl.append(path, _checked(path, 'run', sample.to_json()))
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, 'rb') as file:
+        return hashlib.file_digest(file, 'sha256').hexdigest()
+
+
+def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
+    """Replaces a file by a document, atomically, mode 0640.
+
+    :raises InputError: where it cannot be written, or not be read again
+    """
+    text = json.dumps(doc, indent=1, allow_nan=False)
+    if '\\ud' in text:  # may be half a character, of a name not in UTF-8
+        try:
+            json.dumps(doc, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise errors.InputError(
+                f'{path} cannot be written: a name in it is not UTF-8; give '
+                'it another.') from None
+    files.replace(path, text + '\n')
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replaces a file by a text, atomically, mode 0640."""
+    files.replace(path, text)
+
+
+def read_document(path: str | os.PathLike[str], what: str, schema: str,
+                  from_json: Callable[[Any], T]) -> T:
+    """A file of one JSON document.
+
+    :param what: model, ...: for messages, and the name of its JSON schema
+    :param schema: that the document must name
+    :param from_json: makes the noun of the validated document
+    :raises InputError: where the file is missing or not of the schema
+    """
+    text = files.read_text(path, what)
+    try:
+        doc = strict_json.loads(text)
+        _schema(path, doc, schema)
+        _checked(path, what, doc)
+        try:
+            return from_json(doc)
+        except errors.FormatError as exc:
+            raise errors.FormatError(f'{path}: {exc}') from None
+    except ValueError as exc:
+        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
+
+
+def _schema(where: object, doc: Any, known: str) -> None:
+    if not isinstance(doc, dict) or 'schema' not in doc:
+        raise errors.FormatError(
+            f'{where} does not say its schema; this serifos reads {known}.')
+    if doc['schema'] != known:
+        raise errors.FormatError(
+            f'{where} is of schema {doc["schema"]}; this serifos reads '
+            f'{known}.')
+
+
+def _checked(where: object, what: str, doc: T) -> T:
+    why = fault(what, doc)
+    if why is not None:
+        raise errors.FormatError(f'{where}: {why}; {_MEND}.')
+    return doc
+
+
+def fault(what: str, doc: Any, member: str | None = None) -> str | None:
+    """Why a document is not of its schema, a clause; None where it is.
+
+    :param member: a list of the document, where ``doc`` is but one of its
+        elements
+    """
+    try:
+        _validator(what, member)(doc)
+    except fastjsonschema.JsonSchemaValueException as exc:
+        return exc.message.removeprefix('data.')
+    return None
+
+
+@functools.cache
+def _validator(what: str, member: str | None) -> Callable[[Any], Any]:
+    schemas = resources.files('serifos.files.schemas')
+    text = (schemas / f'{what}.json').read_text()
+    schema = json.loads(text)
+    if member is not None:
+        schema = {**schema['properties'][member]['items'],
+                  'definitions': schema['definitions']}
+    return fastjsonschema.compile(
+        schema, use_default=False, use_formats=False)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accuracy of every kind of model on simulated devices."""

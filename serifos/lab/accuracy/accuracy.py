@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error of each kind of model on simulated devices, by number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.design import optimal
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.lab.accuracy import runs as ar
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import truths
+from serifos.model import fit
+from serifos.model import kinds
+from serifos.model import quality
+
+Floats = npt.NDArray[np.float64]
+
+ACCURACY_SCHEMA = 'serifos-accuracy/1'
+
+Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""(what is being done, function, items) → results in the items' order."""
+
+AUTO = 'auto'
+"""The kind that a build takes, by cross-validation."""
+
+TARGETS = {'paper': 0.10, 'depths': 0.15, 'p99': 0.20}
+"""What the mean relative error should be at the most."""
+
+P99 = ('read_p99_us', 'write_p99_us')
+ADDITIONS = 5000
+
+_MOST_DRAWN, _MOST_TESTS, _MOST_RUNS = 1000, 1000, 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is tried.
+
+    :param runs: of the short designs
+    :param named: whether the eight devices with names are tried too
+    :param drawn: devices drawn at random, the first ones of a seed
+    :param tests: tests of each count of workloads, of each sort
+    """
+
+    kinds: tuple[str, ...] = kinds.names()
+    runs: tuple[int, ...] = (20, 40, 80)
+    named: bool = True
+    drawn: int = 16
+    tests: int = 6
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for what, value, least, most in (
+                ('drawn devices', self.drawn, 0, _MOST_DRAWN),
+                ('tests of each count', self.tests, 1, _MOST_TESTS)):
+            if not least <= value <= most:
+                raise errors.InputError(
+                    f'{value} {what} cannot be tried; give {least} to '
+                    f'{most:,}.')
+        for runs in self.runs:
+            if not optimal.LEAST <= runs <= _MOST_RUNS:
+                raise errors.InputError(
+                    f'A design of {runs} runs cannot be tried; give '
+                    f'{optimal.LEAST} to {_MOST_RUNS:,}.')
+        if self.seed < 0:
+            raise errors.InputError(
+                f'A seed of {self.seed} cannot be used; give 0 or more.')
+        if not self.named and not self.drawn:
+            raise errors.InputError(
+                'There is no device to try; give --drawn 1 or more, or '
+                'leave --only-drawn out.')
+
+    @property
+    def devices(self) -> tuple[dev.Truth, ...]:
+        rng = np.random.default_rng([self.seed, 2026])
+        return (*(truths.NAMED if self.named else ()),
+                *(truths.drawn(rng) for _ in range(self.drawn)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """How wrong one model is: fractions, None where it cannot be fitted.
+
+    :param expected: its own cross-validated error
+    :param errors: of :data:`.accuracy_runs.TESTS`; ``read_p99_us``,
+        ``write_p99_us`` and both as ``p99`` on the paper's vectors
+    :param coverage: share of the tests of :data:`TARGETS` that lie within
+        the 90 % interval
+    :param covered: the same of each test
+    :param falls: how many of :data:`ADDITIONS` workloads lowered the
+        prediction when they were added to a random Load
+    """
+
+    device: str
+    kind: str
+    design: str
+    runs: int
+    expected: float | None = None
+    errors: Mapping[str, float | None] = dataclasses.field(
+        default_factory=dict)
+    coverage: float | None = None
+    covered: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    falls: int | None = None
+
+
+def run(settings: Settings, mapper: Mapper) -> list[Score]:
+    """Every kind on every device by every design, ``auto`` after them."""
+    devices = list(mapper('Measuring the devices', functools.partial(
+        ar.measured, short=settings.runs, tests=settings.tests,
+        seed=settings.seed), settings.devices))
+    jobs = [(device, kind, label) for device in devices
+            for label in device.designs for kind in settings.kinds]
+    scores = list(mapper('Fitting every kind', scored, jobs))
+    number = len(settings.kinds)
+    return [score for first in range(0, len(scores), number)
+            for score in _with_auto(scores[first:first + number])]
+
+
+def _with_auto(scores: Sequence[Score]) -> list[Score]:
+    """The kinds of one design, and what a build would take of them."""
+    known = [score for score in scores if score.kind in fit.AUTO
+             and score.expected is not None]
+    if len(known) < len(fit.AUTO):
+        return [*scores]
+    best = min(known, key=lambda score: score.expected)
+    return [*scores, dataclasses.replace(best, kind=AUTO)]
+
+
+def scored(job: tuple[ar.Device, str, str]) -> Score:
+    """Fits one kind on one design of a device, and tests it."""
+    device, kind, label = job
+    samples = device.designs[label]
+    score = Score(device.truth.name, kind, label, len(samples))
+    try:
+        model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind)
+    except errors.SerifosError:
+        return score
+    wrong, covered = {}, {}
+    for name, tests in device.tests.items():
+        data = fit.runs(tests)
+        if not len(data.y):  # all were idle
+            continue
+        wrong[name] = quality.mre(data.y, model.form.many(data.vectors))
+        low, high = np.array([model.interval(load) for load in data.loads]).T
+        covered[name] = float(np.mean((low <= data.y) & (data.y <= high)))
+    return dataclasses.replace(
+        score, expected=model.quality['mre'], covered=covered,
+        coverage=float(np.mean([covered[name] for name in TARGETS
+                                if name in covered])),
+        errors={**wrong, **_p99(kind, samples, device.tests['paper'])},
+        falls=_falls(model.form))
+
+
+def _p99(kind: str, samples: Sequence[ds.Sample],
+         tests: Sequence[ds.Sample]) -> dict[str, float]:
+    """The mean relative errors of models of both 99th percentiles."""
+    wrong = {}
+    for figure in P99:
+        train, test = fit.runs(samples, figure), fit.runs(tests, figure)
+        form = kinds.form(kind, kinds.of(kind).fit(train.loads, train.y, {}))
+        wrong[figure] = quality.relative_errors(
+            test.y, form.many(test.vectors))
+    return {'p99': float(np.mean(np.concatenate([*wrong.values()]))),
+            **{figure: float(of.mean()) for figure, of in wrong.items()}}
+
+
+def _falls(form: kinds.Form) -> int:
+    """How often one workload more lowered the prediction."""
+    before, after = _additions()
+    return int((form.many(after) < form.many(before)).sum())
+
+
+@functools.cache
+def _additions() -> tuple[Floats, Floats]:
+    """Loads of 1 to 19 workloads, and the same with one more."""
+    rng = np.random.default_rng(0)
+    before = [sum((wl.Load.of(_anything(rng)) for _ in range(
+        int(rng.integers(1, 20)))), wl.Load()) for _ in range(ADDITIONS)]
+    after = [load + wl.Load.of(_anything(rng)) for load in before]
+    return (np.array([load.vector for load in before]),
+            np.array([load.vector for load in after]))
+
+
+def _anything(rng: np.random.Generator) -> wl.Workload:
+    """A workload of the whole box, often at one of its corners."""
+    def between(least: float, most: float) -> float:
+        inside = least + (most - least) * rng.random() ** 3
+        return float(rng.choice([least, most, inside, inside]))
+    return wl.Workload(between(0, 100), between(4, 1024), between(1, 64),
+                       between(0, 100))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-sim kinds: every kind of model on simulated devices."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+
+from cliff import command
+
+from serifos.cmd import app
+from serifos.files import documents as store
+from serifos.lab.sim import evaluate_command as sim_evaluate
+from serifos.model import kinds
+from serifos.report import table as tb
+
+
+class Kinds(app.Fails, command.Command):
+    """Compare every kind of model on simulated devices that none knows."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--kind', action='append', dest='kinds', choices=kinds.names(),
+            help='may be given again (default: every kind, and auto)')
+        parser.add_argument(
+            '--runs', action='append', type=int, metavar='N',
+            help='a short design of N runs, beside those that a build '
+                 'chooses; may be given again (default: 20, 40 and 80)')
+        parser.add_argument(
+            '--drawn', type=int, default=16, metavar='N',
+            help='devices drawn at random (default: 16)')
+        parser.add_argument(
+            '--only-drawn', action='store_true',
+            help='leave out the eight named devices')
+        parser.add_argument(
+            '--tests', type=int, default=6, metavar='N',
+            help='random tests of each count of workloads, of each sort '
+                 '(default: 6)')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='of all random numbers (default: 0)')
+        parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1,
+                            metavar='N', help='processes (default: one a '
+                            'core); the results do not depend on it')
+        parser.add_argument('--out', metavar='DIR',
+                            help='write DIR/kinds.html and DIR/kinds.json')
+        parser.add_argument('-f', '--format', choices=('table', 'json'),
+                            default='table')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from serifos.lab.accuracy import accuracy
+        from serifos.lab.accuracy import report
+        began, args = time.monotonic(), parsed_args
+        out = sim_evaluate.directory(args.out)
+        standard = accuracy.Settings()
+        settings = accuracy.Settings(
+            tuple(dict.fromkeys(args.kinds or standard.kinds)),
+            tuple(sorted({*(args.runs or standard.runs)})),
+            not args.only_drawn, args.drawn, args.tests, args.seed)
+        with sim_evaluate.Processes(args.jobs) as processes:
+            scores = accuracy.run(settings, processes.map)
+        if out is not None:
+            store.write_json(out / 'kinds.json',
+                             report.document(settings, scores))
+            store.write_text(out / 'kinds.html', report.page_of(
+                scores, _again(args)))
+        if args.format == 'json':
+            print(json.dumps(report.document(settings, scores), indent=1))
+        else:
+            print('\n\n'.join(map(tb.as_text, report.every(scores))))
+        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
+        if out is not None:
+            print((out / 'kinds.html').resolve(), file=sys.stderr)
+
+
+def _again(args: argparse.Namespace) -> str:
+    return ' '.join([
+        'serifos-sim kinds', *(f'--kind {kind}' for kind in args.kinds or ()),
+        *(f'--runs {runs}' for runs in args.runs or ()),
+        *['--only-drawn'] * args.only_drawn, f'--drawn {args.drawn}',
+        f'--tests {args.tests}', f'--seed {args.seed}'])

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind on every simulated device: tables, a document, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from serifos.lab.accuracy import accuracy
+from serifos.lab.accuracy import runs as ar
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+_Scores = Sequence[accuracy.Score]
+
+_HEADS = {'paper': "paper's tests", 'depths': 'varying depths',
+          'wide': 'whole box', 'p99': 'p99'}
+_WORDS = (
+    "The paper's tests are 1 to 10 workloads of its test vectors; with "
+    'varying depths each has 1 to 64 outstanding requests; the whole box is '
+    '1 to 16 workloads of 4 KiB to 1 MiB, random to sequential. p99 is of '
+    "reads and of writes, on the paper's tests. Errors are mean relative "
+    'errors on runs that no model saw, in the mean over the devices (the '
+    'median in brackets). "within" counts the devices whose error is at '
+    'most '
+    + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
+                for name, bound in accuracy.TARGETS.items())
+    + '; "covered" is the share of the tests within the 90 % interval.')
+_CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
+           ar.ALL_CHOSEN: 'all runs that a build may choose'}
+
+
+def summary(scores: _Scores) -> tb.Table:
+    """One line for each kind and design, over all devices."""
+    devices = len(_names(scores, 'device'))
+    return tb.Table(
+        ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
+         *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
+        [_line(kind, label, [s for s in scores
+                             if (s.kind, s.design) == (kind, label)])
+         for kind in _names(scores, 'kind')
+         for label in _names(scores, 'design')],
+        f'Mean over {devices} device{"s" * (devices != 1)}')
+
+
+def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
+    known = [s for s in scores if s.expected is not None]
+    if not known:
+        return (kind, label, None, *(None for _ in _HEADS), None,
+                *(None for _ in accuracy.TARGETS))
+    return (
+        kind, label, round(float(np.mean([s.runs for s in scores]))),
+        *(_spread([s.errors[name] for s in known]) for name in _HEADS),
+        tb.percent(np.mean([s.coverage for s in known]), '.0f'),
+        *(f'{sum(s.errors[name] <= bound for s in known)} of {len(scores)}'
+          for name, bound in accuracy.TARGETS.items()))
+
+
+def details(scores: _Scores) -> tb.Table:
+    """Percentiles, tenants that think, and whether predictions rise."""
+    names = (*accuracy.P99, *ar.THINKING)
+    rows = []
+    for kind, label in dict.fromkeys((s.kind, s.design) for s in scores):
+        its = [s for s in scores if (s.kind, s.design) == (kind, label)]
+        errors = {name: [s.errors[name] for s in its if name in s.errors]
+                  for name in names}
+        rows.append((
+            kind, label, *(_spread(errors[name]) if errors[name] else None
+                           for name in names),
+            *(sum(error <= accuracy.TARGETS['p99'] for error in errors[name])
+              for name in accuracy.P99),
+            *(_share([s.covered[name] for s in its if name in s.covered])
+              for name in ('depths', *ar.THINKING)),
+            sum(s.falls or 0 for s in its)))
+    return tb.Table(
+        ('kind', 'design', 'p99 of reads', 'p99 of writes', *ar.THINKING,
+         'within p99 of reads', 'of writes', 'covered varying depths',
+         *(f'covered {name}' for name in ar.THINKING), 'falls'),
+        rows, 'Percentiles; workloads that think 0.2 to 2 ms between '
+        f'requests; how many of {accuracy.ADDITIONS:,} workloads a device '
+        'lowered a prediction')
+
+
+def _share(values: Sequence[float]) -> str | None:
+    return f'{100 * np.mean(values):.0f} %' if values else None
+
+
+def _spread(errors: Sequence[float]) -> str:
+    """10.1 (8.4) %"""
+    return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
+
+
+def by_device(scores: _Scores, label: str, test: str) -> tb.Table:
+    """The error of each kind on each device, by one design."""
+    kinds = _names(scores, 'kind')
+    found = {(s.device, s.kind): s for s in scores if s.design == label}
+    return tb.Table(
+        ('device', 'runs', *kinds),
+        [(device, found[device, kinds[0]].runs, *(
+            tb.percent(found[device, kind].errors.get(test))
+            if (device, kind) in found else None for kind in kinds))
+         for device in _names(scores, 'device')],
+        f'Mean relative error, {_HEADS[test]}; '
+        + (_CHOSEN.get(label) or f'the {label} runs of the short design'))
+
+
+def every(scores: _Scores) -> list[tb.Table]:
+    """What a terminal shows."""
+    return [summary(scores), details(scores),
+            by_device(scores, ar.CHOSEN, 'paper')]
+
+
+def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
+    """The results as JSON."""
+    return {'schema': accuracy.ACCURACY_SCHEMA,
+            'settings': dataclasses.asdict(settings),
+            'scores': [dataclasses.asdict(score) for score in scores]}
+
+
+def page_of(scores: _Scores, command: str) -> str:
+    """An HTML page.
+
+    :param command: by which it can be made again
+    """
+    return page.render(
+        'Kinds of model on simulated devices',
+        'Every kind, fitted on few runs of devices whose truth no kind has '
+        f'the form of.\nMade by: {command}',
+        [page.Section('Error against runs', _WORDS, [
+            _against_runs(scores, name) for name in ('paper', 'depths')],
+            [summary(scores), details(scores)]),
+         *(page.Section(
+             f'Every device: {_HEADS[test]}', tables=[
+                 by_device(scores, label, test)
+                 for label in _names(scores, 'design')])
+           for test in _HEADS)])
+
+
+def _against_runs(scores: _Scores, test: str) -> str:
+    """Lines are of the short design, crosses of runs that were chosen."""
+    series = []
+    kinds = [k for k in _names(scores, 'kind') if k != accuracy.AUTO]
+    for number, kind in enumerate(kinds):
+        for form, chosen in ('o-', False), ('x:', True):
+            its = [[s for s in scores if (s.kind, s.design) == (kind, label)
+                    and s.expected is not None]
+                   for label in _names(scores, 'design')
+                   if (label in _CHOSEN) == chosen]
+            series.append(charts.Series(
+                [float(np.mean([s.runs for s in of])) for of in its if of],
+                [100 * float(np.mean([s.errors[test] for s in of]))
+                 for of in its if of], form, '' if chosen else kind,
+                look={'color': f'C{number % 10}'}))
+    return charts.points(
+        series, level=100 * accuracy.TARGETS[test], size_in=(9, 4),
+        yscale='log', xlabel='runs',
+        title=f'Mean relative error, {_HEADS[test]}, %; crosses: chosen '
+        'runs, and all that may be')
+
+
+def _names(scores: _Scores, field: str) -> list[str]:
+    return [*dict.fromkeys(getattr(score, field) for score in scores)]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a simulated device on which kinds of model are compared.
+
+A device is measured three times over: the runs of the short design, those
+that a build chooses one after another, and tests that no model sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos.design import design
+from serifos.design import enough
+from serifos.design import optimal
+from serifos.design import sequential
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import modeler
+from serifos.model import doubt
+
+CHOSEN, ALL_CHOSEN = 'chosen', 'all chosen'
+"""The runs that a build makes, and those that it would make if nothing were
+enough; the other designs are named by their runs."""
+
+THINKING = {'some think': 2, 'all think': 1}
+"""Test → which workloads think 0.2 to 2 ms between requests: each second
+one, or each. Runs in which one is then idle are left out."""
+
+TESTS = ('paper', 'depths', 'wide', *THINKING)
+"""The paper's test vectors; the same with varying queue depths; the whole
+box (1 to 16 workloads, 4 KiB to 1 MiB, random to sequential); and those of
+varying depths whose workloads think."""
+
+_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """What was measured on a device.
+
+    :param designs: label → the runs that a model may be fitted on
+    :param tests: of :data:`TESTS` → runs that no model sees
+    """
+
+    truth: dev.Truth
+    designs: Mapping[str, Sequence[ds.Sample]]
+    tests: Mapping[str, Sequence[ds.Sample]]
+
+
+def measured(truth: dev.Truth, short: Sequence[int], tests: int,
+             seed: int) -> Device:
+    """Makes all runs of a device.
+
+    :param short: how many runs the short designs have
+    :param tests: of each count of workloads, of each sort
+    """
+    of_test, first = {}, 0
+    for name, runs in _tests(tests, seed).items():
+        found = _measure(truth, modeler.Purpose.TEST, seed, runs, first)
+        of_test[name] = [one for one in found if name not in THINKING
+                         or all(w.is_active() for w in one.tenants)]
+        first += len(runs)
+    designs = {str(number): _measure(
+        truth, modeler.Purpose.SHORT, seed, optimal.runs(number, seed=seed))
+        for number in short}
+    made, number = chosen(truth, seed)
+    return Device(truth, {**designs, CHOSEN: made[:number],
+                          ALL_CHOSEN: made}, of_test)
+
+
+def chosen(truth: dev.Truth, seed: int) -> tuple[list[ds.Sample], int]:
+    """What a build would choose to measure, and how many are enough."""
+    plan = sequential.Sequential(seed=seed)
+    made: list[ds.Sample] = []
+    known: dict[int, float] = {}
+    number = 0
+
+    def error(number: int) -> float:
+        if number not in known:
+            known[number] = doubt.error(made[:number])
+        return known[number]
+    runs = plan.begin
+    while runs:
+        made += _measure(truth, modeler.Purpose.CHOSEN, seed, runs,
+                         len(made))
+        so_far = [sample.workloads for sample in made]
+        runs = plan.following(so_far)
+        if not number and not enough.step(
+                plan, enough.Enough(), so_far, (), error).runs:
+            number = len(made)
+    return made, number
+
+
+def _measure(truth: dev.Truth, purpose: modeler.Purpose, seed: int,
+             runs: Sequence[design.Run], first: int = 0) -> list[ds.Sample]:
+    return modeler.measure(modeler.Job(
+        truth, purpose, seed, first, tuple(runs), dev.IOS))
+
+
+def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:
+    rng = np.random.default_rng([seed, modeler.Purpose.TEST])
+    found = {name: [tuple(one(rng) for _ in range(count))
+                    for count in range(1, most + 1) for _ in range(number)]
+             for name, most, one in (
+                 ('paper', modeler.EXTENDED[1], modeler.drawn),
+                 ('depths', modeler.EXTENDED[1], _deep),
+                 ('wide', sequential.EDGE.counts[-1], _any))}
+    return {**found, **{name: [
+        tuple(w if i % every else _thinks(w, rng) for i, w in enumerate(run))
+        for run in found['depths']] for name, every in THINKING.items()}}
+
+
+def _deep(rng: np.random.Generator) -> wl.Workload:
+    return dataclasses.replace(
+        modeler.drawn(rng), iodepth=float(rng.choice(_DEPTHS)))
+
+
+def _thinks(workload: wl.Workload, rng: np.random.Generator) -> wl.Workload:
+    return dataclasses.replace(
+        workload, iodepth=1.0, think_time_us=float(rng.integers(200, 2001)))
+
+
+def _any(rng: np.random.Generator) -> wl.Workload:
+    return wl.Workload(
+        float(rng.integers(0, 101)), float(4 * round(256 ** rng.random())),
+        float(round(64 ** rng.random())), float(rng.choice([0, 50, 100])))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which network do the end-to-end times of a device describe?
+
+From one dataset, or from several of the same machine that were measured on
+file sets of different sizes: then Eq. 2 and 3 of Noorshams, Rostami,
+Kounev, Reussner: I/O Performance Modeling of Virtualized Storage Systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.model import fit
+from serifos.model import model as mm
+from serifos.model import quality
+from serifos.model.queueing import fit as queueing_fit
+from serifos.model.queueing import predict as queueing
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+_SIZES = ('size_gib', 'target')
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """Runs of a device, on file sets of one or of several sizes.
+
+    :param data: their Loads, what they measured, which are repetitions
+    :param gib: float[n], the file set of each, None where all are alike
+    :param classes: of which class most requests of each are
+    """
+
+    samples: tuple[ds.Sample, ...]
+    data: fit.Runs
+    gib: Floats | None
+
+    @property
+    def classes(self) -> list[str]:
+        return [queueing.CLASSES[int(np.argmax(queueing.shares_of(load)))]
+                for load in self.data.loads]
+
+    @property
+    def clients(self) -> Floats:
+        return np.array([load.sum_iodepth for load in self.data.loads])
+
+    def calibrated(self, train: Ints,
+                   given: Mapping[str, float]) -> dict[str, Any]:
+        """The parameters that the runs of these indices give."""
+        return queueing_fit.calibrated(
+            [self.data.loads[i] for i in train], self.data.y[train],
+            None if self.gib is None else self.gib[train], **given)
+
+    def predictions(self, parameters: Mapping[str, Any],
+                    test: Ints) -> Floats:
+        """What a network says of the runs of these indices, float[m]."""
+        rows = np.array([self.data.loads[i].vector for i in test])
+        if self.gib is None:
+            return form(parameters).many(rows)
+        found = np.empty(len(test))
+        for size in np.unique(self.gib[test]):
+            its = self.gib[test] == size
+            found[its] = form(parameters, self.gib, test[its][0]).many(
+                rows[its])
+        return found
+
+    def fitted(self, train: Ints, test: Ints,
+               given: Mapping[str, float]) -> Floats:
+        """What a network of the one says of the other, float[m]."""
+        return self.predictions(self.calibrated(train, given), test)
+
+    def held_out(self, given: Mapping[str, float], seed: int) -> Floats:
+        """Each run by a network that did not see it, float[n]."""
+        return quality.held_out(
+            self.data.keys, seed,
+            lambda train, test: self.fitted(train, test, given))
+
+
+def runs(datasets: Sequence[ds.Dataset],
+         predicts: str = 'latency_us') -> Runs:
+    """The valid runs of one device, from datasets of several file sets.
+
+    :raises InputError: where they are of different machines, their file
+        sets of unknown size, or their runs too few
+    """
+    first = datasets[0].header
+    for other in datasets[1:]:
+        apart = [text for text in first.differences(other.header)
+                 if not text.startswith(_SIZES)]
+        if apart:
+            raise errors.InputError(
+                f'The datasets are of two machines ({"; ".join(apart)}); '
+                'calibrate each alone.')
+    sizes = [dataset.header.device.get('size_gib') for dataset in datasets]
+    if len(datasets) > 1 and not all(sizes):
+        raise errors.InputError(
+            'Several datasets are told apart by the size of what was '
+            'measured, and one has no size_gib in its first line; add it.')
+    samples, gib = [], []
+    for dataset, size in zip(datasets, sizes):
+        having = fit.telling(dataset.valid(), predicts)
+        samples += [dataclasses.replace(s, round=1) for s, _ in having]
+        gib += [float(size or 1)] * len(having)
+    data = fit.runs(samples, predicts)
+    if len(set(data.keys)) < fit.LEAST_RUNS:
+        raise errors.InputError(
+            f'There are {len(set(data.keys))} different runs with a '
+            f'{predicts}; a network needs at least {fit.LEAST_RUNS}: '
+            'measure more.')
+    return Runs(tuple(samples), data,
+                np.array(gib) if len(set(gib)) > 1 else None)
+
+
+def model(measured: Runs, header: ds.Header, name: str, predicts: str,
+          given: Mapping[str, float], seed: int = 0,
+          facts: Mapping[str, Any] | None = None) -> mm.Model:
+    """The model of kind ``queueing``; of the largest file set."""
+    merged = ds.Dataset(dataclasses.replace(header, valid_round=1),
+                        measured.samples)
+    found = fit.fit(merged, 'queueing', name, predicts, seed, facts, given)
+    if measured.gib is None:
+        return found
+    every = np.arange(len(measured.data.y))
+    held_out, y = measured.held_out(given, seed), measured.data.y
+    return dataclasses.replace(
+        found, parameters=measured.calibrated(every, given), quality={
+            'mre': quality.mre(y, held_out),
+            'mre_by_count': {str(n): value for n, value in quality.mre_by(
+                measured.data.counts, y, held_out).items()},
+            'interval': list(quality.interval(y, held_out))})
+
+
+def form(parameters: Mapping[str, Any], gib: Floats | None = None,
+         run: int = 0) -> queueing.Queueing:
+    """The network of the file set of a run."""
+    of = {} if gib is None else {'file_set_gib': float(gib[run])}
+    return queueing.from_parameters('queueing', {**parameters, **of})

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model calibrate: a queueing network from end-to-end times."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+from typing import Any
+from typing import TYPE_CHECKING
+
+from cliff import lister
+
+from serifos.cmd import app
+from serifos.cmd.model import fit as model_fit
+from serifos.cmd import paging
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.files import documents as store
+from serifos.model.queueing import predict as queueing
+
+if TYPE_CHECKING:  # scipy and statsmodels take a second to import
+    from serifos.lab.calibrate import scenarios as qs
+
+_TIMES = tuple(name for name in ds.FIGURES if name.endswith('latency_us'))
+
+
+class Calibrate(app.Fails, lister.Lister):
+    """Calibrate a queueing network and say how far it can be trusted.
+
+    The network is fitted to the end-to-end response times of a dataset and
+    written as a model of kind queueing. Printed is its error by class of
+    requests: on the runs themselves, on runs held out between them, and
+    beyond those it was calibrated on, in clients and in volumes.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'datasets', nargs='+', metavar='DATASET',
+            help='NAME.jsonl, as build writes it; several, of one machine '
+            'and of targets of different sizes, let times depend on the '
+            'size, and the model is of the largest')
+        parser.add_argument('--out', required=True, metavar='MODEL',
+                            help='the model file to write, STEM.json')
+        parser.add_argument('--name', help='(default: the stem of MODEL)')
+        parser.add_argument(
+            '--predicts', choices=_TIMES, default='latency_us',
+            metavar='FIGURE', help='what of a run shall be predicted: '
+            f'{", ".join(_TIMES)} (default: latency_us)')
+        parser.add_argument(
+            '--stations', type=int, choices=(1, 2), default=2,
+            help='the cache alone, or the cache and the media where the '
+            'times tell them apart (default: 2)')
+        parser.add_argument(
+            '--alpha', type=float, default=0.05, metavar='P',
+            help='p-value above which a term is removed (default: 0.05)')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='of the cross-validation and of what is '
+                            'simulated')
+        paging.add_argument(parser, 'the error of every run')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.lab.calibrate import calibrate as qc
+        from serifos.lab.calibrate import report as calibrate_report
+        from serifos.lab.calibrate import scenarios as qs
+        from serifos.model import parameter
+        args, out = parsed_args, pathlib.Path(parsed_args.out)
+        if args.seed < 0:
+            raise errors.InputError(
+                f'A seed of {args.seed} cannot be used; give 0 or more.')
+        paging.refuse_absurd(args)
+        given = parameter.settings(queueing.QUEUEING.settings, {
+            'stations': args.stations, 'alpha': args.alpha})
+        datasets = [store.read_dataset(path) for path in args.datasets]
+        measured = qc.runs(datasets, args.predicts)
+        largest = max(range(len(datasets)), key=lambda i: float(
+            datasets[i].header.device.get('size_gib') or 0))
+        model = qc.model(
+            measured, datasets[largest].header, args.name or out.stem,
+            args.predicts, given, args.seed,
+            {'sha256': store.digest(args.datasets[largest])})
+        rows = qs.scenarios(measured, given, args.seed)
+        shapes = qs.shapes(measured.samples)
+        if shapes:
+            rows.append(qs.in_order(measured, model.parameters, shapes,
+                                    args.seed))
+        store.write_model(out, model)
+        said = [*model.form.lines(), *(
+            (f'gamma shape of {name}s', f'{shape:.3g}')
+            for name, shape in shapes.items())]
+        for label, text in said:
+            self.say(f'{label}: {text}')
+        paging.write(args, lambda: calibrate_report.page_of(
+            model, rows, said), self.say)
+        return _table(rows)
+
+
+def _table(rows: list[qs.Scenario]) -> Any:
+    classes = [label for label in queueing.CLASSES
+               if any(label in row.mre for row in rows)]
+    return (('scenario', 'reach', 'runs', *classes, 'mean', 'outstanding'),
+            [(row.name, row.reach, row.runs, *map(model_fit.Percent, (
+                *map(row.mre.get, classes), row.mean, row.outstanding)))
+             for row in rows])

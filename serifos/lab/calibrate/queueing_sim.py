@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long do clients wait where no formula says so?
+
+Stations that serve gamma-distributed work in the order of its arrival, as
+those of the paper do, have no product form: they are simulated, event by
+event. All requests in service at a station progress alike, so a station
+needs one clock of its own, and each of its requests the time on that clock
+at which it will be done.
+
+Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
+Virtualized Storage Systems, section IV.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import heapq
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from serifos.lab.calibrate import network as qn
+
+REQUESTS = 20_000
+"""Of a simulation, its beginning not counted."""
+
+_BATCHES = 20
+_BLOCK = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class Response:
+    """What clients wait for.
+
+    :param half_us: half of the 95 % confidence interval of the mean; 0
+        where it is exact
+    :param p99_us: the 99th percentile, None where only the mean is known
+    """
+
+    mean_us: float
+    half_us: float = 0.0
+    p99_us: float | None = None
+
+
+def response(stations: Sequence[qn.Station], clients: int,
+             rng: np.random.Generator, requests: int = REQUESTS) -> Response:
+    """The exact response where there is one, else a simulated one.
+
+    :raises InputError: where there is no client, or nothing takes time
+    """
+    if qn.product_form(stations, clients):
+        return Response(qn.solve(stations, clients).response_us)
+    return simulated(stations, clients, rng, requests)
+
+
+def simulated(stations: Sequence[qn.Station], clients: int,
+              rng: np.random.Generator, requests: int = REQUESTS
+              ) -> Response:
+    """The same by simulation; the same ``rng`` gives the same.
+
+    :param requests: that count, after a tenth as many and two of each
+        client that do not
+    """
+    qn.refuse_empty(stations, clients)
+    ended = _ended(stations, clients, rng)
+    for _ in range(requests // 10 + 2 * clients):
+        next(ended)
+    times = np.array([next(ended) for _ in range(requests)])
+    batches = [part.mean() for part in np.array_split(
+        times, min(_BATCHES, requests))]
+    half = (stats.t.ppf(0.975, len(batches) - 1)
+            * np.std(batches, ddof=1) / math.sqrt(len(batches))
+            if len(batches) > 1 else math.inf)
+    return Response(float(times.mean()), float(half),
+                    float(np.percentile(times, 99)))
+
+
+class _Line:
+    """A station at work: who is served, who waits, and its own clock."""
+
+    def __init__(self, station: qn.Station, work: Iterator[float]) -> None:
+        self._station, self._work = station, work
+        self._served: list[tuple[float, float]] = []
+        self._waiting: collections.deque[float] = collections.deque()
+        self._clock = self._now = 0.0
+        self.next = math.inf
+
+    def join(self, now: float, issued: float) -> None:
+        """A request that its client sent at ``issued`` comes at ``now``."""
+        self._advance(now)
+        self._waiting.append(issued)
+        self._begin()
+
+    def leave(self) -> float:
+        """The request whose turn to leave it is; when it was issued."""
+        self._advance(self.next)
+        _, issued = heapq.heappop(self._served)
+        self._begin()
+        return issued
+
+    def _rate(self) -> float:
+        present = len(self._served) + len(self._waiting)
+        return self._station.speed(present) / len(self._served)
+
+    def _advance(self, now: float) -> None:
+        if self._served:
+            self._clock += (now - self._now) * self._rate()
+        self._now = now
+
+    def _begin(self) -> None:
+        while self._waiting and len(self._served) < self._station.at_once:
+            heapq.heappush(self._served, (
+                self._clock + next(self._work), self._waiting.popleft()))
+        self.next = self._now + max(
+            0.0, self._served[0][0] - self._clock) / self._rate() if (
+                self._served) else math.inf
+
+
+def _ended(stations: Sequence[qn.Station], clients: int,
+           rng: np.random.Generator) -> Iterator[float]:
+    """The response times of requests as they end, µs; without end."""
+    used = [station for station in stations if station.demand_us]
+    lines = [_Line(station, _drawn(
+        lambda s=station: rng.gamma(s.shape, s.time_us / s.shape, _BLOCK)))
+        for station in used]
+    chance = _drawn(lambda: rng.random(_BLOCK))
+    ending = len(lines)
+
+    def after(number: int) -> int:
+        while number < ending and next(chance) >= used[number].visits:
+            number += 1
+        return number
+    now = 0.0
+    starting = clients
+    while True:
+        for _ in range(starting):
+            while (first := after(0)) == ending:
+                yield 0.0
+            lines[first].join(now, now)
+        number = min(range(ending), key=lambda i: lines[i].next)
+        now = lines[number].next
+        issued = lines[number].leave()
+        onward = after(number + 1)
+        if onward < ending:
+            lines[onward].join(now, issued)
+        else:
+            yield now - issued
+        starting = int(onward == ending)
+
+
+def _drawn(block: Callable[[], npt.NDArray[np.float64]]
+           ) -> Iterator[float]:
+    while True:
+        yield from block().tolist()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The error of a calibrated queueing network, on a page like Figure 11.
+
+Of Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
+Virtualized Storage Systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from serifos.lab.calibrate import scenarios as qs
+from serifos.model import model as mm
+from serifos.model.queueing import predict as queueing
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+_COLOURS = dict(zip(queueing.CLASSES, (
+    charts.BLUE, '#8fb3d3', charts.RED, '#e0a487'), strict=True))
+
+
+def page_of(model: mm.Model, rows: Sequence[qs.Scenario],
+            said: Iterable[tuple[str, str]]) -> str:
+    """The HTML page.
+
+    :param said: what a person can check of the network, label and text
+    :raises ToolError: where matplotlib or Jinja2 is missing
+    """
+    classes = [label for label in queueing.CLASSES
+               if any(label in row.asked for row in rows)]
+    return page.render(
+        f'{model.name}: a queueing network', 'A network that predicts '
+        f'{model.predicts}, calibrated from end-to-end response times.', [
+            page.Section('The network', tables=[
+                tb.Table(('part', 'value'), [*said])]),
+            page.Section(
+                'Mean errors', 'By class of requests, beside those of kind '
+                'outstanding fitted to the same runs.', tables=[tb.Table(
+                    ('scenario', 'reach', 'runs', *map(_words, classes),
+                     'mean', 'outstanding'),
+                    [(row.name, row.reach, row.runs, *map(tb.percent, (
+                        *map(row.mre.get, classes), row.mean,
+                        row.outstanding))) for row in rows])]),
+            page.Section(
+                'Errors of the runs', 'Each dot is a run. Above 0, the '
+                'prediction is higher than the measurement.',
+                [charts.grid(
+                    {f'{row.name}, {row.reach}': [
+                        _errors(label, asked)
+                        for label, asked in row.asked.items()]
+                     for row in rows},
+                    xlabel='measured, ms', ylabel='error, %',
+                    xscale='log')])])
+
+
+def _errors(label: str,
+            asked: Sequence[tuple[float, float]]) -> charts.Series:
+    return charts.Series(
+        [measured / 1e3 for measured, _ in asked],
+        [100 * (predicted / measured - 1) for measured, predicted in asked],
+        label=_words(label), look={'color': _COLOURS[label]})
+
+
+def _words(label: str) -> str:
+    return label.replace('_', ' ')

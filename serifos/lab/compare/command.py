@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model compare-kinds: which kind is best for a device?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import itertools
+import pathlib
+from typing import Any
+from typing import TYPE_CHECKING
+
+from cliff import columns
+from cliff import lister
+
+from serifos.cmd import app
+from serifos.cmd.model import fit as model_fit
+from serifos.cmd import paging
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.files import documents as store
+from serifos.lab.tuning import options as tuning_options
+from serifos.model import kinds as kd
+
+if TYPE_CHECKING:  # scipy and statsmodels take a second to import
+    from serifos.lab.compare import compare
+    from serifos.lab.tuning import tuner
+    from serifos.model import fit
+
+_Refused = dict[tuple[str, str], str]
+
+
+class CompareKinds(app.Fails, lister.Lister):
+    """Compare every kind of model on the runs of a dataset.
+
+    Each is fitted on a part of the runs, with its standard settings and
+    with tuned ones, and asked for the runs that it did not see: those held
+    out within the ranges of its training, and those beyond.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('dataset', metavar='DATASET',
+                            help='NAME.jsonl, as build writes it')
+        parser.add_argument(
+            '--predicts', action='append', choices=ds.FIGURES,
+            metavar='FIGURE', help='what of a run is predicted; may be '
+            f'given again: {", ".join(ds.FIGURES)} (default: latency_us)')
+        parser.add_argument(
+            '--kind', action='append', choices=kd.names(), dest='kinds',
+            help='a kind to compare; may be given again (default: all)')
+        paging.add_argument(parser, 'the figures')
+        parser.add_argument(
+            '--no-tune', action='store_true', help='standard settings alone; '
+            'otherwise what the searches evaluate is kept in '
+            'STEM.compare.jsonl beside the dataset, and the same command '
+            'resumes')
+        parser.add_argument(
+            '--held-out', type=float, default=0.2, metavar='SHARE',
+            help='share of the inner runs that no fit sees (default: 0.2)')
+        parser.add_argument('--seed', type=int, default=0, help='of the '
+                            'held-out runs and the folds (default: 0)')
+        tuning_options.add_arguments(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # These take a second to import.
+        from serifos.lab.compare import compare
+        from serifos.lab.compare import report as compare_report
+        from serifos.model import fit
+        _refuse_absurd(parsed_args)
+        dataset = store.read_dataset(parsed_args.dataset)
+        figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
+        kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
+        of_figure = {}
+        for predicts in figures:
+            data = fit.runs(dataset.valid(), predicts)
+            of_figure[predicts] = data, compare.parts(
+                data, parsed_args.seed, parsed_args.held_out)
+        refused: _Refused = {}
+        verdicts = []
+        with self._searching(parsed_args) as searcher:
+            for number, (predicts, kind) in enumerate(
+                    itertools.product(figures, kinds)):
+                if searcher:
+                    searcher.go_on('kinds', number,
+                                   len(figures) * len(kinds))
+                verdicts += _verdicts(
+                    kind, predicts, *of_figure[predicts], parsed_args.seed,
+                    searcher, refused)
+        for kind, (whose, why) in _reasons(refused).items():
+            self.say(f'{kind} was not compared{whose}: {why}')
+        if not verdicts:
+            raise errors.InputError('No kind can be fitted to the dataset; '
+                                    'measure more.')
+        paging.write(parsed_args, lambda: compare_report.page_of(
+            parsed_args.dataset, verdicts,
+            {f: divided for f, (_, divided) in of_figure.items()},
+            {kind: why for kind, (_, why) in _reasons(refused).items()}),
+            self.say)
+        parts = [compare.INSIDE, *(
+            part for part in compare.BEYOND
+            if any(part in verdict.errors for verdict in verdicts))]
+        return (('kind', 'settings', 'predicts', 'r2', *(
+            part.replace(' ', '_') for part in parts),
+            'change', 'p_of_tuning', 'p_of_best', 'values'),
+            rows(verdicts, parts))
+
+    @contextlib.contextmanager
+    def _searching(self, args: argparse.Namespace
+                   ) -> Iterator[tuner.Searcher | None]:
+        from serifos.model import quality
+        if args.no_tune:
+            try:
+                yield None
+            except KeyboardInterrupt:
+                raise errors.Interrupted(
+                    'Stopped; nothing is kept without a search, the same '
+                    'command begins afresh.') from None
+            return
+        path = pathlib.Path(args.dataset).with_suffix('.compare.jsonl')
+        with tuning_options.ready(args, path, {
+                'dataset': {'sha256': store.digest(args.dataset)},
+                'seed': args.seed, 'folds': quality.FOLDS,
+                'part': {'held_out': args.held_out}}) as searcher:
+            yield searcher
+
+
+def _refuse_absurd(args: argparse.Namespace) -> None:
+    tuning_options.options(args)
+    if args.seed < 0:
+        raise errors.InputError(
+            f'A seed of {args.seed} cannot be used; give 0 or more.')
+    paging.refuse_absurd(args)
+
+
+def _verdicts(kind: str, predicts: str, data: fit.Runs,
+              divided: compare.Parts, seed: int,
+              searcher: tuner.Searcher | None, refused: _Refused
+              ) -> Iterator[compare.Verdict]:
+    """A kind with its standard settings, then with tuned ones."""
+    from serifos.lab.compare import compare
+    try:
+        yield compare.judge(kind, predicts, data, divided)
+        if searcher is None or not kd.of(kind).settings:
+            return
+        trace = searcher.search(
+            kind, predicts, compare.of(data, divided.training), seed, {})
+        yield compare.judge(kind, predicts, data, divided,
+                            trace.settings(trace.best))
+    except errors.Interrupted:
+        raise
+    except compare.UNFIT as exc:
+        refused[kind, predicts] = ' '.join(str(exc).split()) or repr(exc)
+
+
+def _reasons(refused: _Refused) -> dict[str, tuple[str, str]]:
+    """Kind → (for which figures, where not for all alike; why)."""
+    found: dict[str, tuple[str, str]] = {}
+    for (kind, predicts), why in refused.items():
+        whose = [f for (k, f) in refused if k == kind]
+        found[kind] = f' for {", ".join(whose)}', why
+    return found
+
+
+def rows(verdicts: Sequence[compare.Verdict],
+         parts: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """A row for each verdict, then the mean over several figures."""
+    from serifos.lab.compare import compare
+    for line in compare.lines(verdicts):
+        yield (line.kind, 'tuned' if line.tuned else 'standard',
+               line.predicts, _Figure(line.r2),
+               *(model_fit.Percent(line.mre.get(part)) for part in parts),
+               _Change(line.change), _Figure(line.p_of_tuning),
+               _Figure(line.p_of_best), model_fit.Values(line.settings))
+
+
+class _Figure(columns.FormattableColumn[float | None]):
+    """A number of three digits."""
+
+    def human_readable(self) -> str:
+        return '' if self._value is None else f'{self._value:.3g}'
+
+
+class _Change(columns.FormattableColumn[float | None]):
+    """A fraction by which an error grew; less than 0 is better."""
+
+    def human_readable(self) -> str:
+        return '' if self._value is None else f'{self._value:+.1%}'

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which kind describes a device best, within what was measured and beyond?
+
+The evaluation of [1]_ for one's own device: fitted on a part of the runs,
+every kind is asked for runs inside of that part's ranges (its Figures 8 and
+9) and for runs beyond them (Figure 10).
+
+.. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
+   of Virtualized Storage Systems using Optimized Statistical Regression
+   Techniques, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+from scipy import stats
+
+from serifos import errors
+from serifos.lab.regression import inputs
+from serifos.model import fit
+from serifos.model import kinds
+from serifos.model import quality
+
+INSIDE = 'interpolation'
+BEYOND = ('small blocks', 'large blocks', 'high counts')
+"""The runs that no fit sees: held out within its ranges, and beyond."""
+
+LEAST_RUNS = 20
+_EDGE, _WIDEST_EDGE = 0.10, 0.25
+"""Shares of the runs that an edge of a range takes at least and at most."""
+
+UNFIT = (errors.SerifosError, ArithmeticError, ValueError, ImportError)
+"""What a kind may answer to runs that do not suit it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """How the runs of a dataset are divided, by index.
+
+    :param training: what every kind is fitted and tuned on
+    :param tested: name (of INSIDE and BEYOND) → runs that no fit sees
+    """
+
+    training: quality.Ints
+    tested: Mapping[str, quality.Ints]
+
+
+def parts(data: fit.Runs, seed: int = 0, held_out: float = 0.2) -> Parts:
+    """Edges are set aside first, then a share of what lies inside.
+
+    An edge is the least or greatest tenth of the runs by mean block size,
+    and the tenth of most workloads; it is left out where equal runs would
+    make it more than a quarter, or less than three values are there.
+
+    :param held_out: the share of the inner runs that is held out
+    :raises InputError: where too few runs are left, or the share is absurd
+    """
+    if not 0.05 <= held_out <= 0.5:
+        raise errors.InputError(
+            f'A share of {held_out:g} cannot be held out; give 0.05 to 0.5.')
+    if len(set(data.keys)) < LEAST_RUNS:
+        raise errors.InputError(
+            f'The dataset has {len(set(data.keys))} different runs that have '
+            f'the figure; comparing kinds needs {LEAST_RUNS}: measure more.')
+    rows = np.array([inputs.of(load) for load in data.loads])
+    count, block = rows[:, 0], rows[:, inputs.INPUTS.index('block_kib')]
+    edges = {name: _least(values) for name, values
+             in zip(BEYOND, (block, -block, -count))}
+    beyond = {name: which for name, which in edges.items() if which.any()}
+    inner = np.flatnonzero(~np.any([*edges.values()], axis=0))
+    keys = sorted({data.keys[i] for i in inner})
+    chosen = np.random.default_rng(seed).permutation(len(keys))[
+        :max(1, round(held_out * len(keys)))]
+    out = {keys[i] for i in chosen}
+    apart = np.array([data.keys[i] in out for i in inner])
+    return Parts(inner[~apart], {
+        INSIDE: inner[apart],
+        **{name: np.flatnonzero(which) for name, which in beyond.items()}})
+
+
+def _least(values: fit.Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """bool[n]: the runs of the least values, none where there is no edge."""
+    bound = np.sort(values)[max(0, round(_EDGE * len(values)) - 1)]
+    which = values <= bound
+    if which.mean() > _WIDEST_EDGE or len(np.unique(values)) < 3:
+        return np.zeros(len(values), bool)
+    return which
+
+
+def of(data: fit.Runs, which: quality.Ints) -> fit.Runs:
+    """Some runs of many."""
+    return fit.Runs(tuple(data.loads[i] for i in which), data.y[which],
+                    tuple(data.keys[i] for i in which))
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How good a kind is with some settings.
+
+    :param r2: of the runs that it was fitted on, None where all are alike
+    :param errors: part → |predicted - measured| / measured of its runs
+    :param mre_by_count: of all runs that it was not fitted on
+    """
+
+    kind: str
+    predicts: str
+    tuned: bool
+    settings: Mapping[str, float]
+    r2: float | None
+    errors: Mapping[str, fit.Floats]
+    mre_by_count: Mapping[int, float]
+
+    @property
+    def mre(self) -> dict[str, float]:
+        return {part: float(values.mean())
+                for part, values in self.errors.items()}
+
+
+def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
+          settings: Mapping[str, float] | None = None) -> Verdict:
+    """Fits a kind on the training part and tests it on the others.
+
+    :param settings: the tuned ones; None is the kind's standard
+    :raises UNFIT: where the kind cannot be fitted to these runs
+    """
+    given = settings or {}
+    every = np.arange(len(data.y))
+    predicted = fit.refit(kind, data, given)(divided.training, every)
+    if not np.isfinite(predicted).all():
+        raise errors.InputError('Its prediction is not a finite number.')
+    wrong = quality.relative_errors(data.y, predicted)
+    unseen = np.setdiff1d(every, divided.training)
+    training = divided.training
+    return Verdict(
+        kind, predicts, settings is not None,
+        {**{one.name: one.standard for one in kinds.of(kind).settings},
+         **given},
+        quality.adjusted_r2(data.y[training], predicted[training], 0),
+        {name: wrong[which] for name, which in divided.tested.items()},
+        quality.mre_by([data.counts[i] for i in unseen], data.y[unseen],
+                       predicted[unseen]))
+
+
+def p_value(ours: Sequence[fit.Floats],
+            theirs: Sequence[fit.Floats]) -> float | None:
+    """The paired t-test that two kinds err alike, runs of figures pooled.
+
+    :param ours: for each figure the errors of the same runs, in order
+    :returns: the probability of such a difference by chance, two-sided;
+        None of a single run, which tells nothing of it
+    """
+    apart = np.concatenate(ours) - np.concatenate(theirs)
+    if len(apart) < 2:
+        return None
+    if np.ptp(apart) == 0:
+        return 1.0 if apart[0] == 0 else 0.0
+    return float(stats.ttest_1samp(apart, 0.0).pvalue)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A kind with its settings, on one figure or in the mean of several.
+
+    :param mre: part → mean relative error
+    :param change: of a tuned kind: by which fraction its error inside is
+        larger than with the standard settings; in the mean of the figures
+    :param p_of_tuning: that tuning changed nothing
+    :param p_of_best: that the best kind is not better; None of itself
+    """
+
+    kind: str
+    tuned: bool
+    predicts: str
+    r2: float | None
+    mre: Mapping[str, float]
+    change: float | None
+    p_of_tuning: float | None
+    p_of_best: float | None
+    settings: Mapping[str, float]
+
+
+MEAN = 'mean'
+
+
+def lines(verdicts: Sequence[Verdict]) -> list[Line]:
+    """A table of verdicts, figure by figure, then in the mean of them."""
+    figures = [*dict.fromkeys(v.predicts for v in verdicts)]
+    groups = {**{figure: [figure] for figure in figures},
+              **({MEAN: figures} if len(figures) > 1 else {})}
+    return [line for name, of_group in groups.items()
+            for line in _lines(name, of_group, verdicts)]
+
+
+def _lines(name: str, figures: Sequence[str],
+           verdicts: Sequence[Verdict]) -> list[Line]:
+    of_key = {(v.kind, v.tuned, v.predicts): v for v in verdicts}
+    rows = {(kind, tuned): [of_key[kind, tuned, f] for f in figures]
+            for kind, tuned in dict.fromkeys(
+                (v.kind, v.tuned) for v in verdicts)
+            if all((kind, tuned, f) in of_key for f in figures)}
+    if not rows:
+        return []
+    best = min(rows.values(), key=lambda its: _mean(its, INSIDE))
+    return [_line(name, its, rows[kind, False], best)
+            for (kind, _), its in rows.items()]
+
+
+def _line(name: str, its: Sequence[Verdict], standard: Sequence[Verdict],
+          best: Sequence[Verdict]) -> Line:
+    first = its[0]
+    r2 = [v.r2 for v in its if v.r2 is not None]
+    return Line(
+        first.kind, first.tuned, name,
+        float(np.mean(r2)) if len(r2) == len(its) else None,
+        {part: _mean(its, part) for part in (INSIDE, *BEYOND)
+         if all(part in v.errors for v in its)},
+        float(np.mean([v.mre[INSIDE] / w.mre[INSIDE] - 1 for v, w
+                       in zip(its, standard) if w.mre[INSIDE]] or [0.0]))
+        if first.tuned else None,
+        _p(its, standard) if first.tuned else None,
+        None if its is best else _p(its, best),
+        first.settings if len(its) == 1 else {})
+
+
+def _mean(its: Sequence[Verdict], part: str) -> float:
+    return float(np.mean([v.mre[part] for v in its]))
+
+
+def _p(ours: Sequence[Verdict],
+       theirs: Sequence[Verdict]) -> float | None:
+    return p_value([v.errors[INSIDE] for v in ours],
+                   [v.errors[INSIDE] for v in theirs])

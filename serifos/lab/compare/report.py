@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison of the kinds of model on one dataset, on one page.
+
+Table 3 and Figures 8 to 13 of Noorshams et al. for the runs of a dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from serifos.lab.compare import compare
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+_Verdicts = Sequence[compare.Verdict]
+_Lines = Sequence[compare.Line]
+
+_PARTS = {
+    compare.INSIDE: ('Interpolation', 'Runs held out within the ranges of '
+                     'the training (Figure 9).'),
+    'small blocks': ('Extrapolation to small blocks', 'The tenth of the '
+                     'runs whose mean block is smallest (Figure 10).'),
+    'large blocks': ('Extrapolation to large blocks', 'The tenth of the '
+                     'runs whose mean block is largest (Figure 10).'),
+    'high counts': ('Extrapolation to more workloads', 'The tenth of the '
+                    'runs of most workloads.')}
+
+
+def page_of(name: str, verdicts: _Verdicts,
+            divided: Mapping[str, compare.Parts],
+            refused: Mapping[str, str]) -> str:
+    """An HTML page on a comparison.
+
+    :param divided: figure → how its runs were divided
+    :param refused: the kinds that could not be fitted, and why
+    """
+    lines = compare.lines(verdicts)
+    figures = [*dict.fromkeys(line.predicts for line in lines)]
+    r2 = {(_label(line), line.predicts): line.r2 for line in lines}
+    sections = [
+        page.Section(
+            'Goodness of fit',
+            'The coefficient of determination, R², of the runs that the '
+            'models were fitted on (Table 3 of the paper). A high one does '
+            'not promise a good prediction.', tables=[
+                _by_figure(lines, figures, {
+                    key: value and f'{value:.4f}'
+                    for key, value in r2.items()})]),
+        *_parts(lines, figures),
+        page.Section(
+            'The distribution of errors',
+            'The share of the runs held out inside the ranges whose error '
+            'is below a bound (Figure 8). Solid lines are tuned, or of '
+            'kinds without settings; dashed ones are with standard '
+            'settings.', [_distribution(figure, [
+                v for v in verdicts if v.predicts == figure])
+                for figure in divided]),
+        page.Section(
+            'By number of workloads',
+            'The mean relative error on all runs that no model saw, by how '
+            'many workloads ran together (in the place of Figures 11 '
+            'and 12).', tables=[_by_count(figure, [
+                v for v in verdicts if v.predicts == figure])
+                for figure in divided]),
+        *_tuning(lines), *_tests(verdicts), *_settings(lines),
+        page.Section('The runs', tables=[tb.Table(
+            ('figure', 'training', compare.INSIDE, *compare.BEYOND),
+            [(figure, len(parts.training), *(
+                len(parts.tested[part]) if part in parts.tested else None
+                for part in (compare.INSIDE, *compare.BEYOND)))
+             for figure, parts in divided.items()],
+            'How many runs each part has; edges overlap.')])]
+    if refused:
+        sections.append(page.Section(
+            'Kinds that were not compared',
+            tables=[tb.Table(('kind', 'reason'), [*refused.items()])]))
+    return page.render(
+        f'Kinds of model on {name}',
+        'Every kind was fitted on the same part of the runs and tested on '
+        'the same others, which no fit and no tuning saw. Errors are mean '
+        'relative errors.', sections)
+
+
+def _label(of: compare.Line | compare.Verdict) -> str:
+    return f'{of.kind}, tuned' if of.tuned else of.kind
+
+
+def _by_figure(lines: _Lines, figures: Sequence[str],
+               cells: Mapping[tuple[str, str], str | None]) -> tb.Table:
+    """A row for each kind, tuned or not; cells by label and figure."""
+    return tb.Table(('kind', *figures), [
+        (label, *(cells.get((label, figure)) for figure in figures))
+        for label in dict.fromkeys(map(_label, lines))])
+
+
+def _parts(lines: _Lines, figures: Sequence[str]) -> Iterator[page.Section]:
+    labels = [*dict.fromkeys(map(_label, lines))]
+    for part, (heading, text) in _PARTS.items():
+        mre = {(_label(line), line.predicts): line.mre[part]
+               for line in lines if part in line.mre}
+        if mre:
+            yield page.Section(heading, text, [charts.bars(
+                labels,
+                {figure: [100 * mre.get((label, figure), np.nan)
+                          for label in labels] for figure in figures},
+                xlabel='mean relative error, %')], [_by_figure(
+                    lines, figures, {key: tb.percent(value)
+                                     for key, value in mre.items()})])
+
+
+def _distribution(figure: str, verdicts: _Verdicts) -> str:
+    kinds = [*dict.fromkeys(v.kind for v in verdicts)]
+    tuned = {v.kind for v in verdicts if v.tuned}
+    series = []
+    for verdict in verdicts:
+        errors = np.sort(verdict.errors[compare.INSIDE])
+        final = verdict.tuned or verdict.kind not in tuned
+        series.append(charts.Series(
+            100 * np.maximum(errors, 1e-4),
+            np.arange(1, len(errors) + 1) / len(errors),
+            '-' if final else '--', _label(verdict), look={
+                'drawstyle': 'steps-post', 'lw': 1.5 if final else 0.9,
+                'color': f'C{kinds.index(verdict.kind) % 10}'}))
+    return charts.points(
+        series, size_in=(9, 4.5), xscale='log', ylim=(0, 1.02),
+        xlabel=f'relative error of {figure}, %', ylabel='share of the runs')
+
+
+def _by_count(figure: str, verdicts: _Verdicts) -> tb.Table:
+    counts = sorted({n for v in verdicts for n in v.mre_by_count})
+    return tb.Table(
+        ('kind', *map(str, counts)),
+        [(_label(v), *(tb.percent(v.mre_by_count.get(n)) for n in counts))
+         for v in verdicts], figure)
+
+
+def _tuning(lines: _Lines) -> Iterator[page.Section]:
+    rows = [(line.kind, line.predicts, tb.percent(line.change, '+.1f'),
+             f'{line.p_of_tuning:.3g}') for line in lines
+            if line.change is not None and line.p_of_tuning is not None]
+    if rows:
+        yield page.Section(
+            'What tuning changed',
+            'The error inside with tuned settings against that with the '
+            'standard (Figure 13), and the probability of such a difference '
+            'by chance (paired t-test).', tables=[tb.Table(
+                ('kind', 'figure', 'change of the error', 'p'), rows)])
+
+
+def _tests(verdicts: _Verdicts) -> Iterator[page.Section]:
+    """Kinds at their best against one another, all figures pooled."""
+    figures = [*dict.fromkeys(v.predicts for v in verdicts)]
+    of_key = {(v.kind, v.predicts): v for v in sorted(
+        verdicts, key=lambda v: v.tuned)}
+    errors = {kind: [of_key[kind, f].errors[compare.INSIDE]
+                     for f in figures]
+              for kind in dict.fromkeys(v.kind for v in verdicts)
+              if all((kind, f) in of_key for f in figures)}
+    if len(errors) > 1:
+        yield page.Section(
+            'Which kinds differ',
+            'The probability, by a paired t-test of the errors inside, that '
+            'two kinds have the same error, each tuned where it can be; all '
+            'figures together. Where it is below 0.05, the one of the '
+            'smaller error is better.', tables=[tb.Table(
+                ('', *errors), [(a, *(
+                    None if a == b or p is None else f'{p:.2g}'
+                    for b, y in errors.items()
+                    for p in [compare.p_value(x, y)]))
+                    for a, x in errors.items()])])
+
+
+def _settings(lines: _Lines) -> Iterator[page.Section]:
+    rows = [(line.kind, line.predicts, 'tuned' if line.tuned else 'standard',
+             ', '.join(f'{name} {value:.4g}'
+                       for name, value in line.settings.items()))
+            for line in lines if line.settings]
+    if rows:
+        yield page.Section(
+            'The settings', 'Standard, and as tuning chose them (Table 2).',
+            tables=[tb.Table(('kind', 'figure', '', 'settings'), rows)])

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of datasets as points, and a page of what a benchmark covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+import statistics
+
+import numpy as np
+
+from serifos.facts import dataset as ds
+from serifos.lab.coverage import coverage as cv
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
+                   'random_pct', 'log latency_us')
+"""Of a run: means over its workloads. The latency only where all runs are
+of one machine, for then it is a property of the workload too."""
+
+
+def points(datasets: Sequence[ds.Dataset]
+           ) -> tuple[list[cv.Floats], tuple[str, ...]]:
+    """A float[n, m] for each dataset, and the names of the columns."""
+    header, *others = (d.header for d in datasets)
+    same = not any(header.differences(other) for other in others)
+    width = len(CHARACTERISTICS) - (not same)
+    return ([np.array([_point(s)[:width] for s in d.valid()])
+             .reshape(-1, width) for d in datasets],
+            CHARACTERISTICS[:width])
+
+
+def words(sample: ds.Sample) -> str:
+    """A run as predict takes it: 50:4:8:100 2x; a think time last."""
+    parts: dict[str, int] = {}
+    for w in sample.workloads:
+        asked, *think = w.pattern[:4], *w.pattern[4:]
+        text = ':'.join(f'{value:g}' for value
+                        in (*asked, *filter(None, think)))
+        parts[text] = parts.get(text, 0) + 1
+    return ' '.join(text + f' {n}x' * (n > 1) for text, n in parts.items())
+
+
+def _point(sample: ds.Sample) -> tuple[float, ...]:
+    def mean(name: str) -> float:
+        return statistics.fmean(getattr(w, name) for w in sample.workloads)
+    return (float(sample.count), mean('write_pct'),
+            math.log2(mean('block_kib')), math.log2(mean('iodepth')),
+            mean('random_pct'), math.log(sample.latency_us))
+
+
+def page_of(found: cv.Coverage, labels: Sequence[str],
+            rows: Sequence[Sequence[object]],
+            header: Sequence[str]) -> str:
+    """The HTML page.
+
+    :param labels: of the datasets, the benchmark first
+    :param rows: of the table of what is not covered, under the header
+    :raises ToolError: where matplotlib or Jinja2 is missing
+    """
+    return page.render(
+        f'What {labels[0]} covers',
+        f'{len(found.owners)} runs in {found.clusters.max() + 1} clusters of '
+        f'{found.components.shape[1]} independent components of '
+        f'{", ".join(found.names)}.',
+        [page.Section(
+            'Coverage', 'A run is covered where the benchmark has one in '
+            'the same cluster.', tables=[tb.Table(
+                ('dataset', 'runs', 'covered'),
+                [(label, int((found.owners == i).sum()),
+                  tb.percent(found.share(i), '.0f'))
+                 for i, label in enumerate(labels)])]),
+         page.Section(
+             'The clusters', 'Ward distances between their centres. Red: '
+             'the benchmark has no run there.', [_dendrogram(found)]),
+         page.Section(
+             'The runs', 'On the first two components. Dots are the '
+             'benchmark; crosses are the others, red where not covered.',
+             [_scatter(found)]),
+         page.Section('Not covered', '' if rows else
+                      'Every run is covered.', tables=[
+                          tb.Table(header, rows)] if rows else [])])
+
+
+def _dendrogram(found: cv.Coverage) -> str:
+    names, colours = [], []
+    for c in range(found.clusters.max() + 1):
+        inside = found.clusters == c
+        own = int((inside & (found.owners == 0)).sum())
+        names.append(f'cluster {c + 1}: {own} of the benchmark, '
+                     f'{int(inside.sum()) - own} others')
+        colours.append(charts.BLUE if own else charts.RED)
+    return charts.dendrogram(found.tree, names, colours, xlabel='distance')
+
+
+def _scatter(found: cv.Coverage) -> str:
+    x = found.components[:, 0]
+    y = (found.components[:, 1] if found.components.shape[1] > 1
+         else np.zeros(len(x)))
+    own, covered = found.owners == 0, found.covered
+    return charts.points(
+        [charts.Series(x[which], y[which], form, label,
+                       look={'color': colour})
+         for which, colour, form, label in (
+             (own, charts.BLUE, 'o', 'benchmark'),
+             (~own & covered, charts.LIGHT, 'x', 'covered'),
+             (~own & ~covered, charts.RED, 'x', 'not covered'))],
+        size_in=(8, 5), xlabel='component 1', ylabel='component 2')

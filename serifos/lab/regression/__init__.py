@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regression families: splines, trees and models with interactions."""

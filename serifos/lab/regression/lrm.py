@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which linear model with interactions describes the runs?
+
+Least squares over the inputs and their products, in which no input occurs
+twice: see [1]_ of :mod:`serifos.lab.regression.splines`, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.facts import workload as wl
+from serifos.lab.regression import inputs
+from serifos.lab.regression import splines
+
+Floats = npt.NDArray[np.float64]
+
+RUNS_A_TERM = 2
+"""Runs for each term, below which products of so many inputs are left out:
+as many terms as runs would repeat the runs, and be wild between them."""
+
+_ALIASED = 1e-7  # of a term's length is new, as R's lm has it
+
+
+def fit(loads: Sequence[wl.Load], y: Floats) -> dict[str, Any]:
+    """The parameters of an lrm model.
+
+    All products of a number of inputs are used, or none of them.
+    """
+    x = np.array([inputs.of(load) for load in loads])
+    return splines.to_parameters(*interactions(x, y))
+
+
+def interactions(x: Floats, y: Floats) -> tuple[list[splines.Product],
+                                                Floats]:
+    """Products of columns, and their coefficients.
+
+    :param x: float[n, k]; constant columns are skipped
+    :param y: float[n]
+    """
+    products = [tuple(map(splines.Factor, chosen))
+                for chosen in _chosen(np.flatnonzero(np.ptp(x, axis=0)),
+                                      len(x))]
+    terms = np.column_stack([splines.values(one, x) for one in products])
+    kept = independent(terms)
+    return [products[i] for i in kept], least_squares(terms[:, kept], y)
+
+
+def _chosen(columns: npt.NDArray[np.intp],
+            runs: int) -> list[tuple[int, ...]]:
+    """No column, one, two ...: as many as the runs allow, but one."""
+    found: list[tuple[int, ...]] = []
+    for order in range(len(columns) + 1):
+        more = math.comb(len(columns), order)
+        if order > 1 and RUNS_A_TERM * (len(found) + more) > runs:
+            break
+        found += itertools.combinations(map(int, columns), order)
+    return found
+
+
+def independent(terms: Floats) -> list[int]:
+    """The columns that are no sum of earlier ones, in their order."""
+    basis = np.zeros_like(terms)
+    kept: list[int] = []
+    for i, column in enumerate(terms.T):
+        length = math.sqrt(column @ column)
+        left = column / (length or 1.0)
+        for _ in range(2):  # once more for what rounding left
+            left = left - basis @ (left @ basis)
+        new = math.sqrt(left @ left)
+        if new > _ALIASED and len(kept) < len(terms):
+            basis[:, i] = left / new
+            kept.append(i)
+    return kept
+
+
+def least_squares(terms: Floats, y: Floats) -> Floats:
+    """The coefficients of independent columns: float[n, m] → float[m]."""
+    scale = np.sqrt((terms ** 2).sum(axis=0))
+    return np.linalg.lstsq(terms / scale, y, rcond=None)[0] / scale

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model relate and similar: devices measured on the same runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import os
+import pathlib
+from typing import Any
+from typing import TYPE_CHECKING
+
+from cliff import columns
+from cliff import lister
+
+from serifos.cmd import app
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.files import documents as store
+
+if TYPE_CHECKING:
+    from serifos.lab.relative import relative
+
+
+class Relate(app.Fails, lister.Lister):
+    """Tell how well one device's runs predict another's.
+
+    Of every device to every other one, by the conventional model (CM) and
+    by absolute and scaled relative fitness (ARF, SRF); from workload
+    characteristics (WC), service observations (SO), or both. Errors are
+    medians over the runs, of trees that were fitted on others.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_datasets(parser)
+        parser.add_argument('--seed', type=int, default=0,
+                            help='of the halves of the runs (default: 0)')
+        parser.add_argument(
+            '--out', metavar='RELATION', help='write what the first of two '
+            'devices tells of the second, for serifos-balancer')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        # numpy and scikit-learn take a second to import.
+        from serifos.lab.relative import common
+        from serifos.lab.relative import relative
+        if parsed_args.seed < 0:
+            raise errors.InputError(
+                f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
+                'more.')
+        if parsed_args.out and len(parsed_args.dataset) != 2:
+            raise errors.InputError(
+                'A relation is from one device to one other; give two '
+                'datasets with --out.')
+        devices = common.joined(_datasets(parsed_args.dataset))
+        if parsed_args.out:
+            store.write_json(parsed_args.out, relative.relation(
+                devices, parsed_args.seed).to_json())
+            self.say(f'The relation from {devices.names[0]} to '
+                     f'{devices.names[1]} is in {parsed_args.out}.')
+        self.say(f'{devices.runs} runs in common; each half of them is '
+                 'predicted by trees fitted on the other.')
+        found = relative.evaluate(devices, parsed_args.seed)
+        return (('table', 'of', 'technique', 'average', 'WC', 'SO', 'WC+SO'),
+                [*_rows(found)])
+
+
+class Similar(app.Fails, lister.Lister):
+    """Tell which devices may share a model.
+
+    Two devices are alike where the factor 1 lies within the 90 % interval
+    of the latency of one over that of the other, and where taking one's for
+    the other's errs little.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_datasets(parser)
+        parser.add_argument(
+            '--within', type=float, default=0.10, metavar='FRACTION',
+            help='mean relative error up to which devices are alike '
+                 '(default: 0.10)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.lab.relative import common
+        from serifos.lab.relative import relative
+        within = parsed_args.within
+        if not 0 < within < 1:
+            raise errors.InputError(
+                f'A --within of {within:g} cannot be used; give a fraction '
+                'such as 0.10.')
+        datasets = _datasets(parsed_args.dataset)
+        devices = common.joined(datasets)
+        rows = []
+        for one in relative.likenesses(devices):
+            whole, left = _hours(datasets[one.first], datasets[one.second])
+            alike = one.alike(within)
+            if alike:
+                self.say(_saved(one, whole, left))
+            rows.append((
+                one.first, one.second, devices.runs, round(one.factor, 4),
+                [round(end, 4) for end in one.interval], Error(one.error),
+                alike, whole, left))
+        return (('first', 'second', 'runs', 'factor', 'interval', 'error',
+                 'alike', 'build_hours', 'left_hours'), rows)
+
+
+class Error(columns.FormattableColumn[float | None]):
+    """A fraction: 12.0 % to a person, 0.12 to a program."""
+
+    def human_readable(self) -> str:
+        return '-' if self._value is None else f'{self._value:.1%}'
+
+
+def _add_datasets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        'dataset', nargs='+', metavar='DATASET',
+        help='NAME.jsonl of a device, as build writes it; two or more, '
+             'measured on the same runs')
+
+
+def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
+    """By the stem of the file, or by its path where stems are the same."""
+    if len(paths) < 2:
+        raise errors.InputError(
+            'Only one dataset was given; give those of two or '
+            'more devices.')
+    if len({*map(os.path.realpath, paths)}) < len(paths):
+        raise errors.InputError(
+            'A dataset is given twice; give each of them once.')
+    stems = [pathlib.PurePath(path).stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else paths
+    return {name: store.read_dataset(path)
+            for name, path in zip(names, paths)}
+
+
+def _rows(found: Sequence[relative.Errors]) -> Iterator[tuple[Any, ...]]:
+    """Tables 6 to 8 of the paper; 7 and 8 of different devices only."""
+    from serifos.lab.relative import relative
+    apart = [one for one in found if one.source != one.target]
+    groups = [
+        *(('pairs', f'{a} to {b}',
+           [one for one in found if (one.source, one.target) == (a, b)])
+          for a, b in dict.fromkeys((e.source, e.target) for e in found)),
+        *(('figures', figure, [e for e in apart if e.figure == figure])
+          for figure in dict.fromkeys(e.figure for e in apart)),
+        ('overall', 'all', apart)]
+    for table, of, group in groups:
+        medians = relative.mean(group)
+        for technique in relative.TECHNIQUES:
+            yield (table, of, technique, *(_error(
+                medians, technique, what) for what in relative.INPUTS))
+
+
+def _error(medians: Mapping[tuple[str, str], float], technique: str,
+           what: str) -> Error:
+    value = medians.get((technique, what))
+    return Error(value if value is None else round(value, 4))
+
+
+def _hours(first: ds.Dataset, second: ds.Dataset
+           ) -> tuple[float | None, float | None]:
+    """Of the second's build were it as long, and what is left of it."""
+    seconds = first.header.runtime_s
+    if seconds is None:
+        return None, None
+    whole = seconds * len(first.samples) / 3600
+    left = max(0, len(first.samples) - len(second.samples)) * seconds / 3600
+    return round(whole, 2), round(left, 2)
+
+
+def _saved(one: relative.Likeness, whole: float | None,
+           left: float | None) -> str:
+    text = f'{one.second} may share the model of {one.first}'
+    if whole is None:
+        return f'{text}; its build is saved.'
+    return (f'{text}; its build of {whole:.2f} h is saved, {left:.2f} h of '
+            'which are not measured yet.')

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What did several devices see of the runs that they have in common?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.lab.relative import observed
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_RUNS = 20
+"""Common runs below which nothing can be said of two devices."""
+
+AVERAGE, WC, SO, BOTH = INPUTS = ('average', 'WC', 'SO', 'WC+SO')
+"""What is read of a run: nothing, the workload's characteristics, what the
+device's service was, or both."""
+
+_PREDICTED = ('latency_us', 'iops', 'bandwidth_kib_s', 'cpu_pct',
+              'inter_arrival_us', 'outstanding')
+
+
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """Devices that were measured on the same runs.
+
+    :param names: of the devices
+    :param headers: of their datasets
+    :param columns: of each device, what it saw: name → float[runs]
+    :param tenants: of each device, what each workload of the runs saw for
+        itself: name → float[workloads], ``run`` among them
+    """
+
+    names: tuple[str, ...]
+    headers: tuple[ds.Header, ...]
+    columns: tuple[Mapping[str, Floats], ...]
+    tenants: tuple[Mapping[str, Floats], ...]
+
+    @property
+    def runs(self) -> int:
+        return len(self.columns[0]['iops'])
+
+    def inputs(self, what: str) -> tuple[str, ...]:
+        """The columns that WC, SO or both of them have here."""
+        host = tuple(name for name in observed.HOST
+                     if name in self.columns[0])
+        return {AVERAGE: (), WC: observed.CHARACTERISTICS,
+                SO: (*observed.SERVICE, *host),
+                BOTH: (*observed.CHARACTERISTICS, *observed.SERVICE, *host)
+                }[what]
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """What can be predicted: figures known, and never zero, of all."""
+        return tuple(name for name in _PREDICTED if all(
+            name in columns and (columns[name] > 0).all()
+            for columns in self.columns))
+
+
+def joined(datasets: Mapping[str, ds.Dataset]) -> Devices:
+    """The runs that all datasets have in their valid rounds, in one order.
+
+    Runs are the same where their workloads are (:attr:`.Sample.key`).
+
+    :param datasets: by a name for each device, two at least
+    :raises InputError: where too few runs are common, or a figure is missing
+    """
+    by_key = {name: {sample.key: sample for sample in dataset.valid()}
+              for name, dataset in datasets.items()}
+    keys = sorted(set.intersection(*map(set, by_key.values())))
+    if len(keys) < LEAST_RUNS:
+        raise errors.InputError(_too_few(datasets, len(keys)))
+    samples = {name: [own[key] for key in keys]
+               for name, own in by_key.items()}
+    columns = [_columns(name, its) for name, its in samples.items()]
+    known = set.intersection(*map(set, columns))
+    return Devices(
+        tuple(datasets), tuple(one.header for one in datasets.values()),
+        tuple({name: column for name, column in own.items() if name in known}
+              for own in columns),
+        tuple(_tenants(its) for its in samples.values()))
+
+
+def _tenants(samples: Sequence[ds.Sample]) -> dict[str, Floats]:
+    rows = [{'run': number, **row} for number, sample in enumerate(samples)
+            for row in observed.of_tenants(sample)]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
+    """What a device saw of runs, the figures that all of them have."""
+    try:
+        rows = [observed.of_sample(sample) for sample in samples]
+    except errors.InputError as exc:
+        raise errors.InputError(f'{device}: {exc}') from None
+    known = set.intersection(*map(set, rows))
+    return {name: np.array([row[name] for row in rows])
+            for name in rows[0] if name in known}
+
+
+def _too_few(datasets: Mapping[str, ds.Dataset], number: int) -> str:
+    words = (f'{" and ".join(datasets)} have {number} runs in common, and '
+             f'{LEAST_RUNS} are needed')
+    everywhere = set.intersection(*(
+        {sample.key for sample in dataset.samples}
+        for dataset in datasets.values()))
+    if len(everywhere) >= LEAST_RUNS:
+        rounds = ', '.join(
+            f'{dataset.header.valid_round} of {name}'
+            for name, dataset in datasets.items())
+        return (f'{words}: they have {len(everywhere)} outside of the rounds '
+                f'that count ({rounds}); set valid_round in the first lines '
+                'to rounds that all of them have.')
+    return (f'{words}: build all of them by the same options, --seed among '
+            'them.')

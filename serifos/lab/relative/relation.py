@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What will a workload, observed on one device, see on another?
+
+A relation from device A to device B: trees of relative fitness [1]_, which
+read what was observed on A and give a factor. Standard library only; the
+trees are fitted by :mod:`serifos.lab.relative.relative`.
+
+.. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
+   devices, section 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import math
+from typing import Any
+
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.lab.relative import observed
+
+RELATION_SCHEMA = 'serifos-relation/1'
+
+INPUTS = (*(name for name in observed.CHARACTERISTICS if name != 'count'),
+          *observed.SERVICE)
+"""What a relation's trees may read: what telemetry knows of a volume."""
+
+FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')
+"""The figures for which a relation has a factor."""
+
+Tree = float | Mapping[str, Any]
+"""A leaf's value, or ``{"input", "at_most", "then", "else"}``."""
+
+_MOST_NODES = 100_000
+_MOST_FACTOR = 1e9
+_MOST_FIGURE = 1e30
+
+
+@dataclasses.dataclass(frozen=True)
+class Factor:
+    """How a figure changes from A to B.
+
+    :param tree: gives figure on B / figure on A
+    :param error: median relative error of the predicted figure, a fraction,
+        on the runs of the half that the trees were not fitted on
+    :param interval: the 5 % and 95 % quantile of (measured - predicted) /
+        predicted there
+    """
+
+    tree: Tree
+    error: float
+    interval: tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What a workload will see on B.
+
+    :param latency: factor of its latency, B over A
+    :param iops: factor of its requests per second, B over A
+    :param workload: the workload as telemetry on B will show it
+    """
+
+    latency: float
+    iops: float
+    workload: wl.Workload
+
+
+@dataclasses.dataclass(frozen=True)
+class Relation:
+    """From device A to device B; a ``serifos-relation/1`` file.
+
+    :param source: device A, as its dataset's header names it
+    :param target: device B
+    :param runs: runs that both were measured on
+    :param factors: of each of :data:`FIGURES`
+    :param response: a tree, see :meth:`share`
+    """
+
+    source: Mapping[str, Any]
+    target: Mapping[str, Any]
+    runs: int
+    factors: Mapping[str, Factor]
+    response: Tree
+
+    def factor(self, figure: str, workload: wl.Workload) -> float:
+        """The figure on B over that on A of a workload observed on A.
+
+        In the company that the runs of the datasets gave it on both.
+
+        :param workload: its iops and latency_us as observed on A
+        :raises InputError: where they are unknown
+        """
+        return leaf(self.factors[figure].tree, observed.of_workload(workload))
+
+    def share(self, workload: wl.Workload) -> float:
+        """How much of its time a workload waits for the device, 0 to 1.
+
+        1 is a closed loop, which has its next request ready when one ends;
+        0 is one whose pace no device changes.
+
+        :raises InputError: where the workload was not observed
+        """
+        return leaf(self.response, observed.of_workload(workload))
+
+    def expect(self, workload: wl.Workload,
+               latency: float | None = None) -> Expected:
+        """What a workload observed on A does on B.
+
+        A requester that waits the share w of its time, and for f times as
+        long on B, makes 1 / (1 - w + w f) times its requests (the
+        interactive response-time law, N = X (R + Z)).
+
+        :param workload: its iops and latency_us as observed on A, as in the
+            ``mean`` of an Activity
+        :param latency: f, its latency on B over that on A, where models of
+            both pools know better: they see the company. With m_a and m_b
+            the pools' models and loads that hold the workload, it is
+            ``m_b.predict(load_b) / m_a.predict(load_a)``. By default the
+            factors of latency and iops are those of the trees
+        :raises InputError: where it was not observed, or the factor is no
+            positive number
+        """
+        if latency is None:
+            latency = self.factor('latency_us', workload)
+            iops = self.factor('iops', workload)
+        elif not 0 < latency < math.inf:
+            raise errors.InputError(
+                f'A latency cannot change by the factor {latency}; give a '
+                'positive number.')
+        else:
+            share = self.share(workload)
+            iops = 1 / (1 - share + share * latency)
+        its = observed.of_workload(workload)
+        return Expected(latency, iops, dataclasses.replace(
+            workload, iops=its['iops'] * iops,
+            latency_us=its['latency_us'] * latency,
+            iodepth=its['outstanding'] * iops * latency))
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Relation:
+        """A validated ``serifos-relation/1`` document.
+
+        :raises FormatError: where a factor or an input is missing or unknown
+        """
+        lacking = [name for name in FIGURES if name not in doc['factors']]
+        if lacking:
+            raise errors.FormatError(
+                f'The relation has no factor of {lacking[0]}; make it again '
+                'by serifos-model relate --out.')
+        factors = {
+            name: Factor(_checked(doc['factors'][name]['tree']),
+                         doc['factors'][name]['error'],
+                         tuple(doc['factors'][name]['interval']))
+            for name in FIGURES}
+        return cls(doc['from'], doc['to'], doc['runs'], factors,
+                   _checked(doc['response'], 1.0))
+
+    def to_json(self) -> dict[str, Any]:
+        return {'schema': RELATION_SCHEMA, 'from': dict(self.source),
+                'to': dict(self.target), 'runs': self.runs,
+                'factors': {name: {**dataclasses.asdict(factor),
+                                   'interval': list(factor.interval)}
+                            for name, factor in self.factors.items()},
+                'response': self.response}
+
+
+def leaf(tree: Tree, values: Mapping[str, float]) -> float:
+    """The value at the end of the branch that the values take."""
+    while isinstance(tree, Mapping):
+        below = values[tree['input']] <= tree['at_most']
+        tree = tree['then' if below else 'else']
+    return float(tree)
+
+
+def _checked(tree: Any, most: float = _MOST_FACTOR) -> Tree:
+    """:raises FormatError: where it is no tree of ours, of leaves 0 to most"""
+    nodes = [tree]
+    for number, node in enumerate(nodes):
+        if isinstance(node, Mapping):
+            if node.get('input') not in INPUTS or not _is_figure(
+                    node.get('at_most')) or number > _MOST_NODES:
+                raise errors.FormatError(
+                    'A branch of the relation asks for '
+                    f'{node.get("input")!r}, or at no figure; this serifos '
+                    f'knows {", ".join(INPUTS)}.')
+            nodes += [node.get('then'), node.get('else')]
+        elif not _is_figure(node) or not 0 <= node <= most:
+            raise errors.FormatError(
+                f'A leaf of the relation is {node!r}, which is no figure '
+                f'from 0 to {most:g}; make it again by serifos-model relate '
+                '--out.')
+    return tree
+
+
+def _is_figure(value: Any) -> bool:
+    return (isinstance(value, int | float) and not isinstance(value, bool)
+            and abs(value) <= _MOST_FIGURE)  # NaN is not

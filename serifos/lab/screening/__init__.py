@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plackett-Burman screening of the parameters of fio."""

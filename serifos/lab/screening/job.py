@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which job of fio is a row of levels?
+
+Some parameters have no option of their own in fio (3.33), and some levels
+do nothing beside others: :data:`NOTES` says so to the user.
+"""
+
+from __future__ import annotations
+
+from serifos.bench import opened
+from serifos import errors
+from serifos.lab.screening import job_file
+from serifos.lab.screening import levels as sl
+from serifos.lab.screening import parameters as pr
+
+_ALIGN = 2 ** 20
+_RUNTIME = (0.5, 86400.0)
+
+NOTES = (
+    'threads_similarity true: all threads use the same files (on a device, '
+    'the same region); false: each has its own',
+    'async_io_engine false: psync; true: posixaio, or libaio where '
+    'io_engine_queue is true, which queues in the kernel; fio caps the '
+    'depth of synchronous engines at 1, so that io_engine_queue and '
+    'io_depth do nothing where async_io_engine is false',
+    'libaio without directio is asynchronous in name only: the kernel '
+    'finishes buffered requests in io_submit',
+    'overwrite, fsync and write_buffer_sync do nothing where operation is '
+    'read')
+"""What stands for what, and what is without effect where."""
+
+
+def job(levels: pr.Levels, place: sl.Place, fd: int,
+        runtime_s: float) -> str:
+    """The text of fio's job file for one run.
+
+    :param fd: the descriptor of the place, which fio inherits
+    :raises InputError: where a level is none that fio could run
+    """
+    try:
+        options = {**_what(levels), **_where(levels, place, fd),
+                   **_how(runtime_s)}
+    except (KeyError, ValueError, OverflowError) as exc:
+        raise errors.InputError(
+            f'A run has levels that fio cannot run ({exc}); mend --levels.'
+        ) from None
+    return job_file.text(options)
+
+
+def _what(levels: pr.Levels) -> dict[str, object]:
+    def on(name: str) -> int:
+        return int(levels[name] == 'true')
+    random = 'rand' if levels['access_pattern'] == 'random' else ''
+    engine = ('psync' if not on('async_io_engine') else
+              'libaio' if on('io_engine_queue') else 'posixaio')
+    blocks = [pr.number(levels[f'{end}_block_size']) for end in ('min', 'max')]
+    return {
+        'rw': random + levels['operation'],
+        'bsrange': '-'.join(map(str, blocks)),
+        'ioengine': engine, 'iodepth': levels['io_depth'],
+        'direct': on('directio'), 'fsync': on('fsync'),
+        'sync': on('write_buffer_sync'), 'thinktime': levels['thinktime'],
+        'numjobs': levels['thread_count'],
+        'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
+
+
+def _where(levels: pr.Levels, place: sl.Place,
+           fd: int) -> dict[str, object]:
+    shared = levels['threads_similarity'] == 'true'
+    if place.is_directory:
+        least, most = (pr.number(levels[f'{end}_file_size'])
+                       for end in ('min', 'max'))
+        least = max(least, pr.number(levels['min_block_size']))
+        return {
+            # With a link fio would say that it is no directory.
+            'directory': f'{opened.path(fd)}/.',
+            'filename_format': ('serifos.$filenum' if shared else
+                                'serifos.$jobnum.$filenum'),
+            'nrfiles': levels['files_used'],
+            'filesize': f'{least}-{most}' if least < most else most,
+            # Threads that share files stop for want of it otherwise.
+            'size': pr.number(levels['files_used']) * most,
+            'overwrite': int(levels['overwrite'] == 'true'),
+            'file_service_type': levels['file_service'],
+            'fallocate': 'none'}
+    threads = 1 if shared else max(1, pr.number(levels['thread_count']))
+    share = place.size // threads // _ALIGN * _ALIGN
+    return {'filename': opened.path(fd), 'size': share,
+            'offset_increment': 0 if shared else share,
+            'allow_file_create': 0, 'allow_mounted_write': 0}
+
+
+def _how(runtime_s: float) -> dict[str, object]:
+    # A thread dies with its fio; a process that fio forked would go on.
+    return {'thread': 1, 'time_based': 1,
+            'runtime': f'{round(1000 * runtime_s)}ms', 'norandommap': 1,
+            'randrepeat': 0, 'refill_buffers': 1, 'group_reporting': 1,
+            'lat_percentiles': 1, 'percentile_list': 99}
+
+
+def refuse_runtime(runtime_s: float) -> None:
+    """:raises InputError: where a run cannot take so long"""
+    if not _RUNTIME[0] <= runtime_s <= _RUNTIME[1]:
+        raise errors.InputError(
+            f'A --runtime of {runtime_s:g} s cannot be used; give '
+            f'{_RUNTIME[0]:g} to {_RUNTIME[1]:g}.')

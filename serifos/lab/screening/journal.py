@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was screened, and how did each run go: ``NAME-screening.jsonl``.
+
+The first line says what was varied where; every other is one finished run,
+on disk before the next begins. Runs are told apart by their levels and
+their round, so that a larger design takes up those of a smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import pathlib
+from typing import Any
+
+from serifos.bench import reply
+from serifos import errors
+from serifos.files import atomic as files
+from serifos.files import jsonl
+from serifos.lab.screening import levels as sl
+from serifos.lab.screening import parameters as pr
+
+SCHEMA = 'serifos-screening/1'
+
+RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
+"""What a run says, of its reads or its writes."""
+
+_MEND = 'mend the file, or screen into another'
+_LEAST = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What runs must have in common to be compared."""
+
+    device: Mapping[str, Any]
+    host: str
+    kernel: str
+    fio: str
+    runtime_s: float
+    varied: Mapping[str, tuple[str, str]]
+    held: Mapping[str, str]
+    said: tuple[str, ...] = ()
+    created_at: str | None = None
+
+    @property
+    def space(self) -> sl.Space:
+        return sl.Space(self.varied, self.held, self.said)
+
+    def differences(self, other: Header) -> list[str]:
+        """What keeps the runs of one out of the other's journal."""
+        names = [f.name for f in dataclasses.fields(self)
+                 if f.name not in ('said', 'created_at')]
+        return [f'{name} {getattr(self, name)} and {getattr(other, name)}'
+                for name in names
+                if getattr(self, name) != getattr(other, name)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One finished run.
+
+    :param levels: of every parameter
+    :param seen: a figure greater than 0 by each name of :data:`RESPONSES`
+    """
+
+    levels: Mapping[str, str]
+    round: int
+    seen: Mapping[str, float]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return key(self.levels, self.round)
+
+
+def key(levels: Mapping[str, str], number: int) -> tuple[object, ...]:
+    """The same for the same levels in the same round."""
+    return (*sorted(levels.items()), number)
+
+
+def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
+    """:raises InputError: where it is missing, cut short or not ours"""
+    return parse(files.read_text(path, 'screening'), str(path))
+
+
+def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
+    """What the text of a journal says.
+
+    :param path: whose text it is, for errors
+    :raises FormatError: where it is cut short, or no journal of ours
+    """
+    docs = [reply.Reply(doc, where, error=errors.FormatError)
+            for where, doc in jsonl.parse(text, path, _MEND)]
+    said = docs[0]['schema'].value if docs else None
+    if said != SCHEMA:
+        said = said if isinstance(said, str) else 'none'
+        raise errors.FormatError(
+            f'{path} is of schema {said}; this serifos reads {SCHEMA}.')
+    return _header(docs[0]), tuple(map(_run, docs[1:]))
+
+
+def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
+    """The runs that a journal holds already; none where it is not begun.
+
+    :raises InputError: where they are not to be compared with ours
+    """
+    if not jsonl.begun(path):
+        return ()
+    was, runs = read(path)
+    apart = was.differences(header)
+    if apart:
+        raise errors.InputError(
+            f'{path} cannot be resumed by this: {"; ".join(apart)}; give '
+            'another --output, or what it was begun with.')
+    return runs
+
+
+def resumed(path: pathlib.Path, header: Header
+            ) -> contextlib.AbstractContextManager[None]:
+    """A journal to append to, as :func:`.jsonl.resumed`."""
+    return jsonl.resumed(
+        path, {'schema': SCHEMA, **dataclasses.asdict(header)}, 'screen')
+
+
+def append(path: pathlib.Path, run: Run) -> None:
+    """One finished run, on disk before this returns.
+
+    :raises InputError: where it cannot be written
+    """
+    jsonl.append(path, {'levels': run.levels, 'round': run.round,
+                        **run.seen})
+
+
+def _header(doc: reply.Reply) -> Header:
+    varied = {}
+    for name, ends in doc['varied'].pairs():
+        levels = ends.items(2)
+        if len(levels) > 2:
+            raise ends.wrong('two levels')
+        varied[name] = (_level(name, levels[0]), _level(name, levels[1]))
+    if not varied:
+        raise doc['varied'].wrong('one parameter or more')
+    said = doc['said']
+    return Header(
+        doc['device'].object(), doc['host'].text(), doc['kernel'].text(),
+        doc['fio'].text(), doc['runtime_s'].figure(), varied,
+        {name: _level(name, one) for name, one in doc['held'].pairs()},
+        () if said.value is None else tuple(
+            one.text() for one in said.items()),
+        doc['created_at'].text_or_none())
+
+
+def _run(doc: reply.Reply) -> Run:
+    return Run(
+        {name: _level(name, one) for name, one in doc['levels'].pairs()},
+        doc['round'].whole(1),
+        {name: doc[name].figure(_LEAST) for name in RESPONSES})
+
+
+def _level(name: str, said: reply.Reply) -> str:
+    try:
+        return pr.checked(name, said.text())
+    except (KeyError, errors.InputError):
+        raise said.wrong('a parameter of screen and a level of it') from None

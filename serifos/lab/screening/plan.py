@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs that a screening wants, and what those made tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import random
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import errors
+from serifos.lab.screening import design as screening
+from serifos.lab.screening import effects
+from serifos.lab.screening import journal as sj
+from serifos.lab.screening import levels as sl
+
+Rows = Sequence[Mapping[str, str]]
+
+Wanted = tuple[Mapping[str, str], int]
+"""Levels of every parameter, and the round in which they run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How responses are read.
+
+    :param response: one of :data:`serifos.lab.screening.journal.RESPONSES`
+    :param log: whether effects are factors, not differences
+    """
+
+    response: str
+    log: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Middle:
+    """A level between two others that a response does not lie between."""
+
+    name: str
+    level: str
+    others: str
+    low: float
+    middle: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        return (f'{self.name} is not monotone: with the other key '
+                f'parameters {self.others} the response is {self.low:.4g}, '
+                f'then {self.middle:.4g} at {self.level}, then '
+                f'{self.high:.4g}; look at it by more levels, or split it '
+                'by --levels where it turns.')
+
+
+def rows(space: sl.Space, names: Sequence[str],
+         design: screening.Signs) -> list[dict[str, str]]:
+    """The levels of each run of a design; what it lacks is low or held."""
+    return [space.run({name: space.varied[name][int(sign > 0)]
+                       for name, sign in zip(names, signs)})
+            for signs in design]
+
+
+def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
+    """Every run of every round, in an order of its own each round.
+
+    What drifts in the meantime then looks like noise, not like an effect.
+    """
+    found: list[Wanted] = []
+    for number in range(1, rounds + 1):
+        order = [*range(len(levels))]
+        random.Random(f'{seed} {number}').shuffle(order)
+        found += [(levels[i], number) for i in order]
+    return found
+
+
+def missing(wanted: Sequence[Wanted], made: Sequence[sj.Run]
+            ) -> tuple[Wanted, ...]:
+    """The runs that are wanted and not made, each once."""
+    done = {run.key for run in made}
+    found = {sj.key(*one): one for one in wanted}
+    return tuple(one for name, one in found.items() if name not in done)
+
+
+def middles(space: sl.Space, names: Sequence[str]
+            ) -> Iterator[tuple[str, str, int, Rows]]:
+    """For each number among key parameters: its low, middle and high runs.
+
+    Twice: with the other key parameters low, and with them high.
+
+    :returns: (name, middle level, other keys' level 0 or 1, three runs)
+    """
+    for name in names:
+        middle = space.middle(name)
+        if middle is None:
+            continue
+        for side in (0, 1):
+            others = {n: space.varied[n][side] for n in names if n != name}
+            low, high = space.varied[name]
+            yield name, middle, side, [
+                space.run({**others, name: level})
+                for level in (low, middle, high)]
+
+
+def responses(levels: Rows, rounds: int, made: Sequence[sj.Run],
+              how: Reading) -> npt.NDArray[np.float64]:
+    """float[n, rounds] of runs in the order of their levels.
+
+    :raises InputError: where a run is missing
+    """
+    seen = {run.key: run.seen[how.response] for run in made}
+    names = [[sj.key(row, number) for number in range(1, rounds + 1)]
+             for row in levels]
+    lacking = {one for row in names for one in row if one not in seen}
+    if lacking:
+        raise errors.InputError(
+            f'{len(lacking)} of the {len(levels) * rounds} runs are '
+            'missing, and effects take all of them; run the same command '
+            'again, or hold by --levels what does not run here.')
+    found = np.array([[seen[one] for one in row] for row in names])
+    return np.log(found) if how.log else found
+
+
+def turning(space: sl.Space, names: Sequence[str], rounds: int,
+            made: Sequence[sj.Run], how: Reading, noise: float
+            ) -> list[Middle]:
+    """The key parameters whose middle level is not between their ends."""
+    found = []
+    for name, middle, side, three in middles(space, names):
+        low, between, high = responses(three, rounds, made, how).mean(axis=1)
+        if effects.not_between(low, between, high, noise / rounds ** 0.5):
+            found.append(Middle(
+                name, middle, ('low', 'high')[side],
+                *(float(np.exp(v) if how.log else v)
+                  for v in (low, between, high))))
+    return found

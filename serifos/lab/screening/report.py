@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A screening's effects on one page: a Pareto chart and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import math
+
+from serifos.lab.screening import effects
+from serifos.lab.screening import plan as sp
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table as tb
+
+_UNITS = {'bandwidth_kib_s': 'KiB/s', 'iops': 'IOPS', 'latency_us': 'µs'}
+_SHOWN = 25
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The result of a screening.
+
+    :param keys: the key parameters
+    :param levels: name → (low, high)
+    :param said: its sentences
+    :param factorial: of the full factorial of the keys, where it was made
+    """
+
+    name: str
+    reading: sp.Reading
+    analysis: effects.Analysis
+    keys: tuple[str, ...]
+    levels: Mapping[str, tuple[str, str]]
+    said: tuple[str, ...]
+    factorial: effects.Analysis | None = None
+
+    def shown(self, effect: float) -> float:
+        """An effect as a factor, or as a difference."""
+        return math.exp(min(effect, 700)) if self.reading.log else effect
+
+
+def page_of(found: Found) -> str:
+    """The HTML page.
+
+    :raises ToolError: where matplotlib or Jinja2 is missing
+    """
+    sections = [_section('Effects of the parameters', found, found.analysis)]
+    if found.factorial is not None:
+        sections.append(_section('Effects and interactions of the key '
+                                 'parameters', found, found.factorial))
+    return page.render(f'{found.name}: {found.reading.response}',
+                       '\n'.join(found.said), sections)
+
+
+def _section(heading: str, found: Found,
+             analysis: effects.Analysis) -> page.Section:
+    unit = ('factor' if found.reading.log
+            else _UNITS[found.reading.response])
+    shown = analysis.effects[:_SHOWN]
+    return page.Section(
+        heading, f'The error is {analysis.method}. None of these explains '
+        f'{tb.percent(analysis.rest, ".0f")} of the variation.',
+        [charts.pareto(
+            [e.name + ' *' * (e.name in found.keys) for e in shown],
+            [100 * e.share for e in shown], [e.p_value < 0.05 for e in shown],
+            xlabel='share of the variation, % (line: cumulative; blue: '
+            'p < 0.05; * key parameter)')],
+        [tb.Table(
+            ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
+             'share', 'p'),
+            [(e.name, *found.levels.get(e.name, (None, None)),
+              *(float(found.shown(v)) for v in (e.effect, *e.interval)),
+              tb.percent(e.share), float(e.p_value))
+             for e in analysis.effects],
+            'The effect of going from low to high, with its 95 % interval.'
+            )])

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A directory or block device to screen, and one run of fio on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import os
+import pathlib
+
+from serifos.bench import device as dv
+from serifos.bench import filesystem
+from serifos.bench import fio
+from serifos.bench import fio_result
+from serifos.bench import names
+from serifos.bench import opened
+from serifos.bench import target as tg
+from serifos import errors
+from serifos.lab.screening import folder
+from serifos.lab.screening import job as screen_job
+from serifos.lab.screening import levels as sl
+
+Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A device or directory that is ours for a while.
+
+    :param fd: its descriptor
+    :param written: what fio may write there
+    :param empty: called before and after each run
+    """
+
+    fd: int
+    written: Callable[[], Collection[opened.Identity]]
+    empty: Callable[[], None] = lambda: None
+
+
+@dataclasses.dataclass(frozen=True)
+class Screened:
+    """A target as screening sees it.
+
+    :param target: looked at, and not yet touched
+    :param open: claims it
+    """
+
+    target: tg.Target
+    place: sl.Place
+    open: Callable[[], contextlib.AbstractContextManager[Claim]]
+
+
+def find(text: str, size_gib: float) -> Screened:
+    """The directory or device that a user named; nothing is touched.
+
+    :param size_gib: of all files of a run together
+    :raises DeviceError: where there is none, or it may not be measured
+    """
+    wish = tg.Wish(1, size_gib, purge='none')
+    if text.startswith('file:') or ('/' not in text
+                                    and not os.path.isdir(text)):
+        raise errors.InputError(
+            f'{text} cannot be screened; name a directory, for files in it '
+            'that serifos makes and removes, or a block device.')
+    if os.path.isdir(text):
+        return _directory(pathlib.Path(text).absolute(), size_gib)
+    target = tg.find(text, wish)
+    place = sl.Place(target.name, target.regions[0].size, False,
+                     target.logical_block)
+
+    @contextlib.contextmanager
+    def claim() -> Iterator[Claim]:
+        with target.open() as area:
+            fd = area.pieces[0].fd
+            assert fd is not None
+            device = opened.identity(os.fstat(fd))
+            yield Claim(fd, lambda: (device,))
+    return Screened(target, place, claim)
+
+
+def _directory(path: pathlib.Path, size_gib: float) -> Screened:
+    names.refuse_unsafe(str(path / folder.NAME))
+    size = int(size_gib * tg.GIB)
+    why = folder.refusal(path, size)
+    if why is not None:
+        raise errors.DeviceError(why)
+    source, kind = filesystem.mounted(path)
+    disk, model, serial = dv.disk_below(path)
+    block = filesystem.smallest_direct(path)
+    place = sl.Place(str(path / folder.NAME), size, True, block)
+
+    @contextlib.contextmanager
+    def claim() -> Iterator[Claim]:
+        with folder.made(path, size) as (fd, empty):
+            yield Claim(fd, lambda: folder.written(fd), empty)
+    return Screened(
+        tg.Target(
+            str(path), None,
+            {'directory': f'{path / folder.NAME} (made, and removed '
+                          'afterwards)',
+             'size': f'up to {size_gib:.4g} GiB in files at a time',
+             'filesystem': f'{kind} on {source}',
+             'model': model or 'unknown', 'serial': serial or 'none'},
+            {'model': model or f'files on {kind} ({disk or source})',
+             'serial': serial, 'target': str(path), 'size_gib': size_gib},
+            (), block, None, True, contextlib.nullcontext),
+        place, claim)
+
+
+def measurer(place: sl.Place, claim: Claim, runtime_s: float,
+             hang_s: float = fio.HANG_S) -> Measure:
+    """A ``measure(levels) -> figures`` by real fio."""
+    def measure(levels: Mapping[str, str]) -> Mapping[str, float]:
+        claim.empty()
+        try:
+            text, = fio.run(
+                [['fio', '--output-format=json', '-']], (claim.fd,),
+                claim.written, runtime_s, hang_s,
+                screen_job.job(levels, place, claim.fd, runtime_s))
+        except fio_result.FioError as exc:
+            raise fio_result.FioError(f'{exc}, with {words(levels)}'
+                                      ) from None
+        claim.empty()
+        return figures(text)
+    return measure
+
+
+def figures(text: str) -> dict[str, float]:
+    """What a run says, by the names of the journal, from fio's JSON."""
+    seen = fio_result.parse(text)
+    return {'bandwidth_kib_s': float(seen['read_bw_kib_s']
+                                     + seen['write_bw_kib_s']),
+            'iops': float(seen['iops']),
+            'latency_us': float(seen['latency_us'])}
+
+
+def words(levels: Mapping[str, str]) -> str:
+    """Such as 'operation=write, io_depth=100'."""
+    return ', '.join(f'{name}={level}' for name, level in levels.items())

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A screening, from a target's name to the effects of its parameters."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+
+from serifos.bench import fio
+from serifos.cmd import measuring
+from serifos.cmd import progress
+from serifos import errors
+from serifos.lab.screening import design as screening
+from serifos.lab.screening import effects
+from serifos.lab.screening import job as screen_job
+from serifos.lab.screening import journal as sj
+from serifos.lab.screening import options as screen_options
+from serifos.lab.screening import plan as sp
+from serifos.lab.screening import report as screen_report
+from serifos.lab.screening import screen
+from serifos.modeler import campaign
+
+add_arguments = screen_options.add_arguments
+HEADER = ('rank', 'parameter', 'low', 'high', 'effect', 'from', 'to',
+          'share', 'cumulative', 'p_value', 'key')
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What was asked for, looked at and found possible.
+
+    :param screened: the target; None where a journal alone is read
+    """
+
+    args: argparse.Namespace
+    screened: screen.Screened | None
+    header: sj.Header
+    path: pathlib.Path
+    design: screening.Signs
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Job:
+        screen_options.refuse_absurd(args)
+        if args.target.endswith('.jsonl'):
+            path = pathlib.Path(args.target)
+            header, _ = sj.read(path)
+            return cls(args, None, header, path, _design(args, header))
+        version = fio.version()
+        found = screen.find(args.target, args.size_gib)
+        header = _header(args, found, version)
+        return cls(args, found, header, _journal(args, found),
+                   _design(args, header))
+
+    @property
+    def reading(self) -> sp.Reading:
+        return sp.Reading(screen_options.RESPONSES[self.args.response],
+                          self.args.scale == 'log')
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.header.varied)
+
+    def rows(self) -> list[dict[str, str]]:
+        return sp.rows(self.header.space, self.names, self.design)
+
+    def wanted(self) -> list[sp.Wanted]:
+        return sp.wanted(self.rows(), self.args.rounds, self.args.seed)
+
+    def had(self) -> tuple[sj.Run, ...]:
+        return sj.had(self.path, self.header)
+
+    def show(self) -> None:
+        """Says what will be done, and how long it will take."""
+        if self.screened is None:
+            return
+        todo = sp.missing(self.wanted(), self.had())
+        total, s = len(self.wanted()), self.header.runtime_s
+        facts = dict(self.screened.target.facts)
+        facts['varied'] = ', '.join(
+            f'{name} {low}/{high}'
+            for name, (low, high) in self.header.varied.items())
+        facts['held'] = ', '.join(
+            f'{name} {level}' for name, level
+            in self.header.held.items()) or 'none'
+        files = ', and the time to write the files of each'
+        facts['runs'] = (
+            f'{total} x {s:g} s = {total * s / 3600:.2f} h'
+            f'{files * self.screened.place.is_directory}; '
+            f'{total - len(todo)} of them are made already')
+        if self.args.factorial:
+            facts['then'] = ('the full factorial of the key parameters, '
+                             f'{2 ** screening.MOST_KEYS} runs at the most')
+        facts['journal'] = str(self.path)
+        measuring.show(facts)
+        for line in (*self.header.said, *screen_job.NOTES):
+            measuring.say(f'note: {line}')
+
+    def make(self, runs: list[sp.Wanted]) -> tuple[sj.Run, ...]:
+        """Makes the runs that are missing; all that the journal has then."""
+        if self.screened is None or not sp.missing(runs, self.had()):
+            return self.had()
+        with (progress.Stop() as stop, progress.shown() as shown,
+              self.screened.open() as claim):
+            run(runs, self.path, self.header,
+                screen.measurer(self.screened.place, claim,
+                                self.header.runtime_s, self.args.hang_after),
+                campaign.Ports(shown, stop))
+        return self.had()
+
+
+def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
+        measure: screen.Measure, ports: campaign.Ports) -> int:
+    """Makes every run that the journal lacks; failed ones once more.
+
+    :param measure: makes one run; a ToolError costs that run only
+    :returns: how many failed twice and are missing
+    :raises Interrupted: after the run in hand, where the user stops
+    :raises ToolError: where runs fail three times in a row
+    """
+    def make(one: sp.Wanted) -> None:
+        levels, number = one
+        sj.append(path, sj.Run(levels, number, measure(levels)))
+
+    total = len({sj.key(*one) for one in wanted})
+    with sj.resumed(path, header):
+        pending = sp.missing(wanted, sj.had(path, header))
+        loop = campaign.Campaign(
+            'screen', make, lambda one: header.runtime_s, path, ports,
+            total - len(pending), total)
+        loop.make(pending)
+    return len(loop.failed)
+
+
+def screened(job: Job) -> screen_report.Found:
+    """Makes what is missing and tells its effects.
+
+    :raises SerifosError: where it cannot be done, or is interrupted
+    """
+    todo = sp.missing(job.wanted(), job.had())
+    if job.screened is not None and (todo or job.args.factorial):
+        job.show()
+        measuring.confirm(job.screened.target, job.args.yes_destroy)
+    with measuring.stopped_at_once(job.path):
+        found = _screened(job)
+        return _factorial(job, found) if job.args.factorial else found
+
+
+def _screened(job: Job) -> screen_report.Found:
+    made = job.make(job.wanted())
+    analysis = effects.analyse(job.design, job.names, sp.responses(
+        job.rows(), job.args.rounds, made, job.reading))
+    keys = job.args.keys or screening.keys(analysis.effects)
+    explained = sum(e.share for e in analysis.effects if e.name in keys)
+    beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
+    said = [f'{", ".join(keys)} explain {explained:.0%} of the variation of '
+            f'{job.reading.response}; key parameters to look at by '
+            '--factorial.',
+            f'Beyond the noise (p < 0.05, by {analysis.method}): '
+            f'{", ".join(beyond) or "none"}. {analysis.rest:.0%} of the '
+            'variation is due to interactions and noise.']
+    return screen_report.Found(
+        job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
+        tuple(said))
+
+
+def _factorial(job: Job, found: screen_report.Found) -> screen_report.Found:
+    space, rounds = job.header.space, job.args.rounds
+    keys = found.keys
+    signs = screening.full_factorial(len(keys))
+    levels = sp.rows(space, keys, signs)
+    between = [row for *_, three in sp.middles(space, keys) for row in three]
+    measuring.say(f'{found.said[0]} Their full factorial has {len(levels)} '
+                  f'runs, with {len(between) // 3} at middle levels.')
+    made = job.make(sp.wanted([*levels, *between], rounds, job.args.seed))
+    columns, names = screening.with_interactions(signs, keys)
+    analysis = effects.analyse(columns, names, sp.responses(
+        levels, rounds, made, job.reading))
+    # Where most columns of a small factorial are effects, its own noise is
+    # overestimated.
+    noise = min(analysis.noise, found.analysis.noise)
+    turning = sp.turning(space, keys, rounds, made, job.reading, noise)
+    together = sum(e.share for e in analysis.effects if ' × ' in e.name)
+    said = [f'Interactions explain {together:.0%} of the variation of the '
+            f'full factorial of {", ".join(keys)}.',
+            *(f'WARNING: {middle.words}' for middle in turning)]
+    return dataclasses.replace(found, factorial=analysis, said=tuple(said))
+
+
+def rows(found: screen_report.Found) -> list[tuple[object, ...]]:
+    """A row for each effect, the greatest first."""
+    analysis = found.factorial or found.analysis
+    lines, total = [], 0.0
+    for rank, e in enumerate(analysis.effects, 1):
+        total += e.share
+        effect, low, high = (float(f'{found.shown(v):.4g}')
+                             for v in (e.effect, *e.interval))
+        lines.append((
+            rank, e.name, *found.levels.get(e.name, (None, None)), effect,
+            low, high, round(e.share, 4), round(total, 4),
+            float(f'{e.p_value:.3g}'),
+            'yes' if e.name in found.keys else 'no'))
+    return lines
+
+
+def _design(args: argparse.Namespace, header: sj.Header) -> screening.Signs:
+    least = screening.smallest(len(header.varied))
+    size = least if args.runs is None else args.runs
+    design = screening.plackett_burman(size)
+    if size < least:
+        raise errors.InputError(
+            f'{size} runs are too few for {len(header.varied)} parameters; '
+            f'give --runs {least} or more.')
+    for name in args.keys or ():
+        if name not in header.varied:
+            raise errors.InputError(
+                f'{name} is not varied here, so that it can be no key; '
+                f'there are {", ".join(header.varied)}.')
+    return screening.foldover(design) if args.foldover else design
+
+
+def _header(args: argparse.Namespace, found: screen.Screened,
+            version: str) -> sj.Header:
+    space = screen_options.space(args, found.place)
+    return sj.Header(
+        dict(found.target.identity), fio=version, runtime_s=args.runtime,
+        varied=dict(space.varied), held=dict(space.held), said=space.said,
+        **campaign.this_machine())
+
+
+def _journal(args: argparse.Namespace,
+             found: screen.Screened) -> pathlib.Path:
+    stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
+    return campaign.journal_path(args.output or f'{stem}-screening.jsonl',
+                                 'journal')

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cloud without hardware: what would it see, and what does a move do?
+
+The same verbs as Cinder's and the telemetry's adapters: ``observe`` and
+``migrate``; ``measure`` beside them is what only an experiment can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import truths
+
+_MEASURED, _OBSERVED = 0, 1
+_RUN_S = 60.0
+
+
+class Cloud:
+    """Hosts, each with one pool on a device of its own, and volumes.
+
+    A host with the same volumes measures the same, whatever happened in
+    between: what a plan left alone is not mistaken for its effect.
+
+    :param seed: of the chance in every run
+    :param ios: requests of a run
+    """
+
+    def __init__(self, testbed: truths.Testbed, seed: Sequence[int],
+                 ios: int = dev.IOS) -> None:
+        self._truths: dict[str, dev.Truth] = {}
+        pools = []
+        for truth, (number, gib) in testbed.hosts.items():
+            for i in range(1, number + 1):
+                name = f'{truth.name.lower()}-{i}@sim#sim'
+                self._truths[name] = truth
+                pools.append(cl.Pool(
+                    name, model=truth.name, total_gib=gib, free_gib=gib))
+        self._seed, self._ios = tuple(seed), ios
+        self._cluster = cl.Cluster(tuple(pools), ())
+
+    @property
+    def cluster(self) -> cl.Cluster:
+        """What lives where, with the workloads that were asked for."""
+        return self._cluster
+
+    def create(self, volume: cl.Volume, pool: str) -> None:
+        """:raises InputError: where the pool has no room"""
+        self._refuse_full(pool, volume)
+        self._cluster = self._cluster.place(volume, pool)
+
+    def migrate(self, volume_id: str, pool: str) -> None:
+        """Moves a volume.
+
+        :raises InputError: where the pool has no room
+        """
+        volume = self._cluster.volume(volume_id)
+        self._refuse_full(pool, volume)
+        self._cluster = self._cluster.without(volume).place(volume, pool)
+
+    def measure(self) -> Mapping[str, ds.Sample | None]:
+        """Pool → one run of its volumes, None where it has none."""
+        return self._run(_MEASURED)
+
+    def observe(self) -> cl.Cluster:
+        """The cluster as telemetry sees it, from runs of its own.
+
+        Of a workload it knows the mix, the block size, the rate and the
+        latency; not the iodepth, which Little's law replaces.
+        """
+        seen = {}
+        for pool, sample in self._run(_OBSERVED).items():
+            if sample is not None:
+                seen.update(zip(self._ids(pool), map(
+                    _telemetry, sample.workloads, sample.seen)))
+        return dataclasses.replace(self._cluster, volumes=tuple(
+            dataclasses.replace(volume, workload=seen[volume.id])
+            for volume in self._cluster.volumes))
+
+    def _run(self, purpose: int) -> dict[str, ds.Sample | None]:
+        samples: dict[str, ds.Sample | None] = {}
+        for number, (pool, truth) in enumerate(self._truths.items()):
+            rng = np.random.default_rng([*self._seed, purpose, number])
+            workloads = [self._cluster.volume(volume_id).workload
+                         for volume_id in self._ids(pool)]
+            samples[pool] = dev.Device(truth, rng, self._ios).measure(
+                workloads, _RUN_S) if workloads else None
+        return samples
+
+    def _ids(self, pool: str) -> list[str]:
+        return sorted(volume.id for volume in self._cluster.volumes
+                      if volume.pool == pool)
+
+    def _refuse_full(self, pool: str, volume: cl.Volume) -> None:
+        free = self._cluster.pool(pool).free_gib
+        if free < volume.size_gib:
+            raise errors.InputError(
+                f'{pool} has {free:g} GiB free, too few for volume '
+                f'{volume.id} of {volume.size_gib:g} GiB.')
+
+
+def _telemetry(asked: wl.Workload,
+               saw: Mapping[str, float]) -> wl.Workload:
+    return wl.Workload(
+        write_pct=100 * saw['write_iops'] / saw['iops'],
+        block_kib=asked.block_kib, random_pct=asked.random_pct,
+        iops=saw['iops'], latency_us=saw['latency_us'])

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-sim dataset: the runs of a simulated device."""
+
+from __future__ import annotations
+
+import argparse
+
+from cliff import command
+
+from serifos.cmd import app
+from serifos.design import optimal
+from serifos import errors
+from serifos.files import documents as store
+from serifos.lab.sim import samples
+from serifos.lab.sim import truths
+
+_DEVICES = {truth.name: truth for truth in truths.NAMED}
+_MOST_RUNS = 10_000
+
+
+class Dataset(app.Fails, command.Command):
+    """Write the dataset that a build would measure on a simulated device."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('device', metavar='DEVICE', choices=_DEVICES,
+                            help=f'one of {", ".join(_DEVICES)}')
+        parser.add_argument('out', metavar='OUT',
+                            help='the file to write, NAME.jsonl')
+        runs = parser.add_mutually_exclusive_group()
+        runs.add_argument('--runs', type=int, default=80, metavar='N',
+                          help='runs of the short design (default: 80)')
+        runs.add_argument('--sampled', type=int, metavar='N',
+                          help='random runs instead, as build --sampled')
+        runs.add_argument('--study', action='store_true',
+                          help='the 660 runs of serifos-model study instead')
+        parser.add_argument('--seed', type=int, default=0,
+                            help='of the choice of runs (default: 0)')
+        parser.add_argument(
+            '--chance', type=int, default=0, metavar='SEED',
+            help='another one is another unit of the device (default: 0)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        args, truth = parsed_args, _DEVICES[parsed_args.device]
+        for name, value, least, most in (
+                ('--runs', args.runs, optimal.LEAST, _MOST_RUNS),
+                ('--sampled', args.sampled, 1, _MOST_RUNS),
+                ('--seed', args.seed, 0, 2 ** 32),
+                ('--chance', args.chance, 0, 2 ** 32)):
+            if value is not None and not least <= value <= most:
+                raise errors.InputError(
+                    f'{name} {value} cannot be used; give {least} to '
+                    f'{most:,}.')
+        if args.study:
+            found = samples.study(truth, args.chance)
+        elif args.sampled is not None:
+            found = samples.random(
+                truth, args.sampled, args.seed, args.chance)
+        else:
+            found = samples.short(truth, args.runs, args.seed, args.chance)
+        store.begin_dataset(args.out, found.header)
+        for sample in found.samples:
+            store.append_sample(args.out, sample)
+        print(args.out)

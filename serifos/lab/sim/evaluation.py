@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole of section 6 of the paper, from devices to balanced clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.lab.sim import calibrate
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import modeler
+from serifos.lab.sim import paper
+from serifos.lab.sim import scenario
+from serifos.lab.sim import summary
+from serifos.lab.sim import truths
+from serifos.model import model as mm
+
+EVALUATION_SCHEMA = 'serifos-evaluation/1'
+
+Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""(what is being done, function, items) → results in the items' order."""
+
+_MOST_CASES = 10_000
+_MOST_TESTS = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is evaluated.
+
+    :param testbeds: names of :data:`serifos.lab.sim.truths.TESTBEDS`
+    :param kinds: of the planners' models, :data:`modeler.KINDS`
+    :param sets: how many of the paper's 6,187 sets the consolidation
+        models are fitted on, None for all
+    :param tests: random runs of each count from 1 to 5 that the models are
+        tested on, and twice as many of 6 to 10
+    """
+
+    cases: int = 50
+    seed: int = 0
+    testbeds: tuple[str, ...] = ('paper', 'other')
+    kinds: tuple[str, ...] = ('consolidation', 'auto')
+    sets: int | None = None
+    tests: int = 100
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.cases <= _MOST_CASES:
+            raise errors.InputError(
+                f'{self.cases} cases cannot be evaluated; give 1 to '
+                f'{_MOST_CASES:,}.')
+        if not 1 <= self.tests <= _MOST_TESTS:
+            raise errors.InputError(
+                f'{self.tests} tests of each count cannot be made; give 1 to '
+                f'{_MOST_TESTS:,}.')
+        if self.seed < 0:
+            raise errors.InputError(
+                f'A seed of {self.seed} cannot be used; give 0 or more.')
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """What was found. Keys are testbeds, kinds of models, truths.
+
+    :param models: kind → truth → model
+    :param tests: kind → truth → its error on runs it never saw
+    :param mismatch: truth → count label → mean relative error against
+        Table 6, of the truths that were fitted to it
+    :param outcomes: testbed → case by case
+    """
+
+    settings: Settings
+    models: Mapping[str, Mapping[str, mm.Model]]
+    tests: Mapping[str, Mapping[str, modeler.Tested]]
+    mismatch: Mapping[str, Mapping[str, float]]
+    outcomes: Mapping[str, Sequence[Sequence[scenario.Outcome]]]
+
+    def of(self, testbed: str, planner: str,
+           kind: str) -> list[scenario.Outcome]:
+        """One planner's outcomes with one kind of models, case by case."""
+        return [outcome for case in self.outcomes[testbed] for outcome in case
+                if (outcome.planner, outcome.kind) == (planner, kind)]
+
+    def balanced(self, testbed: str) -> list[dict[str, Any]]:
+        """What each planner brought with each kind of models, and its price.
+
+        ``reduction`` is by figure, fractions; moves and GiB are of a case.
+        """
+        base = self.of(testbed, scenario.CAPACITY, '')
+        return [{
+            'testbed': testbed, 'planner': planner, 'kind': kind,
+            'reduction': summary.reductions(base, outcomes),
+            'cases_worse': summary.worse(base, outcomes),
+            'moves': summary.mean_moves(outcomes),
+            'moved_gib': summary.mean_moved_gib(outcomes)}
+            for kind in self.settings.kinds for planner in scenario.PLANNERS
+            for outcomes in [self.of(testbed, planner, kind)]]
+
+    def brief(self) -> dict[str, Any]:
+        """The results as a document, without every case's outcomes."""
+        return {
+            'schema': EVALUATION_SCHEMA,
+            'settings': dataclasses.asdict(self.settings),
+            'before': {name: summary.figures(self.of(
+                name, scenario.CAPACITY, '')) for name in self.outcomes},
+            'balancing': [result for name in self.outcomes
+                          for result in self.balanced(name)],
+            'mre_by_count': {
+                kind: {name: tested.mre for name, tested in of_kind.items()}
+                for kind, of_kind in self.tests.items()},
+            'models': {kind: {name: model.to_json()
+                              for name, model in of_kind.items()}
+                       for kind, of_kind in self.models.items()},
+            'mismatch': {name: dict(of)
+                         for name, of in self.mismatch.items()}}
+
+    def to_json(self) -> dict[str, Any]:
+        """The results and everything that the figures draw."""
+        return {
+            **self.brief(),
+            'residuals_us': {
+                kind: {name: tested.residuals_us
+                       for name, tested in of_kind.items()}
+                for kind, of_kind in self.tests.items()},
+            'outcomes': {
+                name: [[dataclasses.asdict(o) for o in case]
+                       for case in cases]
+                for name, cases in self.outcomes.items()}}
+
+
+def run(settings: Settings, mapper: Mapper) -> Evaluation:
+    """Builds the models, tests them, and plays the cases.
+
+    :raises InputError: where the settings cannot be evaluated
+    """
+    beds = [truths.TESTBEDS[name] for name in settings.testbeds]
+    devices = [truth for bed in beds for truth in bed.hosts]
+    models = _models(settings, devices, mapper)
+    tests = {truth.name: samples for truth, samples in _measured(
+        'Testing the models', devices, modeler.Purpose.TEST,
+        modeler.tests(settings.seed, settings.tests, 2 * settings.tests),
+        settings.seed, mapper)}
+    fitted = [truth for truth in devices if truth.name in paper.CONSOLIDATION]
+    cases = [scenario.Case(bed, number, settings.seed, {
+        kind: {truth.name: of_kind[truth.name] for truth in bed.hosts}
+        for kind, of_kind in models.items()})
+        for bed in beds for number in range(settings.cases)]
+    played = iter(list(mapper('Playing the cases', scenario.run, cases)))
+    return Evaluation(
+        settings, models,
+        {kind: {name: modeler.tested(model, tests[name])
+                for name, model in of_kind.items()}
+         for kind, of_kind in models.items()},
+        dict(zip((truth.name for truth in fitted), mapper(
+            'Comparing the devices with Table 6', _mismatch, fitted))),
+        {bed.name: [next(played) for _ in range(settings.cases)]
+         for bed in beds})
+
+
+def _models(settings: Settings, devices: Sequence[dev.Truth],
+            mapper: Mapper) -> dict[str, dict[str, mm.Model]]:
+    models: dict[str, dict[str, mm.Model]] = {}
+    for purpose, kinds in (
+            (modeler.Purpose.CONSOLIDATION, {'consolidation'}),
+            (modeler.Purpose.SHORT, {'outstanding', 'auto'})):
+        kinds &= set(settings.kinds)
+        if kinds:
+            measured = list(_measured(
+                f'Measuring for {" and ".join(sorted(kinds))}', devices,
+                purpose,
+                modeler.training(purpose, settings.seed, settings.sets),
+                settings.seed, mapper))
+            for kind in kinds:
+                models[kind] = {
+                    truth.name: modeler.built(kind, truth, samples)
+                    for truth, samples in measured}
+    return {kind: models[kind] for kind in settings.kinds}
+
+
+def _measured(title: str, devices: Sequence[dev.Truth],
+              purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
+              mapper: Mapper) -> Iterator[tuple[dev.Truth, list[ds.Sample]]]:
+    """Every device's samples of the same runs."""
+    jobs = [job for truth in devices
+            for job in modeler.jobs(truth, purpose, runs, seed)]
+    done = list(zip(jobs, mapper(title, modeler.measure, jobs)))
+    for truth in devices:
+        yield truth, [sample for job, samples in done
+                      if job.truth == truth for sample in samples]
+
+
+def _mismatch(truth: dev.Truth) -> dict[str, float]:
+    return calibrate.mismatch(truth, truth.name)

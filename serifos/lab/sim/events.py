@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which order, and when, does a simulated device finish its requests?
+
+An event-driven closed network: each workload keeps ``iodepth`` requests
+outstanding; a request passes its die, then its channel, and is followed by
+the next, after the workload's think time if it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import heapq
+import itertools
+import math
+from typing import Any
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from serifos.facts import workload as wl
+
+if TYPE_CHECKING:
+    from serifos.lab.sim import device as dev
+
+Done = tuple[int, bool, float]
+"""A finished request: its workload, whether it wrote, its latency in µs."""
+
+_WARM_ROUNDS = 2    # requests of every outstanding one that do not count,
+_LEAST_ROUNDS = 16  # and that do, at least
+_BLOCK = 4096
+
+
+def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
+        runtime_s: float, ios: int, rng: np.random.Generator,
+        erratic: bool = False) -> tuple[list[Done], float]:
+    """Finished requests, and the µs in which they did."""
+    queued = [i for i, w in enumerate(workloads)
+              for _ in range(max(1, round(w.iodepth)))]
+    warm = _WARM_ROUNDS * len(queued)
+    total = warm + max(ios, _LEAST_ROUNDS * len(queued))
+    end = runtime_s * 1e6
+    done: list[Done] = []
+    began, missing = 0.0, set(range(len(workloads)))
+    for now, request in _requests(truth, workloads, queued, rng,
+                                  erratic):
+        done.append(request)
+        if len(done) <= warm:
+            began = now
+            continue
+        missing.discard(request[0])
+        if not missing and (len(done) >= total or now > end):
+            break
+    return done[warm:], now - began
+
+
+def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
+              queued: Sequence[int], rng: np.random.Generator,
+              erratic: bool) -> Iterator[tuple[float, Done]]:
+    """Requests as they finish, each with the time in µs; without end."""
+    pace = lognormal(rng, truth.run_cv, 1).item()
+    dies = [_on_die(truth, w, pace) for w in workloads]
+    buses, lanes = zip(*(_on_channels(truth, w, pace) for w in workloads))
+    kibs = [max(w.block_kib, truth.page_kib) for w in workloads]
+    drains = [truth.drain_us_per_kib * pace * kib for kib in kibs]
+    folds = [truth.fold_us_per_kib * pace * kib for kib in kibs]
+    garbage = [truth.gc_us_per_kib * pace * kib * w.random_pct / 100
+               for kib, w in zip(kibs, workloads)]
+    shares = [w.write_pct / 100 for w in workloads]
+    misses = [1 - (1 - share) * _hits(truth, w, len(workloads))
+              for share, w in zip(shares, workloads)]
+    thinks = [w.think_time_us for w in workloads]
+    moods = _moods(rng) if erratic else itertools.repeat(1.0)
+    chance = _chance(truth, rng)
+    cache_us, gc_us = truth.cache_us * pace, truth.gc_us * pace
+    room = truth.buffer_kib * truth.drain_us_per_kib * pace
+    fast = truth.fast_kib * truth.fold_us_per_kib * pace
+    # A channel is first in, first out, so requests are issued in order
+    # where nobody thinks; a heap keeps those that do in order, too.
+    issues = [(erratic * thinks[i] * next(moods), i) for i in queued]
+    heapq.heapify(issues)
+    leaving: list[tuple[float, int, float, int, bool, int]] = []
+    die_free, bus_free = [0.0] * truth.dies, [0.0] * truth.channels
+    last, number, debt, buffered, folded = 0.0, 0, 0.0, room, fast
+    while True:
+        if issues and (not leaving or issues[0][0] <= leaving[0][0]):
+            issued, who = heapq.heappop(issues)
+            u, die, noise = next(chance)
+            write = u < shares[who]
+            number += 1
+            if u >= misses[who]:
+                heapq.heappush(leaving, (
+                    issued + cache_us, number, issued, who, write, die))
+                continue
+            cost = dies[who][write] * noise
+            if write:  # goes to the next die; a read must go where data is
+                die = number % truth.dies
+                if fast:
+                    level = max(folded, issued) + folds[who]
+                    if level > issued + fast:
+                        cost *= truth.direct
+                    else:
+                        folded = level
+            at = die_free[die]
+            at = (at if at > issued else issued) + cost
+            die_free[die] = at
+            if write and gc_us:
+                debt += garbage[who]
+                if debt >= gc_us:
+                    due = debt // gc_us * gc_us
+                    debt -= due
+                    die_free[die] = at + due
+            heapq.heappush(leaving, (at, number, issued, who, write, die))
+            continue
+        at, _, issued, who, write, die = heapq.heappop(leaving)
+        used = lanes[who][die % truth.channels]
+        start = bus_free[used[0]]
+        start = at if at > start else start
+        if write and room:
+            buffered = max(buffered, start - room) + drains[who]
+            start = max(start, buffered - room)
+        cost, end = buses[who][write], 0.0
+        for lane in used:
+            free = bus_free[lane]
+            free = (start if start > free else free) + cost
+            bus_free[lane] = free
+            end = free if free > end else end
+        heapq.heappush(issues, (end + thinks[who] * next(moods), who))
+        last = end if end > last else last
+        yield last, (who, write, end - issued)
+
+
+def _on_die(truth: dev.Truth, w: wl.Workload,
+            pace: float) -> tuple[float, float]:
+    """µs of a read, of a write."""
+    x = w.random_pct / 100
+    fixed = x + (1 - x) * truth.sequential
+    return (pace * truth.read_us * fixed, pace * (
+        truth.write_us * fixed + truth.program_us_per_kib * w.block_kib))
+
+
+def _on_channels(truth: dev.Truth, w: wl.Workload, pace: float
+                 ) -> tuple[tuple[float, float], list[tuple[int, ...]]]:
+    """µs on each of its channels, read and write; which, by the first."""
+    pieces = min(truth.channels, math.ceil(
+        w.block_kib / truth.stripe_kib)) if truth.stripe_kib else 1
+    us = pace * w.block_kib / pieces
+    return ((us * truth.bus_read_us_per_kib, us * truth.bus_write_us_per_kib),
+            [tuple((first + i) % truth.channels for i in range(pieces))
+             for first in range(truth.channels)])
+
+
+def _hits(truth: dev.Truth, w: wl.Workload, count: int) -> float:
+    """The share of a workload's reads that need no die."""
+    x = w.random_pct / 100
+    return (x * min(1.0, truth.cache_share / count)
+            + (1 - x) * truth.readahead)
+
+
+def _chance(truth: dev.Truth, rng: np.random.Generator
+            ) -> Iterator[tuple[float, int, float]]:
+    """For each request: which kind, which die, how long there."""
+    while True:
+        yield from zip(
+            rng.random(_BLOCK).tolist(),
+            rng.integers(truth.dies, size=_BLOCK).tolist(),
+            lognormal(rng, truth.noise_cv, _BLOCK).tolist())
+
+
+def _moods(rng: np.random.Generator) -> Iterator[float]:
+    """How long each thought is, of a mean of 1."""
+    while True:
+        yield from rng.exponential(size=_BLOCK).tolist()
+
+
+def lognormal(rng: np.random.Generator, cv: float,
+              size: int) -> np.ndarray[Any, Any]:
+    """Factors of mean 1."""
+    variance = math.log1p(cv * cv)
+    return rng.lognormal(-variance / 2, math.sqrt(variance), size)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building and testing models of simulated devices.
+
+The modeler sees runs and nothing else, as it would of a real device. Every
+run has chance of its own, numbered, so that the order in which runs are
+made, or how many at once, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import enum
+
+import numpy as np
+
+from serifos.design import combinations
+from serifos.design import design
+from serifos.design import optimal
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import paper
+from serifos.model import fit
+from serifos.model import model as mm
+
+KINDS = ('consolidation', 'outstanding', 'auto')
+"""``consolidation`` is fitted on the paper's sets (Eq. 15-16), the others
+on the short design, which is what ``serifos-model build`` does."""
+
+SHORT_RUNS = 80
+EXTENDED = (6, 10)
+
+_RUN_S = 60.0
+_BUILD_IOS = 2000
+
+
+class Purpose(enum.IntEnum):
+    """What a run is made for; each has a chance of its own."""
+
+    CONSOLIDATION = 2
+    SHORT = 3
+    TEST = 4
+    CASE = 5
+    CHOSEN = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """Runs of one device, to be made in this order."""
+
+    truth: dev.Truth
+    purpose: Purpose
+    seed: int
+    first: int
+    runs: tuple[design.Run, ...]
+    ios: int
+
+
+def measure(job: Job) -> list[ds.Sample]:
+    """Makes the runs of a job."""
+    return [dev.Device(job.truth, np.random.default_rng(
+        [job.seed, *job.truth.name.encode(), job.purpose, job.first + i]),
+        job.ios).measure(run, _RUN_S) for i, run in enumerate(job.runs)]
+
+
+def jobs(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
+         seed: int, ios: int = _BUILD_IOS, size: int = 100) -> list[Job]:
+    """Runs in pieces of at most ``size``."""
+    return [Job(truth, purpose, seed, i, tuple(runs[i:i + size]), ios)
+            for i in range(0, len(runs), size)]
+
+
+def dataset(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
+            seed: int, runtime_s: float = _RUN_S) -> ds.Dataset:
+    """What a build would write of these runs.
+
+    :param runtime_s: seconds of a run, as the header says
+    """
+    return ds.Dataset(
+        ds.Header({'model': truth.name, 'serial': 'simulated'},
+                  runtime_s=runtime_s),
+        tuple(sample for job in jobs(truth, purpose, runs, seed)
+              for sample in measure(job)))
+
+
+def training(purpose: Purpose, seed: int,
+             sets: int | None = None) -> list[design.Run]:
+    """The runs that a model is fitted on.
+
+    :param sets: of the paper's 6,187 sets a seeded choice of so many
+    :raises InputError: where there are not so many
+    """
+    if purpose == Purpose.SHORT:
+        return [*optimal.runs(SHORT_RUNS, seed=seed)]
+    every = [*combinations.sets(combinations.TRAINING)]
+    if sets is None:
+        return every
+    if not fit.LEAST_RUNS <= sets <= len(every):
+        raise errors.InputError(
+            f'{sets} sets cannot be chosen; there are {len(every):,}, and a '
+            f'model needs {fit.LEAST_RUNS} or more.')
+    chosen = np.random.default_rng(seed).choice(
+        len(every), sets, replace=False)
+    return [every[i] for i in sorted(chosen)]
+
+
+def tests(seed: int, basic: int, extended: int) -> list[design.Run]:
+    """Random runs of the test vectors (Eq. 17-18, section 6.1).
+
+    :param basic: runs of each count from 1 to 5
+    :param extended: runs of 6 to 10 workloads
+    """
+    rng = np.random.default_rng([seed, Purpose.TEST])
+    counts = [*(n for n in range(1, 6) for _ in range(basic)),
+              *rng.integers(EXTENDED[0], EXTENDED[1] + 1, extended).tolist()]
+    return [tuple(drawn(rng) for _ in range(count)) for count in counts]
+
+
+def drawn(rng: np.random.Generator) -> wl.Workload:
+    """A random workload of the test vectors."""
+    return wl.Workload(float(rng.choice(paper.WRITE_PCTS)),
+                       float(rng.choice(paper.BLOCK_KIBS)))
+
+
+def built(kind: str, truth: dev.Truth,
+          samples: Iterable[ds.Sample]) -> mm.Model:
+    """The model of a kind that runs of a simulated device give."""
+    header = ds.Header({'model': truth.name, 'serial': 'simulated'},
+                       runtime_s=_RUN_S)
+    return fit.fit(ds.Dataset(header, tuple(samples)), kind=kind,
+                   name=truth.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tested:
+    """A model on runs it never saw (Table 7, Figure 2).
+
+    :param mre: count label → mean relative error; '5+' is 6 to 10 workloads
+    :param residuals_us: measured - predicted of the runs of 1 to 5
+    """
+
+    mre: dict[str, float]
+    residuals_us: tuple[float, ...]
+
+
+def tested(model: mm.Model, samples: Sequence[ds.Sample]) -> Tested:
+    """How wrong a model is on tests."""
+    predicted = np.array([model.predict(model.load(s.workloads))
+                          for s in samples])
+    seen = np.array([s.latency_us for s in samples])
+    labels = np.array([str(s.count) if s.count <= 5 else '5+'
+                       for s in samples])
+    wrong = np.abs(predicted - seen) / seen
+    basic = labels != '5+'
+    return Tested(
+        {label: float(wrong[labels == label].mean())
+         for label in sorted(set(labels.tolist()))},
+        tuple((seen - predicted)[basic].tolist()))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluation on one HTML page, Figures 2 to 6 of the paper drawn."""
+
+from __future__ import annotations
+
+from serifos.lab.sim import evaluation as ev
+from serifos.lab.sim import paper
+from serifos.lab.sim import scenario
+from serifos.lab.sim import summary
+from serifos.lab.sim import tables
+from serifos.lab.sim import truths
+from serifos.report import charts
+from serifos.report import page
+
+_PLACEMENTS = (scenario.CAPACITY, *scenario.PLANNERS)
+_COLOURS = (charts.GREY, '#c98b2b', charts.BLUE, '#2f8f5b')
+_SLOS = {'slo_us': 'mean latency', 'slo_read_us': 'read p99',
+         'slo_write_us': 'write p99'}
+_DISTRIBUTIONS = (
+    (3, 'latency_us', 'Mean latency of the hosts'),
+    (4, 'read_p99_us', '99th percentile of reads'),
+    (5, 'write_p99_us', '99th percentile of writes'))
+_COLUMNS = (
+    'In the table, variances are over the hosts of a case, in the mean over '
+    'the cases; "worst of all" is the slowest host of all cases, "worst '
+    'host" the mean of each case\'s slowest. An SLO is what 99 % of all '
+    'workloads meet: by mean latency, by the 99th percentile of reads, of '
+    'writes. A case is worse where its slowest host\'s latency, or its '
+    f'variance, rose by more than {summary.WORSE_BY:.0%}.')
+_BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
+          'smallest to the greatest.')
+
+
+def page_of(evaluation: ev.Evaluation, command: str) -> str:
+    """An HTML page.
+
+    :param command: by which the evaluation can be made again
+    """
+    settings = evaluation.settings
+    kind = settings.kinds[-1]
+    return page.render(
+        'Balancing simulated devices',
+        'Section 6 of the Serifos paper again, on simulated devices whose '
+        'truth no planner sees: '
+        f'{settings.cases} cases of {paper.WORKLOADS[0]} to '
+        f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
+        'available capacity, then balanced. algorithm1 is the paper\'s '
+        'planner as printed (a volume lifted off its host first), bfd the '
+        'same that accepts only moves which make the cluster better, '
+        'relieve makes at most four moves off the slowest hosts.\n'
+        f'Made by: {command}',
+        [*(_balanced(evaluation, name, kind) for name in settings.testbeds),
+         page.Section(
+             'Error of the predicted latencies',
+             'Figure 2: measured minus predicted latency of the tests of 1 '
+             'to 5 workloads; boxes hold the middle half, whiskers reach '
+             'from the 5th to the 95th percentile. The shaded band is where '
+             'the paper has the middle half.',
+             [_residuals(evaluation)], tables.prediction(evaluation))])
+
+
+def _balanced(evaluation: ev.Evaluation, name: str,
+              kind: str) -> page.Section:
+    hosts = ' and '.join(
+        f'{number} hosts of {gib:g} GiB {truth.name}' for truth,
+        (number, gib) in truths.TESTBEDS[name].hosts.items())
+    of_placement = {
+        planner: evaluation.of(
+            name, planner, '' if planner == scenario.CAPACITY else kind)
+        for planner in _PLACEMENTS}
+    return page.Section(
+        f'Testbed {name}: {hosts}',
+        f'The figures show the planners with {kind} models. {_BOXES}\n'
+        f'{_COLUMNS}',
+        [*(_distribution(number, title, figure, of_placement, name)
+           for number, figure, title in _DISTRIBUTIONS),
+         _supported(of_placement)],
+        [tables.balancing(evaluation, name)])
+
+
+def _distribution(number: int, title: str, figure: str,
+                  of_placement: dict[str, list[scenario.Outcome]],
+                  testbed: str) -> str:
+    """Figures 3 to 5: a box for each host, a panel for each placement."""
+    names = [f'{truth.name}\n{i}'
+             for truth, (count, _) in truths.TESTBEDS[testbed].hosts.items()
+             for i in range(1, count + 1)]
+    return charts.boxes(
+        [charts.Boxes(planner, {
+            name: [getattr(outcome.hosts[i], figure) / 1000
+                   for outcome in outcomes]
+            for i, name in enumerate(names)}, colour)
+         for (planner, outcomes), colour in zip(
+             of_placement.items(), _COLOURS)],
+        title=f'Figure {number}. {title}, ms', whiskers=(0, 100),
+        sharey=True, ylim=(0, None))
+
+
+def _supported(of_placement: dict[str, list[scenario.Outcome]]) -> str:
+    """Figure 6: the latency that 99 % of the workloads stay below."""
+    return charts.bars(
+        [*_SLOS.values()],
+        {planner: [summary.FIGURES[name](outcomes) / 1000 for name in _SLOS]
+         for planner, outcomes in of_placement.items()}, colours=_COLOURS,
+        title='Figure 6. What 99 % of the workloads meet, ms')
+
+
+def _residuals(evaluation: ev.Evaluation) -> str:
+    """Figure 2: one box for each device and kind."""
+    kinds = evaluation.settings.kinds
+    return charts.boxes([
+        charts.Boxes(f'{name}, µs', {
+            kind: evaluation.tests[kind][name].residuals_us
+            for kind in kinds}, band=paper.RESIDUALS_US.get(name))
+        for name in evaluation.tests[kinds[0]]])

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets of simulated devices, as ``serifos-model build`` measures them."""
+
+from __future__ import annotations
+
+from serifos.design import combinations
+from serifos.design import optimal
+from serifos.design import sampled
+from serifos.facts import dataset as ds
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import modeler
+
+
+def short(truth: dev.Truth, number: int, seed: int = 0,
+          chance: int = 0) -> ds.Dataset:
+    """The short design, ``build --runs``.
+
+    :param seed: of the design
+    :param chance: seed of what differs from unit to unit, and run to run
+    """
+    return modeler.dataset(truth, modeler.Purpose.SHORT,
+                           optimal.runs(number, seed=seed), chance)
+
+
+def random(truth: dev.Truth, number: int, seed: int = 0,
+           chance: int = 0) -> ds.Dataset:
+    """Random runs, ``build --sampled``, of 10 s each; else as above."""
+    return modeler.dataset(truth, modeler.Purpose.TEST,
+                           sampled.runs(number, seed=seed), chance, 10.0)
+
+
+def study(truth: dev.Truth, chance: int = 0) -> ds.Dataset:
+    """The 660 patterns of the paper's study of single workloads."""
+    return modeler.dataset(truth, modeler.Purpose.SHORT,
+                           [*combinations.sets(combinations.STUDY)], chance)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does balancing bring where Cinder has placed the volumes?
+
+Section 6.2 of the paper: 10 to 16 random workloads (Eq. 17-19), placed one
+after another by available capacity, then balanced by planners that know
+the devices through models alone, and measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.facts import dataset as ds
+from serifos.lab.sim import algorithm1
+from serifos.lab.sim import cloud as sc
+from serifos.lab.sim import device as dev
+from serifos.lab.sim import modeler
+from serifos.lab.sim import paper
+from serifos.lab.sim import truths
+from serifos.model import fleet as fl
+from serifos.model import model as mm
+from serifos.plan import bfd
+from serifos.plan import capacity
+from serifos.plan import limits as lm
+from serifos.plan import relieve
+
+CAPACITY = 'capacity'
+"""The baseline: nothing is moved."""
+
+PLANNERS: Mapping[str, Callable[[cl.Cluster, fl.Fleet],
+                                Sequence[tuple[str, str]]]] = {
+    'algorithm1': lambda cluster, fleet: algorithm1.moves(
+        cluster, fleet.load, fleet.latency),
+    'bfd': lambda cluster, fleet: _moves(bfd, cluster, fleet),
+    'relieve': lambda cluster, fleet: _moves(relieve, cluster, fleet),
+}
+"""(cluster, models of its pools) → (volume, pool) in order. ``algorithm1``
+is the paper's without a guard, ``bfd`` the same that accepts only moves
+which make the cluster better, ``relieve`` at most four moves."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a host, or a workload, sees, µs; zero where it has no I/O."""
+
+    latency_us: float = 0.0
+    read_p99_us: float = 0.0
+    write_p99_us: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """A case after one planner was done with it.
+
+    :param kind: of the models that the planner knew; '' for the baseline
+    :param hosts: in the testbed's order
+    """
+
+    planner: str
+    kind: str
+    moves: int
+    moved_gib: float
+    hosts: tuple[Seen, ...]
+    workloads: tuple[Seen, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Everything that one case needs; it can be sent to another process.
+
+    :param models: kind → truth's name → model
+    :param ios: requests of a run
+    """
+
+    testbed: truths.Testbed
+    number: int
+    seed: int
+    models: Mapping[str, Mapping[str, mm.Model]]
+    ios: int = dev.IOS
+
+
+def run(case: Case) -> list[Outcome]:
+    """The baseline, then every planner with every kind of models."""
+    cloud = placed(case)
+    outcomes = [_outcome(cloud, CAPACITY, '', [])]
+    observed = cloud.observe()
+    for kind, models in case.models.items():
+        fleet = fl.Fleet([models[pool.model] for pool in observed.pools])
+        for name, planner in PLANNERS.items():
+            moves = planner(observed, fleet)
+            balanced = placed(case)
+            for volume, pool in moves:
+                balanced.migrate(volume, pool)
+            outcomes.append(_outcome(balanced, name, kind, moves))
+    return outcomes
+
+
+def placed(case: Case) -> sc.Cloud:
+    """The case's workloads where available capacity puts them.
+
+    A volume that no host has room for is drawn again.
+    """
+    chance = [case.seed, modeler.Purpose.CASE, case.number]
+    rng = np.random.default_rng(chance)
+    cloud = sc.Cloud(case.testbed, chance, case.ios)
+    least, greatest = paper.WORKLOADS
+    count = int(rng.integers(least, greatest + 1))
+    while len(cloud.cluster.volumes) < count:
+        volume = cl.Volume(
+            f'volume-{len(cloud.cluster.volumes) + 1:02}', '',
+            float(rng.choice(paper.SIZES_GIB)), workload=modeler.drawn(rng))
+        pool = capacity.place(volume, cloud.cluster)
+        if pool is not None:
+            cloud.create(volume, pool)
+    return cloud
+
+
+def _moves(planner: object, cluster: cl.Cluster,
+           fleet: fl.Fleet) -> list[tuple[str, str]]:
+    plan = planner.plan(cluster, fleet.load, fleet.latency, lm.Limits())
+    return [(move.volume, move.target) for move in plan.moves]
+
+
+def _outcome(cloud: sc.Cloud, planner: str, kind: str,
+             moves: Sequence[tuple[str, str]]) -> Outcome:
+    samples = cloud.measure().values()
+    return Outcome(
+        planner, kind, len(moves),
+        sum(cloud.cluster.volume(volume).size_gib for volume, _ in moves),
+        hosts=tuple(map(_host, samples)),
+        workloads=tuple(
+            Seen(*(w[f.name] or 0.0 for f in dataclasses.fields(Seen)))
+            for sample in samples if sample for w in sample.seen))
+
+
+def _host(sample: ds.Sample | None) -> Seen:
+    if sample is None:
+        return Seen()
+    return Seen(*(sample.figure(f.name) or 0.0
+                  for f in dataclasses.fields(Seen)))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluation as tables, the paper's figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos.lab.sim import evaluation as ev
+from serifos.lab.sim import modeler
+from serifos.lab.sim import paper
+from serifos.lab.sim import scenario
+from serifos.lab.sim import summary
+from serifos.model.linear import predict as linear
+from serifos.report import table as tb
+
+LABELS = ('1', '2', '3', '4', '5', '5+')
+
+_HEADS = {
+    'variance_us2': 'variance', 'max_us': 'worst of all',
+    'mean_max_us': 'worst host', 'mean_us': 'mean',
+    'p99_read_variance_us2': 'p99 read variance',
+    'p99_write_variance_us2': 'p99 write variance',
+    'slo_us': 'SLO mean', 'slo_read_us': 'SLO read',
+    'slo_write_us': 'SLO write'}
+
+
+def every(evaluation: ev.Evaluation) -> list[tb.Table]:
+    """All tables, the result first."""
+    return [*(balancing(evaluation, name)
+              for name in evaluation.settings.testbeds),
+            *prediction(evaluation)]
+
+
+def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
+    """What balancing brought, and its price (section 6.2)."""
+    rows = [('paper', '(measured)',
+             *(_change(paper.REDUCTION.get(name)) for name in summary.FIGURES),
+             None, None, None)] if testbed == 'paper' else []
+    rows += [(
+        result['planner'], result['kind'],
+        *(_change(result['reduction'][name]) for name in summary.FIGURES),
+        result['cases_worse'], round(result['moves'], 1),
+        round(result['moved_gib']))
+        for result in evaluation.balanced(testbed)]
+    was = summary.figures(evaluation.of(testbed, scenario.CAPACITY, ''))
+    return tb.Table(
+        ('planner', 'models', *(_HEADS[name] for name in summary.FIGURES),
+         'cases worse', 'moves', 'GiB'), rows,
+        f'Testbed {testbed}: change against Cinder\'s available capacity '
+        f'over {evaluation.settings.cases} cases; its own worst host of all '
+        f'is {was["max_us"] / 1000:.2f} ms, in the mean over the cases '
+        f'{was["mean_max_us"] / 1000:.2f} ms')
+
+
+def prediction(evaluation: ev.Evaluation) -> list[tb.Table]:
+    """Tables 6 and 7 again, and how far the devices are from the paper's."""
+    tests = evaluation.settings.tests
+    tables = [
+        tb.Table(
+            ('device', 'models', *LABELS), [*_errors(evaluation)],
+            'Table 7: mean relative error by number of workloads, on '
+            f'{tests} random tests of each count and {2 * tests} of 6 to '
+            '10'),
+        tb.Table(
+            ('device', 'count', 'intercept', 'sum of write_pct',
+             'sum of block_kib', 'paper: intercept', 'write_pct',
+             'block_kib'), [*_consolidation(evaluation)],
+            'Table 6: the consolidation models, µs'),
+        tb.Table(
+            ('device', 'models', 'kind', 'terms (µs)',
+             'cross-validated error'), [*_others(evaluation)],
+            f'The models of the short design, {modeler.SHORT_RUNS} runs'),
+        tb.Table(
+            ('device', *LABELS[:-1], 'all'),
+            [(name, *map(tb.percent, by_count.values()))
+             for name, by_count in evaluation.mismatch.items()],
+            'How far the simulated devices are from what Table 6 predicts '
+            'on the training vectors: mean relative error by number of '
+            'workloads')]
+    return [table for table in tables if table.rows]
+
+
+def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for kind, of_kind in evaluation.tests.items():
+        for name, tested in of_kind.items():
+            yield (name, kind, *(tb.percent(tested.mre[n]) for n in LABELS))
+    for name, mre in paper.MRE.items():
+        yield (name, 'the paper', *(tb.percent(mre[n]) for n in LABELS))
+
+
+def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for name, model in evaluation.models.get('consolidation', {}).items():
+        for label in LABELS:
+            row: Mapping[str, float] = model.parameters.get(label, {})
+            theirs = paper.CONSOLIDATION.get(name, {}).get(label, (None,) * 3)
+            yield (name, label,
+                   *(_coefficient(row.get(term))
+                     for term in linear.TERMS['consolidation']),
+                   *map(_coefficient, theirs))
+
+
+def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for kind, of_kind in evaluation.models.items():
+        if kind == 'consolidation':
+            continue
+        for name, model in of_kind.items():
+            lines = model.form.lines()
+            if model.kind == 'consolidation':
+                lines = lines[-1:]
+            yield (name, kind, model.kind, '; '.join(
+                f'{label}: {rule}' for label, rule in lines),
+                tb.percent(model.quality['mre']))
+
+
+def _change(reduction: float | None) -> str | None:
+    """-82 % for a figure that fell by 0.82."""
+    return None if reduction is None else tb.percent(-reduction, '+.0f')
+
+
+def _coefficient(value: float | None) -> str | None:
+    return None if value is None else f'{value:.5g}'

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated devices.
+
+``paper``: two SSDs fitted to Table 6 of the paper by least mean relative
+error. ``serifos-sim evaluate`` prints how far they are from it: in the mean
+2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training vectors, 9 and
+12 % for one workload alone.
+
+``other``: fitted to nothing, so that no table of the paper is in them. An
+aged SATA drive whose write buffer drains at a fifth of the bus's pace, in
+pages of 16 KiB: above some 20 % of written bytes writes take the bus with
+them. A fast drive whose dies are busy for as long as a write is large: its
+reads wait behind writes, though its bus is nearly idle.
+
+:data:`FEATURED` has one device for each thing that a device may do beside
+that. :func:`drawn` mixes all of them at random, so that a model can be
+tested on devices that nobody knew when it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import math
+
+import numpy as np
+
+from serifos.lab.sim import device as dev
+
+_RUN_CV = 0.03  # of the same run made again on one machine
+
+SSD1 = dev.Truth(
+    'SSD1', dies=64, read_us=170.3, write_us=176.3,
+    bus_read_us_per_kib=3.078, bus_write_us_per_kib=3.108,
+    program_us_per_kib=0.05179, sequential=0.7, noise_cv=0.5,
+    run_cv=_RUN_CV)
+SSD2 = dev.Truth(
+    'SSD2', dies=64, read_us=226.7, write_us=160.9,
+    bus_read_us_per_kib=2.657, bus_write_us_per_kib=2.783,
+    program_us_per_kib=0.03515, sequential=0.7, noise_cv=0.5,
+    run_cv=_RUN_CV)
+AGED = dev.Truth(
+    'AGED', dies=32, read_us=140, write_us=60, bus_read_us_per_kib=2.0,
+    bus_write_us_per_kib=2.0, sequential=0.5, drain_us_per_kib=10.0,
+    buffer_kib=2048, page_kib=16, noise_cv=0.8, run_cv=_RUN_CV)
+FAST = dev.Truth(
+    'FAST', dies=32, read_us=85, write_us=15, bus_read_us_per_kib=0.35,
+    bus_write_us_per_kib=0.35, program_us_per_kib=30.0, sequential=0.5,
+    noise_cv=0.7, run_cv=_RUN_CV)
+
+COLLECTING = dev.Truth(
+    'COLLECTING', dies=32, read_us=90, write_us=25, bus_read_us_per_kib=0.6,
+    bus_write_us_per_kib=0.7, program_us_per_kib=5.0, sequential=0.6,
+    gc_us=2500.0, gc_us_per_kib=40.0, page_kib=4, noise_cv=0.6,
+    run_cv=_RUN_CV)
+CLIFF = dev.Truth(
+    'CLIFF', dies=16, read_us=110, write_us=20, bus_read_us_per_kib=1.0,
+    bus_write_us_per_kib=1.2, program_us_per_kib=8.0, sequential=0.6,
+    fast_kib=4096, fold_us_per_kib=4.0, direct=5.0, noise_cv=0.6,
+    run_cv=_RUN_CV)
+CACHED = dev.Truth(
+    'CACHED', dies=24, read_us=180, write_us=80, bus_read_us_per_kib=1.8,
+    bus_write_us_per_kib=2.0, sequential=0.7, cache_share=0.7, cache_us=12.0,
+    readahead=0.8, noise_cv=0.6, run_cv=_RUN_CV)
+PARALLEL = dev.Truth(
+    'PARALLEL', dies=64, read_us=85, write_us=18, bus_read_us_per_kib=2.4,
+    bus_write_us_per_kib=3.0, program_us_per_kib=3.0, sequential=0.6,
+    channels=8, stripe_kib=16, noise_cv=0.6, run_cv=_RUN_CV)
+
+FEATURED = (COLLECTING, CLIFF, CACHED, PARALLEL)
+NAMED = (SSD1, SSD2, AGED, FAST, *FEATURED)
+
+
+def drawn(rng: np.random.Generator) -> dev.Truth:
+    """A plausible device that nobody chose: the same of the same seed.
+
+    From an aged SATA drive of 300 MB/s to an NVMe drive of 4 GB/s; each
+    feature is there or not, with a strength of its own.
+    """
+    kib_us = _between(rng, 0.25, 3.3)  # of all channels together
+    channels = int(rng.choice([1, 1, 2, 4, 8]))
+    dies = channels * int(rng.choice([8, 16, 32]))
+    read_us, write_us = _between(rng, 60, 250), _between(rng, 10, 250)
+    found = dev.Truth(
+        f'drawn-{rng.integers(10 ** 9):09}', dies, read_us, write_us,
+        bus_read_us_per_kib=kib_us * channels,
+        bus_write_us_per_kib=kib_us * channels * _between(rng, 0.9, 1.8),
+        program_us_per_kib=kib_us * dies * _between(rng, 0.01, 2.0),
+        sequential=float(rng.uniform(0.4, 1.0)),
+        noise_cv=float(rng.uniform(0.3, 0.9)),
+        run_cv=float(rng.uniform(0.01, 0.04)), channels=channels,
+        stripe_kib=float(rng.choice([0, 4, 16, 64])),
+        page_kib=float(rng.choice([0, 4, 8, 16])))
+    features = (
+        {'drain_us_per_kib': kib_us * _between(rng, 1.0, 5.0),
+         'buffer_kib': float(rng.choice([512, 2048, 8192]))},
+        {'fold_us_per_kib': kib_us * _between(rng, 1.0, 6.0),
+         'fast_kib': float(rng.choice([1024, 4096, 16384])),
+         'direct': float(rng.uniform(2, 6))},
+        {'gc_us_per_kib': kib_us * dies * _between(rng, 0.1, 1.5),
+         'gc_us': _between(rng, 500, 5000)},
+        {'cache_share': float(rng.uniform(0.1, 1.0)),
+         'readahead': float(rng.uniform(0.3, 0.95)),
+         'cache_us': _between(rng, 5, 30)})
+    for feature in features:
+        if rng.random() < 0.5:
+            found = dataclasses.replace(found, **feature)
+    return found
+
+
+def _between(rng: np.random.Generator, least: float,
+             greatest: float) -> float:
+    """Of an even distribution of the logarithm."""
+    return float(least * math.exp(
+        rng.uniform(0, math.log(greatest / least))))
+
+
+@dataclasses.dataclass(frozen=True)
+class Testbed:
+    """Hosts of two kinds, as section 6 of the paper has them.
+
+    :param hosts: truth → (number of hosts, GiB of each)
+    """
+
+    name: str
+    hosts: Mapping[dev.Truth, tuple[int, float]]
+
+
+_GIB_480, _GIB_400 = 447.0, 372.5  # 480 and 400 GB
+
+TESTBEDS = {
+    'paper': Testbed('paper', {SSD1: (3, _GIB_480), SSD2: (2, _GIB_400)}),
+    'other': Testbed('other', {AGED: (3, _GIB_480), FAST: (2, _GIB_400)}),
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model fit with a search for the settings of a kind."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+import dataclasses
+import math
+import pathlib
+from typing import TYPE_CHECKING
+
+from serifos.cmd.model import fit as model_fit
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.files import documents as store
+from serifos.lab.tuning import options as tuning_options
+from serifos.model import kinds
+from serifos.model import model as mm
+
+if TYPE_CHECKING:
+    from serifos.lab.tuning import tune
+
+
+class Fit(model_fit.Fit):
+    """Fit a model to a dataset and write it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--tune', action='store_true',
+            help='search for the settings that --set does not give; what is '
+            'evaluated is kept in STEM.tune.jsonl, and STEM.tune.html shows '
+            'the search')
+        tuning_options.add_arguments(parser)
+        return parser
+
+    def model(self, args: argparse.Namespace, dataset: ds.Dataset,
+              given: Mapping[str, float],
+              fitted: model_fit.Fitted) -> mm.Model:
+        if not args.tune:
+            return fitted(given)
+        from serifos.model import fit
+        from serifos.model import quality
+        out = pathlib.Path(args.out)
+        with_settings = [name for name, kind in kinds.every().items()
+                         if kind.settings]
+        if args.kind not in with_settings:
+            raise errors.InputError(
+                f'There is nothing to tune in kind {args.kind}; give --kind '
+                f'{" or ".join(with_settings)}.')
+        standard = fitted(given)  # refuses what cannot be fitted at all
+        with tuning_options.ready(
+                args, out.with_suffix('.tune.jsonl'),
+                {'dataset': {'sha256': store.digest(args.dataset)},
+                 'seed': args.seed, 'folds': quality.FOLDS}) as searcher:
+            trace = searcher.search(
+                args.kind, args.predicts,
+                fit.runs(dataset.valid(), args.predicts), args.seed, given)
+        model = fitted({**given, **trace.settings(trace.best)})
+        self._draw(out.with_suffix('.tune.html'), model, trace)
+        return dataclasses.replace(model, quality={
+            **model.quality, 'tuning': {
+                'rmse_standard': _known(trace.rmse[trace.standard]),
+                'rmse': _known(trace.rmse[trace.best]),
+                'mre_standard': standard.quality['mre'],
+                'evaluated': len(trace.rmse),
+                'iterations': len(trace.steps) - 1}})
+
+    def _draw(self, path: pathlib.Path, model: mm.Model,
+              trace: tune.Trace) -> None:
+        from serifos.lab.tuning import report as tune_report
+        try:
+            store.write_text(path, tune_report.page_of(model, trace))
+            self.say(f'The search is drawn in {path.resolve()}.')
+        except errors.ToolError as exc:  # the search is worth keeping
+            self.say(str(exc))
+
+
+def _known(rmse: float) -> float | None:
+    return rmse if math.isfinite(rmse) else None

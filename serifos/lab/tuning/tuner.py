@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches for the settings of kinds, in many processes, resumed from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent import futures
+from concurrent.futures import process
+import contextlib
+import dataclasses
+import functools
+import pathlib
+import signal
+import time
+from typing import Any
+
+from serifos import errors
+from serifos.lab.tuning import tune
+from serifos.lab.tuning import tuning
+from serifos.model import fit
+from serifos.model import kinds
+
+_MOST_JOBS = 256
+
+Point = Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a search is made, as :func:`.tune.search` takes it.
+
+    :param jobs: processes
+    :raises InputError: where one is absurd
+    """
+
+    iterations: int
+    least_gain: float
+    splits: int
+    explorations: int
+    jobs: int
+
+    def __post_init__(self) -> None:
+        tune.refuse_absurd(self.splits, self.explorations, self.iterations,
+                           self.least_gain)
+        if not 1 <= self.jobs <= _MOST_JOBS:
+            raise errors.InputError(
+                f'{self.jobs} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+
+
+@dataclasses.dataclass(frozen=True)
+class Searcher:
+    """Searches, with what they need of the world; made by :func:`ready`."""
+
+    options: Options
+    journal: tuning.Journal
+    path: pathlib.Path
+    pool: futures.Executor | None
+    shown: Callable[..., None]
+    stop: Callable[[], bool]
+
+    def search(self, kind: str, predicts: str, data: fit.Runs, seed: int,
+               given: Point) -> tune.Trace:
+        """The search for the settings of a kind that are not given.
+
+        :raises Interrupted: where the user stops
+        :raises InputError: where nothing is left to search
+        """
+        options = self.options
+        cost = functools.partial(tune.cost, kind, data, seed)
+        searched = [one for one in kinds.of(kind).settings
+                    if one.name not in given]
+        asked: list[int] = []
+
+        def evaluate(points: Sequence[Point]) -> list[float]:
+            whole = [{**given, **point} for point in points]
+            asked.append(len(whole))
+            each = (sum(asked[1:]) / len(asked[1:]) if asked[1:]
+                    else (options.splits + 2) ** len(searched))
+            later = (options.iterations + 1 - len(asked)) * each
+            self._evaluate(kind, predicts, cost, whole,
+                           sum(asked) - len(whole), round(later))
+            return [self.journal.rmse(kind, predicts, point)
+                    for point in whole]
+        trace = tune.search(
+            searched, evaluate, options.splits, options.explorations,
+            options.iterations, options.least_gain)
+        self.shown(f'{kind} {predicts}', sum(asked), sum(asked), 0.0)
+        return trace
+
+    def _evaluate(self, kind: str, predicts: str,
+                  cost: Callable[[Point], float], points: Sequence[Point],
+                  before: int, later: int) -> None:
+        """Evaluates what the journal lacks, and keeps it there.
+
+        :param before: how many points were asked for before
+        :param later: about how many will be
+        """
+        todo = [point for point in points
+                if not self.journal.has(kind, predicts, point)]
+        began, total = time.monotonic(), before + len(points) + later
+        for number, (point, value) in enumerate(
+                self._values(cost, todo), 1):
+            self.journal.add(kind, predicts, point, value)
+            left = len(todo) - number
+            self.shown(f'{kind} {predicts}',
+                       before + len(points) - left, total,
+                       (time.monotonic() - began) / number * (left + later))
+        if self.stop():
+            raise self.interrupted()
+
+    def go_on(self, what: str, done: int, total: int) -> None:
+        """:raises Interrupted: where the user stops"""
+        if self.stop():
+            raise self.interrupted()
+        self.shown(what, done, total)
+
+    def _values(self, cost: Callable[[Point], float], points: Sequence[Point]
+                ) -> Iterator[tuple[Point, float]]:
+        """(point, RMSE) as they are found; fewer where the user stops."""
+        if self.pool is None:
+            for point in points:
+                if self.stop():
+                    return
+                yield point, cost(point)
+            return
+        asked = {self.pool.submit(cost, point): point for point in points}
+        for done in futures.as_completed(asked):
+            if self.stop():
+                for other in asked:
+                    other.cancel()
+            if not done.cancelled():
+                yield asked[done], done.result()
+
+    def interrupted(self) -> errors.Interrupted:
+        return errors.Interrupted(
+            f'Stopped; what was evaluated is in {self.path}, and the same '
+            'command resumes.')
+
+
+@contextlib.contextmanager
+def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
+          shown: Callable[..., None],
+          stop: Callable[[], bool]) -> Iterator[Searcher]:
+    """A searcher whose journal and processes are open.
+
+    :param facts: what the journal's points have in common
+    :param shown: (what, done, total, seconds left), told after every step
+    :param stop: whether the user wants to stop
+    :raises InputError: where the journal is another's
+    """
+    with contextlib.ExitStack() as stack:
+        journal = stack.enter_context(tuning.opened(path, facts))
+        pool = (None if options.jobs == 1 else
+                stack.enter_context(_processes(options.jobs)))
+        searcher = Searcher(options, journal, path, pool, shown, stop)
+        try:
+            yield searcher
+        except KeyboardInterrupt:
+            raise searcher.interrupted() from None
+        except process.BrokenProcessPool:
+            raise errors.ToolError(
+                'A process of the search was killed, perhaps for want of '
+                'memory; give fewer --jobs, and the same command resumes.'
+            ) from None
+
+
+@contextlib.contextmanager
+def _processes(number: int) -> Iterator[futures.Executor]:
+    """Processes that leave a Ctrl-C to this one."""
+    pool = futures.ProcessPoolExecutor(
+        number, initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

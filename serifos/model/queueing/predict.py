@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prediction of a Load by a closed queueing network of two stations.
+
+The kind ``queueing``, after [1]_. Standard library only: cinder-scheduler
+loads this module.
+
+Clients are the outstanding I/Os, t = Σ q. Of the paper's two stations, a
+request is first at the cache and then, with probability p1, at the media.
+A device has the same: a part that takes every byte in turn (its interface,
+its buffer), and channels that work side by side. A station with n requests
+keeps each for Eq. 1, μ = c1 n s + c2 n + c3 s + c4, with s the mean block
+of their class. That station is no mere fit: it is what 1 + (c3 s + c4) /
+(c1 s + c2) channels do, of which every request finds any.
+
+What does not carry over: the paper's t in μ is all clients, since it
+separates the two stations' times by their distribution; here n is who is
+at the station, and how many that are follows from the network. The size of
+the file set (Eq. 2-3) is constant for a device, and becomes part of the
+c's. The paper's workloads are of one class; here each request draws its
+class from the mix. Times alone do not tell p1 from μ: their product is what
+is fitted, with a p1 of 1, or of 0 for a class that never needs the media.
+
+Coefficients are not negative, so that more of the same workloads, deeper
+queues or larger blocks never lower a prediction. A light workload beside
+heavy ones does lower the mean over workloads, as it does on a device.
+
+.. [1] Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
+   Virtualized Storage Systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import math
+from typing import Any
+from typing import TYPE_CHECKING
+
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.model import kinds
+from serifos.model import parameter as pm
+from serifos.model.queueing import pair
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+CLASSES = ('random_read', 'sequential_read', 'random_write',
+           'sequential_write')
+STATIONS = ('cache', 'media')
+
+TERMS = ('us_per_client_kib', 'us_per_client', 'us_per_kib', 'us')
+"""c1 ... c4 of Eq. 1; with :data:`LN`, times ln f (Eq. 2-3)."""
+
+LN = '_ln_gib'
+"""Of a term that grows with the logarithm of the file set, GiB."""
+
+_SYMBOLS = ('t·s', 't', 's', '')
+_MOST = 1e9
+_AGAIN = 'fit it again with serifos-model fit or calibrate.'
+
+# Whose times a class has that was never measured: the same direction's
+# first, then the same pattern's.
+_INSTEAD = {'random_read': (1, 2, 3), 'sequential_read': (0, 3, 2),
+            'random_write': (3, 0, 1), 'sequential_write': (2, 1, 0)}
+
+Times = tuple[float, ...]
+"""c1 ... c4 of a class at a station, p1 and the file set within them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Queueing:
+    """The network of a device, for any mix of the classes.
+
+    :param times: station → class, in the order of :data:`CLASSES` → Times
+    :param p1: class → the probability that a request needs the media
+    :param fitted: how many coefficients there are
+    :param shown: what a person reads of it
+    """
+
+    times: tuple[tuple[Times, ...], ...]
+    p1: Times
+    fitted: int
+    shown: tuple[tuple[str, str], ...]
+
+    def predict(self, load: wl.Load) -> float:
+        """µs, never negative; 0 for a count of 0."""
+        if load.count == 0 or load.sum_iodepth <= 0:
+            return 0.0
+        return pair.response_us(
+            load.sum_iodepth, *self.of_mix(load))
+
+    def of_mix(self, load: wl.Load) -> list[float]:
+        """a and b of each station, a n + b being the time of n, µs."""
+        r, w = load.sum_q_r, load.sum_q_w
+        read_kib = load.sum_q_s_r / r if r > 0 else 0.0
+        write_kib = load.sum_q_s_w / w if w > 0 else 0.0
+        return _means(self.times, shares_of(load), (
+            read_kib, read_kib, write_kib, write_kib))
+
+    def many(self, loads: npt.NDArray[np.float64]
+             ) -> npt.NDArray[np.float64]:
+        """float[n, k] → float[n], as :meth:`.kinds.Form.many` says."""
+        import numpy as np  # as above
+        columns = dict(zip(wl.FEATURES, loads.T))
+        some = (columns['count'] > 0) & (columns['sum_iodepth'] > 0)
+        clients = np.where(some, columns['sum_iodepth'], 1.0)
+        shares, kib = mixes(columns, clients)
+        return np.where(some, pair.responses_us(
+            clients, *_means(self.times, shares, kib)), 0.0)
+
+    def work(self, load: wl.Load) -> float:
+        return 60.0 + 2 * min(load.sum_iodepth, pair.LARGEST)
+
+    @property
+    def terms(self) -> int:
+        return self.fitted
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Such as ('cache random_read', '3.05 t·s + 183.7')."""
+        return list(self.shown)
+
+
+def shares_of(load: wl.Load) -> Times:
+    """The share of each class in the outstanding I/Os of a Load."""
+    q, r, w = load.sum_iodepth, load.sum_q_r, load.sum_q_w
+    return (load.sum_q_r_x / q, max(0.0, r - load.sum_q_r_x) / q,
+            load.sum_q_w_x / q, max(0.0, w - load.sum_q_w_x) / q)
+
+
+def mixes(columns: Mapping[str, npt.NDArray[np.float64]],
+          clients: npt.NDArray[np.float64]) -> tuple[
+              tuple[npt.NDArray[np.float64], ...],
+              tuple[npt.NDArray[np.float64], ...]]:
+    """(share, mean block in KiB) of each class, float[n] each."""
+    import numpy as np  # as above
+    r, w = columns['sum_q_r'], columns['sum_q_w']
+    shares = (columns['sum_q_r_x'] / clients,
+              np.maximum(0.0, r - columns['sum_q_r_x']) / clients,
+              columns['sum_q_w_x'] / clients,
+              np.maximum(0.0, w - columns['sum_q_w_x']) / clients)
+    read_kib = columns['sum_q_s_r'] / np.where(r > 0, r, 1.0)
+    write_kib = columns['sum_q_s_w'] / np.where(w > 0, w, 1.0)
+    return shares, (read_kib, read_kib, write_kib, write_kib)
+
+
+def _means(times: Any, shares: Any, kib: Any) -> list[Any]:
+    """a and b of each station at a mix; of numbers or of arrays."""
+    found = []
+    for of_class in times:
+        for first in (0, 2):
+            found.append(sum(
+                share * (s * c[first] + c[first + 1])
+                for share, s, c in zip(shares, kib, of_class)))
+    return found
+
+
+def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
+    """The form that a model file's ``parameters`` describe.
+
+    :raises FormatError: where a station, class, term or figure is unfit
+    """
+    stations = _mapping(parameters.get('stations'), 'stations', STATIONS)
+    for name, classes in stations.items():
+        for label, row in _mapping(classes, name, CLASSES).items():
+            known = (*TERMS, *(term + LN for term in TERMS))
+            for term, value in _mapping(row, f'{name} {label}',
+                                        known).items():
+                _figure(f'{term} of {name} {label}', value, _MOST)
+    p1 = _mapping(parameters.get('p1') or {}, 'p1', CLASSES)
+    for label, value in p1.items():
+        _figure(f'p1 of {label}', value, 1.0)
+    gib = parameters.get('file_set_gib', 1.0)
+    _figure('file_set_gib', gib, _MOST)
+    fitted = sum(bool(value) for classes in stations.values()
+                 for row in classes.values() for value in row.values())
+    if not fitted:
+        raise errors.FormatError(
+            'The stations of the model take no time at all; ' + _AGAIN)
+    measured = {label for classes in stations.values() for label in classes}
+    sources = [nearest(label, measured) for label in CLASSES]
+    times = tuple(tuple(
+        _times(stations.get(name, {}).get(label, {}), gib,
+               p1.get(label, 1.0) if name == 'media' else 1.0)
+        for label in sources) for name in STATIONS)
+    return Queueing(times, tuple(p1.get(label, 1.0) for label in sources),
+                    fitted, tuple(_lines(stations, p1, gib)))
+
+
+def nearest(label: str, measured: Collection[str]) -> str:
+    """A class itself where it was measured, else whose times it takes."""
+    return label if label in measured else next(
+        CLASSES[i] for i in _INSTEAD[label] if CLASSES[i] in measured)
+
+
+def _times(row: Mapping[str, float], gib: float, p1: float) -> Times:
+    log = math.log(max(gib, 1.0))
+    return tuple(p1 * (row.get(term, 0.0) + row.get(term + LN, 0.0) * log)
+                 for term in TERMS)
+
+
+def _mapping(doc: object, name: str,
+             known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(doc, Mapping):
+        raise errors.FormatError(
+            f'A queueing model has no {name} that can be read; {_AGAIN}')
+    unknown = sorted(set(doc) - set(known))
+    if unknown:
+        raise errors.FormatError(
+            f'A queueing model has no {unknown[0]} in its {name}; it may use '
+            f'{", ".join(known)}.')
+    return doc
+
+
+def _figure(name: str, value: object, most: float) -> None:
+    if (isinstance(value, bool) or not isinstance(value, (int, float))
+            or not 0 <= value <= most):
+        raise errors.FormatError(
+            f'The {name} of a queueing model is {value}; it must be a number '
+            f'from 0 to {most:g}: {_AGAIN}')
+
+
+def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
+           gib: float) -> list[tuple[str, str]]:
+    used = [name for name in STATIONS if any(
+        any(row.values()) for row in stations.get(name, {}).values())]
+    said = [('stations', ' and '.join(used) if len(used) > 1 else
+             'one (its times do not tell cache and media apart)')]
+    for name in used:
+        for label, row in stations[name].items():
+            times = zip(_times(row, gib, 1.0), _SYMBOLS)
+            text = ' + '.join(f'{value:.5g} {symbol}'.strip()
+                              for value, symbol in times if value)
+            if text:
+                share = p1.get(label, 1.0)
+                said.append((f'{name} {label}', text + (
+                    f' (p1 {share:.3g})' if name == 'media'
+                    and share != 1 else '')))
+    return said
+
+
+QUEUEING = kinds.Kind(
+    from_parameters, 'serifos.model.queueing.fit:fit',
+    (pm.Parameter('stations', 2, 1, 2),
+     pm.Parameter('alpha', 0.05, 0, 1, whole=False)))
+"""``alpha`` is the p-value above which a term is removed."""

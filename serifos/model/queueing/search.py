@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least squares of the relative error for the times of two stations.
+
+No coefficient is negative. Gauss-Newton steps, each a least-squares problem
+of its own, then backward elimination by p-values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize
+from scipy import stats
+
+from serifos.model.queueing import pair
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS = 40
+_ENOUGH = 1e-5   # of the sum of squares that a step must take off
+_EXACT = 1e-16
+_LEAST_STEP = 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """n runs: clients, what was measured, and what coefficients multiply.
+
+    :param rows: float[n, m]; a station's times are a = rows @ θa and
+        b = rows @ θb
+    :param labels: the class and the terms (of a, of b) of each column
+    """
+
+    clients: Floats
+    y: Floats
+    rows: Floats
+    labels: tuple[tuple[str, str, str], ...]
+
+    def times(self, theta: Floats) -> list[Floats]:
+        return [self.rows @ each for each in theta.reshape(4, -1)]
+
+    def misfit(self, theta: Floats) -> Floats:
+        """(predicted - measured) / measured."""
+        return pair.responses_us(
+            self.clients, *self.times(theta)) / self.y - 1
+
+    def slopes(self, theta: Floats) -> Floats:
+        """float[n, 4 m]: of the misfit by the coefficients."""
+        times = self.times(theta)
+        n, step = len(self.y), 1e-6 * sum(times) + 1e-9
+        moved = [np.tile(each, 5) for each in times]
+        for i, each in enumerate(moved):
+            each[(i + 1) * n:(i + 2) * n] += step
+        here, *there = pair.responses_us(
+            np.tile(self.clients, 5), *moved).reshape(5, n)
+        return np.hstack([((each - here) / step / self.y)[:, None]
+                          * self.rows for each in there])
+
+
+def single(data: Data) -> Floats:
+    """A single station, a and b of it; the second takes no time."""
+    rows = np.hstack([data.rows * data.clients[:, None], data.rows])
+    return np.concatenate([
+        _least(rows / data.y[:, None], np.ones(len(data.y))),
+        np.zeros(rows.shape[1])])
+
+
+def two(data: Data) -> Floats:
+    """Two stations, from the better of the :func:`_starts`."""
+    return min((_fitted(data, start, start >= 0)
+                for start in _starts(data, single(data))),
+               key=lambda theta: schwarz(data, theta))
+
+
+def _starts(data: Data, one: Floats) -> list[Floats]:
+    """Where the search for two stations begins.
+
+    A station that works on one request at a time before one that works on
+    many; and one for reads, one for writes.
+    """
+    a, b = one.reshape(4, -1)[:2]
+    heavy = data.rows.max(axis=0)
+    little = 0.01 * np.median(data.y / data.clients) / heavy
+    read = np.array([label.endswith('read') for label, *_ in data.labels])
+    return [np.concatenate([a, 0 * b, 0.1 * a + little, b + 10 * little]),
+            np.concatenate([each + little for half in (read, ~read)
+                            for each in (a * half, b * half)])]
+
+
+def _least(rows: Floats, y: Floats) -> Floats:
+    """Least squares without a negative coefficient."""
+    scale = np.maximum(np.sqrt((rows ** 2).sum(axis=0)), 1e-300)
+    return optimize.nnls(rows / scale, y)[0] / scale
+
+
+def _fitted(data: Data, theta: Floats,
+            kept: npt.NDArray[np.bool_]) -> Floats:
+    """Gauss-Newton from here, with the kept coefficients alone."""
+    theta = np.where(kept, theta, 0.0)
+    misfit = data.misfit(theta)
+    for _ in range(_STEPS):
+        slopes = data.slopes(theta)[:, kept]
+        aim = np.zeros(len(theta))
+        aim[kept] = _least(slopes, slopes @ theta[kept] - misfit)
+        step, was = 1.0, misfit @ misfit
+        while step > _LEAST_STEP:
+            new = data.misfit(theta + step * (aim - theta))
+            if new @ new < was:
+                break
+            step /= 2
+        else:
+            return theta
+        theta, misfit = theta + step * (aim - theta), new
+        if was - misfit @ misfit < _ENOUGH * was or was < _EXACT * len(misfit):
+            return theta
+    return theta
+
+
+def pruned(data: Data, theta: Floats, alpha: float) -> Floats:
+    """Backward elimination by the p-values of Wald's test.
+
+    The last term of a class stays.
+    """
+    classes = np.tile([label for label, *_ in data.labels], 4)
+    kept = theta > 0
+    while True:
+        theta = _fitted(data, theta, kept)
+        kept = theta > 1e-9 * theta.max()
+        p = _p_values(data, theta, kept)
+        for label in set(classes):
+            if (kept & (classes == label)).sum() == 1:
+                p[classes == label] = 0.0
+        worst = int(np.argmax(np.where(kept, p, -1.0)))
+        if p[worst] <= alpha:
+            return np.where(kept, theta, 0.0)
+        kept[worst] = False
+
+
+def _p_values(data: Data, theta: Floats, kept: npt.NDArray[np.bool_]
+              ) -> Floats:
+    p = np.zeros(len(theta))
+    free = len(data.y) - int(kept.sum())
+    if free > 0:
+        slopes, misfit = data.slopes(theta)[:, kept], data.misfit(theta)
+        scale = np.maximum(np.sqrt((slopes ** 2).sum(axis=0)), 1e-300)
+        rows = slopes / scale
+        spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(
+            rows.T @ rows)) * (misfit @ misfit) / free, 1e-300))
+        p[kept] = 2 * stats.t.sf(theta[kept] * scale / spread, free)
+    return p
+
+
+def schwarz(data: Data, theta: Floats) -> float:
+    """Schwarz's criterion (BIC) of a fit; the least is the best."""
+    n, misfit = len(data.y), data.misfit(theta)
+    return float(n * np.log(max(misfit @ misfit, _EXACT * n))
+                 + np.log(n) * (theta > 0).sum())

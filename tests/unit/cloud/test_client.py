@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Against replies in the shapes that cinder-api 29.0.0 gives them."""
+
+import threading
+from urllib import parse
+
+import ddt
+from keystoneauth1 import session as ks
+import requests
+import requests_mock
+from requests_mock.contrib import fixture
+import testtools
+
+from serifos.cloud import client as volumes
+from serifos.cloud import refused
+from serifos import errors
+from tests.unit.cloud import test_replies
+from tests.unit.web import hostile
+
+PROJECT = 'ad' * 16
+URL = f'http://cinder:8776/v3/{PROJECT}'
+GONE = {'itemNotFound': {'code': 404,
+                         'message': 'Volume v could not be found.'}}
+NOWHERE = {'itemNotFound': {
+    'code': 404, 'message': 'The resource could not be found.<br /><br />'}}
+REFUSAL = {'badRequest': {
+    'code': 400, 'message': 'Invalid volume: Volume v status must be '
+    'available or in-use, must not be migrating, have snapshots.'}}
+
+
+def volume(name, **others):
+    return {**test_replies.VOLUME, 'id': name, **others}
+
+
+class Case(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.http = self.useFixture(fixture.Fixture())
+        self.cinder = volumes.noauth('http://cinder:8776/v3/', PROJECT)
+
+    def page(self, path, key, items, link=None, size=2):
+        """Serves items as Cinder with ``osapi_max_limit = size``."""
+        def answer(request, context):
+            query = parse.parse_qs(request.query)
+            names = [item['id'] for item in items]
+            marker = query.get('marker', [None])[0]
+            begin = names.index(marker) + 1 if marker else 0
+            some = items[begin:begin + size]
+            doc = {key: some}
+            if len(some) == size:
+                doc[link or f'{key}_links'] = [
+                    {'rel': 'next', 'href': 'http://internal/unreachable'}]
+            return doc
+        self.http.get(f'{URL}{path}', json=answer)
+
+    def everything(self):
+        self.page('/volumes/detail', 'volumes', [
+            volume('u'), volume('v', migration_status='migrating'),
+            volume('w', migration_status='target:v'), volume('x'),
+            volume('y')])
+        self.page('/snapshots', 'snapshots', [
+            {'id': f's{i}', 'volume_id': 'uyu'[i]} for i in range(3)])
+        self.page('/types', 'volume_types', [
+            {'id': f't{i}', 'name': f'gold{i}', 'is_public': i != 2,
+             'extra_specs': {'serifos:write_pct': '30'},
+             'qos_specs_id': 'q' if i == 2 else None} for i in range(3)],
+            link='volume_type_links')
+        self.page('/qos-specs', 'qos_specs', [
+            {'id': 'q', 'name': 'slow', 'consumer': 'back-end',
+             'specs': {'total_iops_sec': '500'}}])
+        self.http.get(f'{URL}/scheduler-stats/get_pools', json={'pools': [
+            {'name': 'a@ssd#ssd',
+             'capabilities': test_replies.CAPABILITIES}]})
+        self.http.get(f'{URL}/os-services', json={'services': [
+            {'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
+             'status': 'enabled', 'state': 'up', 'backend_state': 'up',
+             'updated_at': None, 'frozen': False}]})
+
+    def questions(self, path):
+        return [parse.parse_qs(request.query)
+                for request in self.http.request_history
+                if request.path.endswith(path)]
+
+
+class InventoryTest(Case):
+
+    def test_everything_of_all_projects(self):
+        self.everything()
+        found = self.cinder.inventory()
+        self.assertEqual('u v w x y'.split(), [r.id for r in found.records])
+        self.assertEqual([2, 0, 0, 0, 1],
+                         [r.snapshots for r in found.records])
+        self.assertEqual('v', found.record_by_id['w'].target_of)
+        self.assertEqual(['gold0', 'gold1', 'gold2'],
+                         [kind.name for kind in found.types])
+        self.assertEqual([{}, {}, {'total_iops_sec': '500'}],
+                         [kind.qos for kind in found.types])
+        self.assertEqual('30',
+                         found.types[2].extra_specs['serifos:write_pct'])
+        self.assertEqual('a@ssd', found.service_of('a@ssd#ssd').host)
+        self.assertEqual(['a@ssd#ssd'], [p.name for p in found.pools])
+
+    def test_what_one_instance_has(self):
+        def at(*servers):
+            return [{'server_id': server, 'device': f'/dev/vd{server}'}
+                    for server in servers]
+        self.page('/volumes/detail', 'volumes', [
+            volume('u', attachments=at('b')), volume('v', attachments=[]),
+            volume('w', attachments=at('b', 'c')),
+            volume('x', attachments=[{'server_id': None,
+                                      'device': '/dev/vdb'}])])
+        self.assertEqual({'u': ('b', '/dev/vdb')}, self.cinder.attachments())
+
+    def test_how_it_asks(self):
+        self.everything()
+        self.cinder.inventory()
+        self.assertEqual([None, ['v'], ['x']], [
+            query.get('marker')
+            for query in self.questions('/volumes/detail')])
+        for path in '/volumes/detail', '/snapshots':
+            for query in self.questions(path):
+                self.assertEqual(['1'], query['all_tenants'])
+                self.assertEqual([str(volumes.PAGE)], query['limit'])
+        self.assertEqual(['none'], self.questions('/types')[0]['is_public'])
+        self.assertEqual(['true'], self.questions('/get_pools')[0]['detail'])
+        for request in self.http.request_history:
+            self.assertEqual(f'admin:{PROJECT}',
+                             request.headers['X-Auth-Token'])
+            self.assertEqual('volume 3.70',
+                             request.headers['OpenStack-API-Version'])
+
+    def test_a_volume_deleted_between_two_pages(self):
+        self.everything()
+        first = {'volumes': [volume('u'), volume('gone')],
+                 'volumes_links': [{'rel': 'next', 'href': 'x'}]}
+        self.http.get(f'{URL}/volumes/detail', [
+            {'json': first}, {'json': GONE, 'status_code': 404},
+            {'json': {'volumes': [volume('u'), volume('v')]}}])
+        self.assertEqual(
+            ['u', 'v'], [r.id for r in self.cinder.inventory().records])
+
+
+@ddt.ddt
+class VerbTest(Case):
+
+    def test_a_volume(self):
+        self.http.get(f'{URL}/volumes/v', json={'volume': volume('v')})
+        self.assertEqual('b@ssd#ssd', self.cinder.volume('v').pool)
+
+    def test_a_volume_that_is_gone(self):
+        self.http.get(f'{URL}/volumes/v', json=GONE, status_code=404)
+        self.assertIsNone(self.cinder.volume('v'))
+
+    def test_a_wrong_url_does_not_make_volumes_gone(self):
+        self.http.register_uri(requests_mock.ANY, requests_mock.ANY,
+                               json=NOWHERE, status_code=404)
+        for verb in self.cinder.volume, self.cinder.delete:
+            error = self.assertRaises(refused.Refused, verb, 'v')
+            self.assertEqual(
+                'Cinder says no: The resource could not be found. (HTTP '
+                '404); look at the URL and the project in [cinder] of '
+                'serifos.conf.', str(error))
+
+    def test_the_halves_of_a_migration(self):
+        by_status = {
+            'target:v': [volume('new', migration_status='target:v')],
+            'deleting': [
+                volume('old', migration_status='deleting',
+                       description='migration src for v'),
+                volume('other', migration_status='deleting',
+                       description='migration src for w')]}
+
+        def answer(request, context):
+            query = parse.parse_qs(request.query)
+            return {'volumes': by_status[query['migration_status'][0]]}
+        self.http.get(f'{URL}/volumes/detail', json=answer)
+        self.assertEqual(['new', 'old'],
+                         [half.id for half in self.cinder.halves('v')])
+
+    @ddt.data(
+        (('migrate', 'v', 'b@ssd#ssd'), {'os-migrate_volume': {
+            'host': 'b@ssd#ssd', 'force_host_copy': False,
+            'lock_volume': True}}),
+        (('reset', 'v'), {'os-reset_status': {'migration_status': 'none'}}),
+        (('reset', 'v', 'error'), {'os-reset_status': {
+            'status': 'error', 'migration_status': 'none'}}))
+    @ddt.unpack
+    def test_what_is_asked(self, call, body):
+        self.http.post(f'{URL}/volumes/v/action', status_code=202)
+        verb, *arguments = call
+        getattr(self.cinder, verb)(*arguments)
+        self.assertEqual(body, self.http.last_request.json())
+
+    @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
+    def test_unmanage(self, answer):
+        self.http.post(f'{URL}/volumes/v/action', **answer)
+        self.cinder.unmanage('v')
+        self.assertEqual({'os-unmanage': None},
+                         self.http.last_request.json())
+
+    def test_what_is_on_a_backend(self):
+        names = [f'volume-{i}' for i in range(3)]
+
+        def answer(request, context):
+            query = parse.parse_qs(request.query)
+            self.assertEqual(['a@ssd#ssd'], query['host'])
+            begin = int(query['offset'][0])
+            return {'manageable-volumes': [
+                {'reference': {'source-name': name}, 'size': 1,
+                 'safe_to_manage': False}
+                for name in names[begin:begin + 2]]}
+        self.http.get(f'{URL}/manageable_volumes', json=answer)
+        self.assertEqual({*names}, self.cinder.logical_volumes('a@ssd#ssd'))
+        names.clear()
+        self.assertIsNone(self.cinder.logical_volumes('a@ssd#ssd'))
+
+    @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
+    def test_delete(self, answer):
+        self.http.delete(f'{URL}/volumes/v', **answer)
+        self.cinder.delete('v')
+        self.assertEqual(1, self.http.call_count)
+
+
+@ddt.ddt
+class ErrorTest(Case):
+
+    @ddt.data((400, True), (401, False), (403, False), (404, True),
+              (405, False), (409, True))
+    @ddt.unpack
+    def test_a_no_is_told_from_no_answer(self, code, of_the_volume):
+        self.http.post(f'{URL}/volumes/v/action', status_code=code,
+                       json=REFUSAL)
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertIn('must not be migrating', str(error))
+        self.assertEqual(of_the_volume, error.of_the_volume)
+        self.assertFalse(error.for_now)
+
+    @ddt.data((413, {}, 30), (429, {'Retry-After': '7'}, 7),
+              (429, {'Retry-After': '86400'}, 300),
+              (429, {'Retry-After': '-1'}, 1),
+              (413, {'Retry-After': 'Sun, 22 Nov 2026 06:00:00 GMT'}, 30))
+    @ddt.unpack
+    def test_too_many_requests(self, code, headers, seconds):
+        self.http.post(f'{URL}/volumes/v/action', status_code=code,
+                       headers=headers, text='slow down')
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertTrue(error.for_now)
+        self.assertEqual(seconds, error.retry_s)
+        self.assertEqual(1, self.http.call_count)
+
+    def test_a_wrong_url_is_no_matter_of_the_volume(self):
+        self.http.post(f'{URL}/volumes/v/action', status_code=404,
+                       json=NOWHERE)
+        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertFalse(error.of_the_volume)
+
+    @ddt.data(
+        {'status_code': 408}, {'status_code': 500, 'json': {
+            'computeFault': {'code': 500, 'message': 'It has crashed.'}}},
+        {'status_code': 502, 'text': '<html>Bad Gateway</html>'},
+        {'status_code': 504}, {'status_code': 500, 'json': {'error': 'no'}},
+        {'exc': requests.exceptions.ConnectTimeout},
+        {'exc': requests.exceptions.ReadTimeout},
+        {'exc': requests.exceptions.ConnectionError('Connection aborted.')},
+        {'exc': requests.exceptions.ChunkedEncodingError})
+    def test_no_answer_leaves_open_what_became_of_it(self, answer):
+        self.http.post(f'{URL}/volumes/v/action', **answer)
+        error = self.assertRaises(errors.CloudError, self.cinder.migrate,
+                                  'v', 'b@ssd#ssd')
+        self.assertNotIsInstance(error, refused.Refused)
+        self.assertEqual(1, self.http.call_count, 'it asked twice')
+
+    @ddt.data({'status_code': 503},
+              {'exc': requests.exceptions.ConnectionError})
+    def test_a_question_is_asked_again(self, answer):
+        self.http.get(f'{URL}/volumes/v', [
+            answer, {'json': {'volume': volume('v')}}])
+        self.assertEqual('v', self.cinder.volume('v').id)
+
+    @ddt.data({'text': '<html>Welcome to nginx</html>'}, {'json': []},
+              {'json': {'versions': []}, 'status_code': 300})
+    def test_it_is_no_cinder(self, answer):
+        self.http.get(f'{URL}/volumes/v', **answer)
+        error = self.assertRaises(errors.CloudError, self.cinder.volume, 'v')
+        self.assertIn('look at the URL', str(error))
+
+    def test_who_cannot_be_reached_is_named(self):
+        cinder = volumes.noauth('http://127.0.0.1:1/v3', PROJECT)
+        self.http.get('http://127.0.0.1:1/v3/' + PROJECT + '/volumes/v',
+                      exc=requests.exceptions.ConnectionError)
+        error = self.assertRaises(errors.CloudError, cinder.volume, 'v')
+        self.assertIn('http://127.0.0.1:1/', str(error))
+        self.assertEqual(5, error.exit_code)
+
+    def test_it_nests_its_reply_too_deeply(self):
+        self.http.stop()
+        place = self.enterContext(hostile.serving(hostile.say(
+            hostile.body(b'[' * 100_000))))
+        error = self.assertRaises(
+            errors.CloudError, volumes.noauth(
+                f'http://{place}/v3', PROJECT).volume, 'v')
+        self.assertIn('nested too deeply (HTTP 200)', str(error))
+
+    def test_an_api_that_drips_does_not_keep_us_once_we_are_stopped(self):
+        self.http.stop()
+        place = self.enterContext(hostile.serving(hostile.BODY))
+        stop = threading.Event()
+        timer = threading.Timer(0.1, stop.set)
+        timer.start()
+        self.addCleanup(timer.join)
+        with hostile.taking_at_most(self, 1.2):
+            error = self.assertRaises(
+                errors.CloudError, volumes.noauth(
+                    f'http://{place}/v3', PROJECT,
+                    stopped=stop.is_set).volume, 'v')
+        self.assertIn('we were stopped before it answered', str(error))
+
+    def test_a_password_in_the_url_is_used_and_not_shown(self):
+        self.http.stop()
+        for answer, why in ((b'', 'does not answer'),
+                            (hostile.body(b'<html>'), 'is no Cinder')):
+            place = self.enterContext(hostile.serving(hostile.say(answer)))
+            error = self.assertRaises(
+                errors.CloudError, volumes.noauth(
+                    f'http://u:s3cr@{place}/v3', PROJECT).volume, 'v')
+            self.assertIn(why, str(error))
+            self.assertNotIn('s3cr', str(error))
+
+    def test_over_a_real_socket_it_is_heard_when_to_ask_again(self):
+        self.http.stop()
+        place = self.enterContext(hostile.serving(hostile.say(
+            b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n'
+            b'Content-Length: 0\r\n\r\n')))
+        error = self.assertRaises(
+            refused.Refused, volumes.noauth(
+                f'http://{place}/v3', PROJECT).migrate, 'v', 'b@ssd#ssd')
+        self.assertEqual(7, error.retry_s)
+
+    def test_an_api_that_hangs_does_not_hang_us(self):
+        for said, timeout in (None, 60.0), (7, 7.0):
+            session = ks.Session(timeout=said)
+            volumes.keystone(session)
+            self.assertEqual(timeout, session.timeout)

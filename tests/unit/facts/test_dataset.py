@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run says of its workloads."""
+
+import testtools
+
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.model import fit
+from tests.unit.model import pairs
+from tests.unit import samples
+
+
+class TenantsTest(testtools.TestCase):
+
+    def test_q_is_the_iodepth_asked_for(self):
+        sample = ds.Sample((wl.Workload(30, 16, 8),), 100.0,
+                           seen=({'iops': 5e4, 'latency_us': 100.0},))
+        self.assertEqual(8, sample.tenants[0].outstanding)
+        self.assertEqual(sample.workloads, ds.Sample(
+            sample.workloads, 100.0).tenants)
+
+    def test_who_thinks_keeps_fewer_outstanding(self):
+        thinks = wl.Workload(30, 16, 8, think_time_us=300)
+        sample = ds.Sample((thinks,), 100.0,
+                           seen=({'iops': 2e4, 'latency_us': 100.0},))
+        self.assertEqual(2, sample.tenants[0].outstanding)
+        self.assertEqual(thinks.pattern, sample.tenants[0].pattern)
+        self.assertEqual(8, ds.Sample(
+            (thinks,), 100.0).tenants[0].outstanding)
+
+    def test_the_range_is_of_what_planning_will_see(self):
+        runs = [(wl.Workload(w, s, 8, think_time_us=1e4),)
+                for w in (0, 50, 100) for s in (4, 16, 64)]
+        model = fit.fit(pairs.device('A', runs), 'outstanding')
+        self.assertLess(model.range['iodepth'][1], 8)
+
+    def test_runs_of_idle_tenants_alone_tell_nothing(self):
+        runs = [(wl.Workload(50, 4, 1, think_time_us=think),)
+                for think in (0, 100, 1e7)]
+        self.assertEqual([1, 1], fit.runs(
+            pairs.device('A', runs).samples).counts)
+
+    def test_think_times_come_back_from_a_file(self):
+        runs = [(wl.Workload(50, 4, think_time_us=think),)
+                for think in (0.0, 7.0)]
+        for sample in samples.dataset(runs, lambda run: 9.0).samples:
+            again = ds.Sample.from_json(sample.to_json())
+            self.assertEqual(sample.workloads, again.workloads)
+            self.assertEqual(sample.key, again.key)

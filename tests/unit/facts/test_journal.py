@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do entries mean, and which of them are refused?"""
+
+import datetime
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from serifos.facts import journal as jn
+
+REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
+OUTCOME = {'reason': '', 'source': 'a', 'target': 'b', 'seconds': 1.0}
+
+
+class Case(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now = 1_800_000_000.0
+        self.entries = []
+
+    def after(self, delay, kind, /, **facts):
+        self.now += delay
+        at = datetime.datetime.fromtimestamp(self.now, datetime.UTC)
+        self.entries.append(jn.Entry.checked(at.isoformat(), kind, facts))
+        return self.entries[-1]
+
+    def outcome(self, result, volume='v'):
+        return self.after(1, 'outcome', volume=volume, result=result,
+                          **OUTCOME)
+
+
+@ddt.ddt
+class RefusedTest(testtools.TestCase):
+
+    @ddt.data(
+        ({'kind': 'nap'}, 'kind \'nap\' is not known'),
+        ({'kind': ['pause']}, 'is not known'),
+        ({'at': 'noon'}, "at 'noon' is no time"),
+        ({'at': '2026-11-20T12:00:00'}, 'no time with a zone'),
+        ({'at': 5}, 'at 5 is no time'),
+        ({'size_gib': float('nan')}, 'size_gib nan is no number'),
+        ({'size_gib': 1e400}, 'size_gib inf is no number'),
+        ({'size_gib': 10 ** 400}, 'is no number'),
+        ({'size_gib': True}, 'size_gib true is no number'),
+        ({'size_gib': -1}, 'size_gib -1 is below 0'),
+        ({'size_gib': '1'}, "size_gib '1' is no number"),
+        ({'volume': None}, 'volume null is no name'),
+        ({'volume': 'a\nb'}, 'is no name'),
+        ({'source': {}}, 'source an object'))
+    @ddt.unpack
+    def test_a_request(self, changes, said):
+        doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'request',
+               'volume': 'v', **REQUEST, **changes}
+        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
+        self.assertIn(said, str(error))
+
+    @ddt.data(({}, "no 'at'"), ([], 'no JSON object'), (5, 'no JSON object'),
+              ({'at': '2026-11-20T12:00:00Z'}, "no 'kind'"),
+              ({'at': '2026-11-20T12:00:00Z', 'kind': 'accepted'},
+               "an entry of kind accepted has no 'volume'"))
+    @ddt.unpack
+    def test_what_is_not_there(self, doc, said):
+        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
+        self.assertIn(said, str(error))
+
+    @ddt.data(('back-off', 'until', 'soon'), ('outcome', 'seconds', 'x'),
+              ('outcome', 'reason', 5), ('pause', 'reason', None))
+    @ddt.unpack
+    def test_a_fact(self, kind, name, value):
+        facts = {'volume': 'v', 'result': 'error', 'until': 'x', **OUTCOME}
+        error = self.assertRaises(
+            ValueError, jn.Entry.checked, '2026-11-20T12:00:00Z', kind,
+            {**facts, name: value})
+        self.assertIn(name, str(error))
+
+    def test_what_more_an_entry_tells_is_kept(self):
+        doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'accepted',
+               'volume': 'v', 'more': [1]}
+        self.assertEqual(doc, jn.Entry.from_json(doc).to_json())
+
+
+@ddt.ddt
+class MeaningTest(Case):
+
+    def test_a_request_is_open_until_its_outcome(self):
+        asked = self.after(0, 'request', volume='v', **REQUEST)
+        self.after(1, 'accepted', volume='v')
+        other = self.after(1, 'request', volume='w', **REQUEST)
+        self.assertEqual((asked, other),
+                         jn.open_moves(self.entries))
+        self.outcome('success')
+        self.assertEqual((other,), jn.open_moves(self.entries))
+
+    def test_a_cool_down_counts_from_the_success(self):
+        self.outcome('error')
+        self.assertEqual({}, jn.last_moves(self.entries))
+        self.outcome('success')
+        self.assertEqual({'v': self.now},
+                         jn.last_moves(self.entries))
+        # It may have moved: Cinder goes on when we wait no longer.
+        self.outcome('timeout')
+        self.assertEqual({'v': self.now},
+                         jn.last_moves(self.entries))
+
+    def test_the_last_outcome(self):
+        self.assertEqual(0, jn.last_outcome(self.entries))
+        self.outcome('error')
+        ended = self.now
+        for result in 'not started', 'refused', 'denied', 'busy':
+            self.outcome(result)
+        self.assertEqual(ended, jn.last_outcome(self.entries))
+
+    def test_a_back_off_ends(self):
+        self.after(0, 'back-off', volume='v', until='2027-01-15T08:10:00Z')
+        entries = self.entries
+        self.assertEqual({'v': 1_800_000_600.0},
+                         jn.back_offs(entries, self.now + 599))
+        self.assertEqual({}, jn.back_offs(entries, self.now + 600))
+
+    @ddt.data(
+        (['error', 'recovered', 'timeout'], 3),
+        (['denied', 'refused', 'denied', 'busy'], 2),
+        (['error', 'success', 'error'], 1),
+        (['error', 'not started', 'gone', 'error'], 2), ([], 0))
+    @ddt.unpack
+    def test_failures_in_a_row(self, results, count):
+        for result in results:
+            self.outcome(result)
+        self.assertEqual(
+            count, jn.failures_in_a_row(self.entries))
+
+    def test_a_resume_forgives(self):
+        self.outcome('error')
+        self.after(1, 'pause', reason='1 failure')
+        self.assertTrue(jn.paused(self.entries))
+        self.after(1, 'resume', reason='')
+        entries = self.entries
+        self.assertFalse(jn.paused(entries))
+        self.assertEqual(0, jn.failures_in_a_row(entries))
+
+    def test_failures_are_counted_for_each_volume(self):
+        for volume in 'vvw':
+            self.outcome('error', volume)
+        entries = self.entries
+        self.assertEqual([2, 1], [
+            jn.failures_of(entries, volume) for volume in 'vw'])
+
+
+ENTRIES = st.lists(st.builds(
+    lambda at, kind, volume, result, until: jn.Entry(
+        f'2027-01-15T08:{at:02}:00Z', kind,
+        {} if kind in ('pause', 'resume') else {
+            'volume': volume, 'result': result, **REQUEST,
+            'until': f'2027-01-15T08:{until:02}:00Z'}),
+    st.integers(0, 59), st.sampled_from(
+        'request outcome outcome outcome back-off pause resume recover'
+        .split()),
+    st.sampled_from('uvw'), st.sampled_from(
+        ['success', 'error', 'timeout', 'not started', 'gone', 'begun']),
+    st.integers(0, 59)), max_size=40)
+
+
+class ShortenedTest(testtools.TestCase):
+
+    @settings(max_examples=300, deadline=None)
+    @given(ENTRIES, st.integers(0, 20))
+    def test_every_question_has_the_same_answer(self, entries, newest):
+        entries = tuple(sorted(entries, key=lambda entry: entry.at))
+        questions = [
+            jn.open_moves, jn.open_cures, jn.last_moves, jn.last_outcome,
+            jn.failures_in_a_row, jn.paused,
+            lambda e: jn.back_offs(e, 1_800_000_000.0),
+            *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]
+        kept = entries
+        for _ in range(2):
+            kept = jn.still_matter(kept, newest)
+            for ask in questions:
+                self.assertEqual(ask(entries), ask(kept))

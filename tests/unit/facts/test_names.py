@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+import ddt
+import testtools
+
+from serifos.facts import names
+
+
+@ddt.ddt
+class PoolTest(testtools.TestCase):
+
+    @ddt.data(('node1@ssd#fast', 'node1', 'node1@ssd', 'fast'),
+              ('node1@ssd', 'node1', 'node1@ssd', ''),
+              ('node1', 'node1', 'node1', ''),
+              ('a@b#c#d', 'a', 'a@b', 'c#d'), ('', '', '', ''))
+    @ddt.unpack
+    def test_parts(self, pool, *parts):
+        self.assertEqual(parts, (names.host(pool), names.backend(pool),
+                                 names.pool_name(pool)))
+
+
+@ddt.ddt
+class PromiseTest(testtools.TestCase):
+
+    @ddt.data(('4000', 4000.0), (' 1e3', 1000.0), (500, 500.0),
+              ('0.001', 0.001), ('1e12', 1e12))
+    @ddt.unpack
+    def test_a_promise(self, said, promise):
+        self.assertEqual(promise, names.promise_us({names.PROMISE: said}))
+
+    @ddt.data({}, {names.PROMISE: None}, {'max_latency_us': '4000'})
+    def test_no_promise(self, specs):
+        self.assertIsNone(names.promise_us(specs))
+
+    @ddt.data('soon', '', '-1', '0', '0.0009', '1.1e12', 'inf', 'nan', True,
+              [], {}, '1' * 10 ** 6, 10 ** 400)
+    def test_what_is_no_figure(self, said):
+        error = self.assertRaises(
+            ValueError, names.promise_us, {names.PROMISE: said})
+        self.assertIn('is no number from 0.001 to 1e+12', str(error))
+        self.assertLess(len(str(error)), 150)

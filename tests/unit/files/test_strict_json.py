@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import math
+
+import ddt
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from serifos.files import strict_json
+
+FINITE = st.recursive(
+    st.none() | st.booleans() | st.integers(-10 ** 300, 10 ** 300)
+    | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+def _numbers(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, (int, float)):
+        yield value
+
+
+@ddt.ddt
+class StrictJsonTest(testtools.TestCase):
+
+    @ddt.named_data(
+        ('nan', 'NaN', 'NaN is no finite number'),
+        ('infinity', '[-Infinity]', '-Infinity is no finite number'),
+        ('large', '{"a": 1e400}', '1e400 is no finite number'),
+        ('negative', '-1e999999', '-1e999999 is no finite number'),
+        ('digits', '9' * 400, '999999999999... of 400 characters is no'),
+        ('more_digits', '9' * 9000, '999999999999... of 9000 characters is'),
+        ('deep_list', '[' * 100_000, 'nested too deeply'),
+        ('deep_object', '{"a":' * 100_000, 'nested too deeply'),
+        ('cut', '{', 'line 1, column 2'),
+        ('empty', '', 'it is not JSON'),
+        ('twice', '{"a": 1, "b": 2, "a": 3}', "has the key 'a' twice"),
+        ('half', r'{"a": ["\ud800"]}', 'half a character'),
+        ('half_key', r'{"\uDFFF": 1}', 'half a character'),
+        ('half_in_text', '["\ud800"]', 'half a character'),
+        ('binary', b'\xff\xfe\xff', 'it is not UTF-8 text'))
+    @ddt.unpack
+    def test_what_cannot_be_computed_with_is_refused(self, text, words):
+        exc = self.assertRaises(ValueError, strict_json.loads, text)
+        self.assertIn(words, str(exc))
+        self.assertLess(len(str(exc)), 200)
+
+    @hypothesis.given(FINITE)
+    def test_what_is_finite_is_read_as_json_reads_it(self, value):
+        text = json.dumps(value)
+        self.assertEqual(json.loads(text), strict_json.loads(text))
+
+    @hypothesis.given(st.text(alphabet='0123456789eE+-.[]{}",: NaInfity'))
+    def test_any_text_is_finite_or_a_value_error(self, text):
+        try:
+            value = strict_json.loads(text)
+        except ValueError:
+            return
+        self.assertTrue(all(math.isfinite(float(n))
+                            for n in _numbers(value)))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which devices, which tests, and what a score says."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import testtools
+
+from serifos.design import enough
+from serifos.lab.accuracy import accuracy
+from serifos.lab.accuracy import runs as ar
+from serifos.lab.sim import truths
+from serifos.model import fit
+from serifos.model import kinds
+
+SMALL = accuracy.Settings(kinds=('consolidation', 'outstanding'), runs=(20,),
+                          tests=1)
+
+
+def score(kind, expected, design='20'):
+    return accuracy.Score('X', kind, design, 20, expected)
+
+
+class DevicesTest(testtools.TestCase):
+
+    def test_named_ones_and_the_first_of_a_seed(self):
+        names = [truth.name for truth in SMALL.devices]
+        self.assertEqual(['SSD1', 'SSD2', 'AGED', 'FAST', 'COLLECTING',
+                          'CLIFF', 'CACHED', 'PARALLEL'], names[:8])
+        self.assertEqual(24, len(set(names)))
+        fewer = dataclasses.replace(SMALL, named=False, drawn=3)
+        self.assertEqual(SMALL.devices[8:11], fewer.devices)
+        other = dataclasses.replace(fewer, seed=1)
+        self.assertTrue(set(fewer.devices).isdisjoint(other.devices))
+
+    def test_every_kind_that_there_is(self):
+        self.assertEqual(kinds.names(), accuracy.Settings().kinds)
+
+
+@functools.cache
+def measured():
+    return ar.measured(truths.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
+
+
+class ScoreTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.device = measured()
+
+    def test_what_is_measured(self):
+        self.assertEqual(['20', 'chosen', 'all chosen'],
+                         [*self.device.designs])
+        every = self.device.designs['all chosen']
+        chosen = len(self.device.designs['chosen'])
+        self.assertEqual(enough.MOST, len(every))
+        self.assertEqual(every[:chosen], self.device.designs['chosen'])
+        self.assertEqual(0, chosen % enough.BATCH)
+        self.assertTrue(enough.LEAST <= chosen <= enough.MOST)
+        self.assertEqual([10, 10, 16], [
+            len(self.device.tests[name])
+            for name in ('paper', 'depths', 'wide')])
+        self.assertEqual({8.0}, {
+            w.iodepth for s in self.device.tests['paper']
+            for w in s.workloads})
+        self.assertGreater(max(w.iodepth for s in self.device.tests['depths']
+                               for w in s.workloads), 32)
+        self.assertEqual([*range(1, 17)], [
+            s.count for s in self.device.tests['wide']])
+
+    def test_workloads_think_and_none_is_idle(self):
+        some, each = (self.device.tests[name] for name in ar.THINKING)
+        self.assertTrue(all(w.think_time_us for s in each
+                            for w in s.workloads))
+        self.assertEqual({False, True}, {
+            bool(w.think_time_us) for s in some for w in s.workloads})
+        self.assertTrue(all(w.is_active() for s in (*some, *each)
+                            for w in s.tenants))
+
+    def test_a_score_is_that_of_the_model(self):
+        found = accuracy.scored((self.device, 'outstanding', '20'))
+        data = fit.runs(self.device.designs['20'])
+        form = kinds.of('outstanding').fit(data.loads, data.y, {})
+        tests = fit.runs(self.device.tests['paper'])
+        predicted = np.array([sum(
+            value * (1 if term == 'intercept_us' else getattr(load, term))
+            for term, value in form.items()) for load in tests.loads])
+        self.assertAlmostEqual(
+            float(np.mean(np.abs(predicted - tests.y) / tests.y)),
+            found.errors['paper'])
+        self.assertTrue(0 < found.coverage <= 1)
+        self.assertTrue(0 < found.errors['p99'] < 1)
+        self.assertEqual(set(ar.TESTS), set(found.covered))
+        self.assertEqual(0, found.falls)  # no coefficient is negative
+
+    def test_what_cannot_be_fitted_has_no_score(self):
+        few = dataclasses.replace(self.device, designs={
+            '20': self.device.designs['20'][:4]})
+        found = accuracy.scored((few, 'outstanding', '20'))
+        self.assertEqual((4, None, {}), (
+            found.runs, found.expected, found.errors))
+
+
+class AutoTest(testtools.TestCase):
+
+    def test_auto_is_the_kind_that_expects_the_least_error(self):
+        scores = [score(kind, 0.1 + i / 10)
+                  for i, kind in enumerate(fit.AUTO)]
+        *same, auto = accuracy._with_auto(scores)
+        self.assertEqual(scores, same)
+        self.assertEqual((fit.AUTO[0], 0.1), (scores[0].kind, auto.expected))
+        self.assertEqual('auto', auto.kind)
+
+    def test_it_is_not_told_where_a_kind_of_its_is_not_tried(self):
+        scores = [score(kind, 0.1) for kind in fit.AUTO[1:]]
+        self.assertEqual(scores, accuracy._with_auto(scores))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+import json
+
+import ddt
+
+from serifos.files import documents as store
+from tests.unit.cmd import command
+from tests.unit.cmd import test_model_commands
+
+
+@ddt.ddt
+class CalibrateTest(test_model_commands.ModelCase):
+
+    def test_it_writes_a_network_and_prints_figure_11(self):
+        code, out, err = command.model(
+            'calibrate', self.dataset, '--out', self.model, '-f', 'json')
+        rows = {row['scenario']: row for row in json.loads(out)}
+        self.assertEqual(0, code)
+        self.assertEqual(
+            {'calibration', 'interpolation', 'extrapolation clients',
+             'extrapolation 2 x volumes', 'extrapolation 3 x volumes'},
+            set(rows))
+        row = rows['interpolation']
+        self.assertEqual(40, row['runs'])
+        self.assertAlmostEqual(
+            row['mean'], (row['random_read'] + row['random_write']) / 2)
+        self.assertIn('serifos-model: stations: ', err)
+        model = store.read_model(self.model)
+        self.assertEqual('queueing', model.kind)
+        self.assertGreater(model.predict(model.load([])) + 1, 0)
+        code, shown = self.run_json('show', self.model)
+        self.assertEqual((0, 'queueing'), (code, shown['kind']))
+
+    def test_the_table_speaks_in_percent(self):
+        _, out, _ = command.model('calibrate', self.dataset, '--stations',
+                                  '1', '--out', self.model)
+        self.assertRegex(out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d%')
+
+    def test_the_page_draws_every_run(self):
+        page = self.dir / 'page.html'
+        code, _, err = command.model('calibrate', self.dataset, '--out',
+                                     self.model, '--page', page)
+        self.assertEqual(0, code, err)
+        self.assertIn(f'The page is {page}', err)
+        drawn = page.read_text()
+        for words in ('extrapolation 3 x volumes, to 10', 'random write',
+                      'measured, ms', 'cache random_read'):
+            self.assertIn(words, drawn)
+        # 40 runs calibrated and asked again, held out, and those beyond.
+        self.assertGreater(drawn.count('<use '), 2 * 40)
+
+    @ddt.data(('none of these', 'There is no dataset'),
+              ('--page=/nowhere/p.html', 'no directory for the page'),
+              ('--alpha=2', 'alpha = 2 cannot'), ('--seed=-1', 'A seed of -1'))
+    @ddt.unpack
+    def test_what_cannot_be_is_refused(self, argument, words):
+        arguments = ([self.dir / argument] if ' ' in argument
+                     else [self.dataset, argument])
+        self.refused(words, 'calibrate', *arguments, '--out', self.model)
+
+    def test_the_model_is_of_the_largest_target(self):
+        # The first of the two is the larger; idle runs tell of neither.
+        dataset = store.read_dataset(self.dataset)
+        paths = []
+        for gib in 16, 4:
+            paths.append(self.dir / f'of-{gib}.jsonl')
+            store.begin_dataset(paths[-1], dataclasses.replace(
+                dataset.header, device={**dataset.header.device,
+                                        'size_gib': gib}))
+            for nth, sample in enumerate(dataset.samples):
+                idle = nth % 4 == 0
+                store.append_sample(paths[-1], dataclasses.replace(
+                    sample, workloads=tuple(dataclasses.replace(
+                        w, think_time_us=1e9 if idle else 0.0)
+                        for w in sample.workloads)))
+        for order in paths, paths[::-1]:
+            code, out, err = command.model(
+                'calibrate', *order, '--out', self.model, '-f', 'json')
+            self.assertEqual(0, code, err)
+            model = store.read_model(self.model)
+            self.assertEqual(16, model.device['size_gib'])
+            self.assertEqual(store.digest(paths[0]), model.dataset['sha256'])
+            self.assertLess(json.loads(out)[0]['mean'], 0.02)
+
+    def test_two_machines_are_refused(self):
+        other = self.dir / 'other.jsonl'
+        dataset = store.read_dataset(self.dataset)
+        store.begin_dataset(other, dataclasses.replace(
+            dataset.header, host='elsewhere'))
+        store.append_sample(other, dataset.samples[0])
+        self.refused('two machines', 'calibrate', self.dataset, other,
+                     '--out', self.model)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import fractions
+import itertools
+import json
+import math
+import pathlib
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos import errors
+from serifos.lab.calibrate import network as qn
+from serifos.model.queueing import pair
+from tests.unit import papers
+
+ORACLE = json.loads(pathlib.Path(
+    papers.__file__).with_name('line_solver.json').read_text())
+
+_TIMES = st.floats(0, 1000).map(lambda us: round(us, 3))
+_NETWORKS = st.lists(
+    st.tuples(_TIMES, st.lists(st.integers(1, 9), min_size=1, max_size=4)),
+    min_size=1, max_size=3).filter(lambda net: any(us for us, _ in net))
+
+
+def enumerated(stations, clients):
+    """The throughput by adding up every state, in exact fractions."""
+    def constant(clients):
+        return sum(
+            math.prod(
+                fractions.Fraction(station.demand_us) /
+                fractions.Fraction(station.speed(n))
+                for station, present in zip(stations, state)
+                for n in range(1, present + 1))
+            for state in itertools.product(
+                range(clients + 1), repeat=len(stations))
+            if sum(state) == clients)
+    return float(constant(clients - 1) / constant(clients))
+
+
+@ddt.ddt
+class SolveTest(testtools.TestCase):
+
+    @ddt.data(*ORACLE['cases'])
+    def test_it_equals_line_solver(self, case):
+        stations = [
+            qn.Station('s', us, tuple(
+                float(eval(speed, {'j': j}))  # of our own file
+                for j in range(1, case['clients'] + 1)))
+            for us, speed in zip(case['times'], case['speeds'])]
+        found = qn.solve(stations, case['clients'])
+        for solver in ('mva', 'ctmc'):
+            np.testing.assert_allclose(
+                found.per_us, case[solver]['throughput'], rtol=1e-9)
+            np.testing.assert_allclose(
+                found.residence_us, case[solver]['residence'], rtol=1e-8)
+
+    @settings(max_examples=25, deadline=None)
+    @given(_NETWORKS, st.integers(1, 5))
+    def test_it_equals_the_sum_over_all_states(self, net, clients):
+        stations = [qn.Station('s', us, tuple(map(float, speeds)))
+                    for us, speeds in net]
+        found = qn.solve(stations, clients)
+        self.assertAlmostEqual(
+            1, found.per_us / enumerated(stations, clients), places=10)
+        self.assertAlmostEqual(
+            1, math.fsum(found.residence_us) / found.response_us, places=10)
+
+    def test_a_thousand_clients_neither_overflow_nor_cancel(self):
+        stations = [qn.Station.servers('channels', 170.0, 64),
+                    qn.Station('bus', 12.0)]
+        found = qn.solve(stations, 1024)
+        self.assertAlmostEqual(1 / 12, found.per_us, places=12)
+
+    def test_a_station_that_is_visited_half_the_time_is_half_as_much(self):
+        whole, half = (qn.solve([
+            qn.Station('cache', 20.0), qn.Station('media', us, visits=p1)],
+            7) for us, p1 in ((50.0, 1.0), (100.0, 0.5)))
+        self.assertAlmostEqual(whole.response_us, half.response_us, places=9)
+
+    def test_times_linear_in_n_are_those_of_channels_chosen_at_random(self):
+        # 5 channels, one after another here, of 30 µs each visited 1 in 5:
+        # alike in the time that a request spends in them.
+        channels = [qn.Station('channel', 30.0, visits=0.2)] * 5
+        of_times = qn.Station.of_times('media', 6.0, 24.0, 50)
+        bus = qn.Station('bus', 4.0)
+        self.assertAlmostEqual(
+            qn.solve([*channels, bus], 50).response_us,
+            qn.solve([of_times, bus], 50).response_us, places=7)
+
+    @ddt.data(
+        (lambda: qn.solve([qn.Station('s', 1.0)], 0), '0 clients'),
+        (lambda: qn.solve([qn.Station('s', 0.0)], 1), 'takes any time'),
+        (lambda: qn.Station('s', math.nan), 'not negative'),
+        (lambda: qn.Station('s', 1.0, visits=1.5), 'from 0 to 1'),
+        (lambda: qn.Station('s', 1.0, (1.0, 0.0)), 'speeds'),
+        (lambda: qn.Station('s', 1.0, shape=0.0), 'shape'))
+    @ddt.unpack
+    def test_what_is_no_network_is_refused(self, made, words):
+        self.assertIn(words, str(self.assertRaises(errors.InputError, made)))
+
+
+class PairTest(testtools.TestCase):
+
+    @settings(max_examples=30, deadline=None)
+    @given(_TIMES, _TIMES, _TIMES, _TIMES, st.integers(1, 40))
+    def test_it_equals_the_convolution(self, a1, b1, a2, b2, clients):
+        if a1 + b1 + a2 + b2 == 0:
+            self.assertEqual(0, pair.response_us(clients, a1, b1, a2, b2))
+            return
+        found = qn.solve([qn.Station.of_times('cache', a1, b1, clients),
+                          qn.Station.of_times('media', a2, b2, clients)],
+                         clients)
+        self.assertAlmostEqual(1, pair.response_us(
+            clients, a1, b1, a2, b2) / found.response_us, places=9)
+
+    @settings(max_examples=25, deadline=None)
+    @given(st.lists(st.tuples(
+        st.floats(0.01, 2000), _TIMES, _TIMES, _TIMES, _TIMES),
+        min_size=1, max_size=8))
+    def test_many_at_once_are_the_same(self, networks):
+        np.testing.assert_allclose(
+            pair.responses_us(*np.array(networks).T),
+            [pair.response_us(*network) for network in networks],
+            rtol=1e-12)
+
+    @settings(max_examples=30, deadline=None)
+    @given(_TIMES, _TIMES, _TIMES, _TIMES, st.floats(0.05, 3000),
+           st.floats(1, 2))
+    def test_more_clients_never_wait_less(self, a1, b1, a2, b2, few, more):
+        was, now = (pair.response_us(clients, a1, b1, a2, b2)
+                    for clients in (few, few * more))
+        self.assertGreaterEqual(now, was * (1 - 1e-12))

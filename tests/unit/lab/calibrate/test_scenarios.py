@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+
+import ddt
+from scipy import stats
+import testtools
+
+from serifos.design import optimal
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.lab.calibrate import calibrate as qc
+from serifos.lab.calibrate import scenarios as qs
+from serifos.model.queueing import predict as queueing
+from tests.unit import samples
+
+_RUNS = optimal.runs(40)
+_GIVEN = {'stations': 2.0, 'alpha': 0.05}
+_TRUTH = {'stations': {
+    'cache': {'random_read': {'us_per_client_kib': 3.0},
+              'random_write': {'us_per_client_kib': 3.2}},
+    'media': {'random_read': {'us': 170.0}, 'random_write': {'us': 60.0}}}}
+
+
+def measured(runs=_RUNS, truth=_TRUTH, size_gib=372.0, serial='S1',
+             **facts):
+    form = queueing.from_parameters('queueing', {
+        **truth, 'file_set_gib': size_gib or 1.0})
+    header = dataclasses.replace(samples.HEADER, device={
+        **samples.HEADER.device, 'size_gib': size_gib, 'serial': serial},
+        **facts)
+    return samples.dataset(
+        runs, lambda run: form.predict(samples.load(run)), header)
+
+
+@ddt.ddt
+class RunsTest(testtools.TestCase):
+
+    def test_sizes_of_file_sets_enter_logarithmically(self):
+        truth = {'stations': {'cache': {'sequential_write': {
+            'us_per_client_kib': 0.5, 'us_ln_gib': 30.0, 'us': 20.0}}}}
+        runs = [[wl.Workload(100, kib, q, 0)] for kib in (4, 16, 64)
+                for q in (1, 8, 32)]
+        sets = [measured(runs, truth, gib) for gib in (5, 40, 160)]
+        found = qc.runs(sets)
+        model = qc.model(found, sets[0].header, 'm', 'latency_us',
+                         {**_GIVEN, 'stations': 1.0})
+        self.assertEqual(160, model.parameters['file_set_gib'])
+        self.assertLess(model.quality['mre'], 1e-6)
+        for sample in sets[2].samples:
+            self.assertAlmostEqual(
+                1, model.predict(model.load(sample.workloads))
+                / sample.latency_us, places=5)
+
+    @ddt.data(
+        (lambda: [measured(), measured(host='node2')], 'two machines'),
+        (lambda: [measured(), measured(serial='S2')], 'serial S1 and S2'),
+        (lambda: [measured(), measured(size_gib=None)], 'no size_gib'),
+        (lambda: [measured(_RUNS[:3])], 'at least 6'))
+    @ddt.unpack
+    def test_what_is_not_one_device_is_refused(self, datasets, words):
+        exc = self.assertRaises(
+            errors.InputError, lambda: qc.runs(datasets()))
+        self.assertIn(words, str(exc))
+
+
+class ScenariosTest(testtools.TestCase):
+
+    def test_a_network_is_right_beyond_what_it_was_calibrated_on(self):
+        data = qc.runs([measured()])
+        rows = qs.scenarios(data, _GIVEN)
+        self.assertEqual(
+            ['calibration', 'interpolation', 'extrapolation clients',
+             'extrapolation 2 x volumes', 'extrapolation 3 x volumes'],
+            [row.name for row in rows])
+        for row in rows:
+            self.assertEqual({'random_read', 'random_write'}, set(row.mre))
+        self.assertEqual(
+            [40, 40, *(sum(least < n <= most for n in data.data.counts)
+                       for least, most in ((3, 6), (6, 10)))],
+            [row.runs for row in (*rows[:2], *rows[3:])])
+        # 13 runs of few volumes are too few for two stations, 26 are not.
+        self.assertLess(max(row.mean for row in rows[:3]), 0.01)
+        self.assertLess(max(row.mean for row in rows[3:]), 0.1)
+
+    def test_single_workloads_say_nothing_of_volumes(self):
+        runs = [[wl.Workload(w, kib, q)] for w in (0, 100)
+                for kib in (4, 16, 64) for q in (1, 8, 32)]
+        names = [row.name for row in qs.scenarios(
+            qc.runs([measured(runs)]), _GIVEN)]
+        self.assertNotIn('extrapolation 2 x volumes', names)
+        self.assertIn('extrapolation clients', names)
+
+    def test_exponential_work_in_order_is_the_product_form(self):
+        data = qc.runs([measured()])
+        row = qs.in_order(data, _TRUTH, {'read': 1.0, 'write': 1.0})
+        self.assertLess(row.mean, 1e-9)
+        self.assertIn('product form 0.0%', row.reach)
+
+    def test_gamma_work_in_order_is_simulated_and_the_same_again(self):
+        data = qc.runs([measured(_RUNS[:8])])
+        row, again = (qs.in_order(data, _TRUTH, {'read': 8.0}, seed=3)
+                      for _ in range(2))
+        self.assertEqual(row, again)
+        self.assertLess(row.mean, 0.3)
+
+
+class ShapesTest(testtools.TestCase):
+
+    def test_the_thinnest_runs_tell_the_shape(self):
+        def sample(shape, iodepth):
+            return dataclasses.replace(
+                measured([[wl.Workload(0, 4, iodepth)]]).samples[0], seen=({
+                    'read_latency_us': 100.0,
+                    'read_p99_us': 100 * stats.gamma.ppf(.99, shape) / shape,
+                },))
+        found = qs.shapes([sample(4.0, 1), sample(0.5, 8)])
+        self.assertEqual({'read'}, set(found))
+        self.assertAlmostEqual(4.0, found['read'], places=4)
+
+    def test_a_constant_and_a_wild_time_have_a_shape_too(self):
+        for p99, end in ((100.0, 1e3), (1e6, 0.2)):
+            sample = dataclasses.replace(
+                measured([[wl.Workload(0, 4, 1)]]).samples[0],
+                seen=({'read_latency_us': 100.0, 'read_p99_us': p99},))
+            self.assertEqual({'read': end}, qs.shapes([sample]))
+
+    def test_without_percentiles_there_is_none(self):
+        self.assertEqual({}, qs.shapes(measured(_RUNS[:6]).samples))

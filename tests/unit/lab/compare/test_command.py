@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model compare-kinds: a table, a page, resumed, never all lost."""
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.design import optimal
+from serifos.files import documents as store
+from serifos.lab.tuning import tune
+from tests.unit.cmd import command
+from tests.unit.model import fake
+from tests.unit import samples
+
+
+@ddt.ddt
+class CompareKindsTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fake.Kind())
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.dataset = self.dir / 'd.jsonl'
+        self.journal = self.dir / 'd.compare.jsonl'
+        dataset = samples.dataset(optimal.runs(50), fake.truth)
+        store.begin_dataset(self.dataset, dataset.header)
+        for sample in dataset.samples:
+            store.append_sample(self.dataset, sample)
+
+    def compare(self, *options, kinds=('power', 'outstanding')):
+        named = [part for kind in kinds for part in ('--kind', kind)]
+        return command.model(
+            'compare-kinds', self.dataset, *named, '--jobs', 1,
+            '--iterations', 2, *options)
+
+    def rows(self, *options, **kinds):
+        code, out, err = self.compare(*options, '-f', 'json', **kinds)
+        self.assertEqual(0, code, err)
+        return json.loads(out), err
+
+    def test_standard_against_tuned(self):
+        (standard, tuned, linear), _ = self.rows()
+        self.assertEqual(
+            [('power', 'standard'), ('power', 'tuned'),
+             ('outstanding', 'standard')],
+            [(row['kind'], row['settings'])
+             for row in (standard, tuned, linear)])
+        self.assertAlmostEqual(1.25, tuned['values']['power'], delta=0.06)
+        for part in ('interpolation', 'small_blocks', 'large_blocks',
+                     'high_counts'):
+            self.assertLess(tuned[part], standard[part] / 3)
+        self.assertLess(tuned['change'], -0.7)
+        self.assertLess(tuned['p_of_tuning'], 0.1)
+        self.assertIsNone(tuned['p_of_best'])
+        self.assertGreater(tuned['r2'], 0.99)
+
+    def test_a_person_reads_percent(self):
+        code, out, _ = self.compare()
+        self.assertEqual(0, code)
+        self.assertRegex(out, r'power +\| tuned +\| latency_us +\| 0\.99')
+        self.assertRegex(out, r'-\d\d\.\d%.* power 1\.2')
+
+    def test_every_kind_is_compared_where_none_is_named(self):
+        rows, _ = self.rows('--no-tune', kinds=())
+        kinds = [row['kind'] for row in rows]
+        self.assertEqual(len(set(kinds)), len(kinds))
+        self.assertLessEqual({'consolidation', 'outstanding', 'power'},
+                             set(kinds))
+        self.assertFalse(self.journal.exists())
+
+    def test_the_page_has_the_figures(self):
+        page = self.dir / 'p.html'
+        self.rows('--page', page)
+        text = page.read_text()
+        self.assertEqual(5, text.count('<svg'))
+        for part in ('Goodness of fit', 'Interpolation', 'small blocks',
+                     'large blocks', 'more workloads', 'distribution',
+                     'What tuning changed', 'Which kinds differ',
+                     'power, tuned', 'The settings', 'The runs'):
+            self.assertIn(part, text)
+
+    def test_several_figures_and_their_mean(self):
+        rows, _ = self.rows(
+            '--no-tune', '--predicts', 'latency_us', '--predicts',
+            'request_latency_us', kinds=('outstanding',))
+        self.assertEqual(['latency_us', 'request_latency_us', 'mean'],
+                         [row['predicts'] for row in rows])
+
+    def test_what_was_evaluated_is_not_evaluated_again(self):
+        first, _ = self.rows()
+        kept = self.journal.read_text()
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.lab.tuning.tune.cost',
+            lambda *args: self.fail('evaluated again')))
+        self.assertEqual(first, self.rows()[0])
+        self.assertEqual(kept, self.journal.read_text())
+
+    def test_ctrl_c_resumes(self):
+        was = []
+
+        def cut(*args):
+            was.append(args)
+            if len(was) == 7:
+                raise KeyboardInterrupt
+            return cost(*args)
+        cost = tune.cost
+        patch = fixtures.MonkeyPatch('serifos.lab.tuning.tune.cost', cut)
+        with patch:
+            code, out, err = self.compare()
+        self.assertEqual((130, ''), (code, out))
+        self.assertIn('d.compare.jsonl, and the same command resumes', err)
+        self.assertEqual(7, len(self.journal.read_text().splitlines()))
+        self.rows()
+
+    def test_ctrl_c_without_a_search(self):
+        def cut(*args):
+            raise KeyboardInterrupt
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.lab.compare.compare.judge', cut))
+        code, _, err = self.compare('--no-tune')
+        self.assertEqual(130, code)
+        self.assertIn('begins afresh', err)
+        self.assertFalse(self.journal.exists())
+
+    def test_another_division_of_the_runs_is_another_search(self):
+        self.rows()
+        code, _, err = self.compare('--held-out', 0.3)
+        self.assertEqual(2, code)
+        self.assertIn('another part', err)
+
+    def test_a_kind_that_cannot_be_fitted_is_named(self):
+        self.useFixture(fake.Failing())
+        page = self.dir / 'p.html'
+        rows, err = self.rows('--no-tune', '--page', page,
+                              kinds=('failing', 'power'))
+        self.assertEqual(['power'], [row['kind'] for row in rows])
+        self.assertIn('failing was not compared for latency_us: these runs '
+                      'are not for me', err)
+        self.assertIn('these runs are not for me', page.read_text())
+
+    def test_none_can_be_fitted(self):
+        self.useFixture(fake.Failing())
+        code, _, err = self.compare(kinds=('failing',))
+        self.assertEqual(2, code)
+        self.assertIn('No kind can be fitted', err)
+
+    @ddt.data(('--held-out', 0.9), ('--seed', -1), ('--jobs', 0),
+              ('--iterations', 0), ('--splits', 0), ('--least-gain', 2),
+              ('--page', '/nowhere/p.html'),
+              ('--predicts', 'read_p99_us'))
+    def test_absurd_options_are_one_sentence(self, options):
+        code, out, err = self.compare(*options)
+        self.assertEqual((2, ''), (code, out))
+        self.assertEqual(1, len(err.splitlines()), err)
+        self.assertFalse(self.journal.exists())
+
+    def test_too_few_runs(self):
+        lines = self.dataset.read_text().splitlines(True)
+        self.dataset.write_text(''.join(lines[:15]))
+        code, _, err = self.compare()
+        self.assertEqual(2, code)
+        self.assertIn('needs 20: measure more', err)

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import copy
+import functools
+import json
+import pathlib
+import warnings
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.design import optimal
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.lab.regression import inputs
+from serifos.lab.regression import knots
+from serifos.lab.regression import lrm
+from serifos.lab.regression import mars
+from serifos.lab.regression import splines
+from serifos.model import fit
+from serifos.model import kinds
+from tests.unit import samples
+
+_RUNS = optimal.runs(80)
+_EVERY = knots.Spans(least=1, end=1)
+
+# (data, degree) → GCV and R² of earth 5.3.2, with R:
+#   Rscript -e 'library(earth); a <- earth(Volume ~ ., data = trees,
+#     degree = 1, minspan = 1, endspan = 1, fast.k = 0); cat(a$gcv, a$rsq)'
+# and likewise earth(O3 ~ ., data = ozone1, ...) of degrees 1 and 2.
+_EARTH = {('trees', 1): (10.5653213, 0.98637756),
+          ('ozone1', 1): (14.4910327, 0.80907130),
+          ('ozone1', 2): (13.4744426, 0.83285550)}
+
+# Rscript -e 'options(digits = 12); coef(lm(Volume ~ Girth * Height, trees))'
+_LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
+             (1,): -1.297083371665, (0, 1): 0.134654394364}
+
+# Rscript -e 'library(earth); for (f in c(O3 ~ temp * ibh * doy,
+#   O3 ~ temp * ibh * I(2 * temp))) print(summary(lm(f, ozone1))$r.squared,
+#   digits = 8)'
+_LM_OZONE = {'doy': 0.69340202, 'twice temp': 0.69607166}
+
+box = st.builds(
+    wl.Workload, write_pct=st.floats(0, 100),
+    block_kib=st.floats(4, 1024), iodepth=st.floats(1, 64),
+    random_pct=st.floats(0, 100))
+
+kinds_with_settings = [
+    ('lrm', {}), ('mars', {}), ('mars', {'degree': 1}),
+    ('mars', {'nnodes': 800, 'threshold': 0}),
+    ('mars', {'nnodes': 3, 'nprune': 2})]
+
+
+def _data(name):
+    """Inputs, and what they shall explain, of a public dataset."""
+    path = pathlib.Path(__file__).with_name('data') / f'{name}.csv'
+    table = np.genfromtxt(path, delimiter=',', skip_header=1, names=True)
+    explained = {'trees': 'Volume', 'ozone1': 'O3'}[name]
+    return {column: table[column] for column in table.dtype.names
+            if column != explained}, table[explained]
+
+
+def _matrix(name):
+    columns, y = _data(name)
+    return np.column_stack([*columns.values()]), y
+
+
+def _truth(run):
+    load = samples.load(run)
+    return 90 + 3 * load.sum_q_r + 0.8 * load.sum_q_s_r + (
+        8 if load.sum_q_s_w > 2000 else 0.8) * load.sum_q_s_w
+
+
+@functools.cache
+def _parameters(kind, given_=()):
+    loads = [samples.load(run) for run in _RUNS]
+    return kinds.of(kind).fit(
+        loads, np.array([_truth(run) for run in _RUNS], float), dict(given_))
+
+
+def _explained(y, found):
+    return 1 - ((y - found) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+@ddt.ddt
+class MarsTest(testtools.TestCase):
+
+    @ddt.data(('trees', 1, 1e-7), ('ozone1', 1, 0.005), ('ozone1', 2, 0.005))
+    @ddt.unpack
+    def test_it_is_as_good_as_earth(self, name, degree, near):
+        x, y = _matrix(name)
+        found = mars.splines_of(x, y, degree=degree, spans=_EVERY)
+        gcv, r2 = _EARTH[name, degree]
+        self.assertAlmostEqual(1, found.gcv / gcv, delta=near)
+        self.assertAlmostEqual(
+            r2, _explained(y, _values(found, x)), delta=near)
+
+    @ddt.data(1, 2)
+    def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
+        x, y = _matrix('ozone1')
+        x, y = x[:60, 3:6], y[:60]
+        space = knots.Space(x, y, degree, _EVERY)
+        products = [()]
+        for _ in range(3):
+            gain, found = space.best(products)
+            self.assertAlmostEqual(
+                _exhaustive(x, y, products, degree),
+                space.rss - gain, delta=1e-6 * space.rss)
+            products += [one for one in found if space.add(one)]
+
+    def test_it_finds_the_knot_and_no_other_term(self):
+        x = np.random.default_rng(1).uniform(0, 10, (50, 3))
+        x[7, 1] = 4.0
+        y = 5 + 3 * np.maximum(0, x[:, 1] - 4)
+        found = mars.splines_of(x, y, spans=_EVERY)
+        self.assertEqual(
+            ((), (splines.Factor(1, splines.ABOVE, 4.0),)), found.products)
+        self.assertTrue(np.allclose([5, 3], found.coefficients))
+
+    def test_no_input_is_twice_in_a_term(self):
+        for product in mars.splines_of(*_matrix('ozone1')).products:
+            used = [factor.input for factor in product]
+            self.assertEqual(len(set(used)), len(used))
+
+    def test_settings_bound_the_terms(self):
+        x, y = _matrix('ozone1')
+
+        def terms(**given_):
+            return len(mars.splines_of(x, y, **given_).products)
+        self.assertLessEqual(terms(nnodes=5), 5)
+        self.assertEqual(3, terms(nprune=3))
+        self.assertEqual(1, terms(threshold=0.999))
+        self.assertLess(terms(threshold=0.05), terms(threshold=0.001))
+
+    def test_without_interactions_terms_have_one_factor(self):
+        x, y = _matrix('ozone1')
+        self.assertEqual(1, max(map(len, mars.splines_of(
+            x, y, degree=1).products)))
+
+    def test_friedmans_spans_keep_knots_from_the_ends_and_apart(self):
+        ranks = np.arange(330)[:, None]
+        allowed = np.flatnonzero(knots.Spans().allowed(ranks, 9))
+        # 3 - log2(0.05 / 9) = 10.5; -log2(-ln(0.95) / (9 * 330)) / 2.5 = 6.3
+        self.assertEqual((10, 6), (allowed[0], allowed[1] - allowed[0]))
+        self.assertGreaterEqual(330 - 1 - allowed[-1], 10)
+
+    def test_a_single_wild_run_bends_nothing(self):
+        x = np.linspace(1, 100, 60)[:, None]
+        y = 90 + 2 * x[:, 0]
+        y[-1] *= 30
+        far = np.array([[200.0]])
+        kept, bent = (
+            _values(mars.splines_of(x, y, spans=spans), far)[0]
+            for spans in (knots.Spans(), _EVERY))
+        self.assertLess(10 * kept, bent)
+
+
+@ddt.ddt
+class LrmTest(testtools.TestCase):
+
+    def test_the_coefficients_are_those_of_r(self):
+        products, coefficients = lrm.interactions(*_matrix('trees'))
+        found = {tuple(factor.input for factor in product): value
+                 for product, value in zip(products, coefficients)}
+        self.assertEqual(set(_LM_TREES), set(found))
+        for columns, value in _LM_TREES.items():
+            self.assertAlmostEqual(value, found[columns], places=7)
+
+    @ddt.data(*_LM_OZONE)
+    def test_three_columns_explain_what_they_do_in_r(self, third):
+        columns, y = _data('ozone1')
+        x = np.column_stack([
+            columns['temp'], columns['ibh'],
+            columns.get(third, 2 * columns['temp'])])
+        products, coefficients = lrm.interactions(x, y)
+        found = sum(value * splines.values(product, x)
+                    for product, value in zip(products, coefficients))
+        self.assertAlmostEqual(_LM_OZONE[third], _explained(y, found), 6)
+
+    @ddt.data((80, 5), (60, 3), (20, 1))
+    @ddt.unpack
+    def test_few_runs_have_products_of_few_inputs(self, runs, most):
+        x = np.random.default_rng(1).uniform(1, 2, (runs, 5))
+        products, _ = lrm.interactions(x, x.sum(axis=1))
+        self.assertEqual(most, max(map(len, products)))
+
+
+def _values(found, x):
+    return sum(value * splines.values(product, x)
+               for product, value in zip(found.products, found.coefficients))
+
+
+def _exhaustive(x, y, products, degree):
+    """The least sum of squares that any pair at any run leaves."""
+    before = [splines.values(one, x) for one in products]
+    found = []
+    for product, base in zip(products, before):
+        used = {factor.input for factor in product}
+        for column in set(range(x.shape[1])) - used:
+            for knot in x[base > 0, column] if len(product) < degree else ():
+                terms = np.column_stack([*before, *(
+                    base * splines.Factor(column, side, knot).of_many(
+                        x[:, column])
+                    for side in (splines.ABOVE, splines.BELOW))])
+                length = np.sqrt((terms ** 2).sum(axis=0))
+                terms = terms / np.where(length, length, 1)
+                left = y - terms @ np.linalg.lstsq(terms, y, 1e-9)[0]
+                found.append(left @ left)
+    return min(found)
+
+
+@ddt.ddt
+class FormTest(testtools.TestCase):
+
+    @ddt.data(*kinds_with_settings)
+    @ddt.unpack
+    def test_numpy_and_the_standard_library_agree(self, kind, given_):
+        form = kinds.form(kind, _parameters(kind, tuple(given_.items())))
+
+        @given(st.lists(box, max_size=12))
+        @settings(max_examples=40, deadline=None)
+        def check(run):
+            load = samples.load(run)
+            one = form.predict(load)
+            many, = form.many(np.array([load.vector]))
+            self.assertTrue(0 <= one < np.inf)
+            self.assertLessEqual(abs(one - many), 1e-9 * max(1, one))
+            self.assertEqual(0, one * (not run))
+        check()
+
+    @ddt.data(*kinds_with_settings)
+    @ddt.unpack
+    def test_a_file_predicts_what_the_fit_did(self, kind, given_):
+        parameters = _parameters(kind, tuple(given_.items()))
+        again = json.loads(json.dumps(parameters, allow_nan=False))
+        self.assertEqual(parameters, again)
+        self.assertEqual(kinds.form(kind, parameters),
+                         kinds.form(kind, again))
+
+    def test_each_row_is_predicted_alike_in_any_company(self):
+        form = kinds.form('mars', _parameters('mars'))
+        rows = np.array([samples.load(run).vector for run in _RUNS])
+        alone = [form.many(row[None])[0] for row in rows]
+        self.assertEqual(alone, form.many(rows).tolist())
+
+    def test_a_person_can_read_the_terms(self):
+        form = splines.from_parameters('mars', {'terms': [
+            {'coefficient': 113.4, 'factors': []},
+            {'coefficient': 3.2, 'factors': [
+                {'input': 'block_kib', 'above': 16},
+                {'input': 'count', 'below': 4}]}]})
+        self.assertEqual(
+            [('term 1', '113.4'),
+             ('term 2', '3.2 max(0, block_kib - 16) max(0, 4 - count)')],
+            form.lines())
+        self.assertEqual(1, form.terms)
+        run = [wl.Workload(0, 20)] * 3
+        self.assertAlmostEqual(113.4 + 3.2 * 4 * 1,
+                               form.predict(samples.load(run)))
+
+    @ddt.data(*kinds_with_settings)
+    @ddt.unpack
+    def test_every_term_is_shown(self, kind, given_):
+        form = kinds.form(kind, _parameters(kind, tuple(given_.items())))
+        self.assertEqual(1 + form.terms, len(dict(form.lines())))
+
+    def test_lrm_reads_as_products(self):
+        lines = kinds.form('lrm', _parameters('lrm')).lines()
+        self.assertTrue(any(formula.endswith(' count block_kib')
+                            for _, formula in lines))
+
+    @ddt.data(
+        ({}, 'list of terms'), ({'terms': []}, 'list of terms'),
+        ({'terms': {}}, 'list of terms'), ({'terms': [3]}, 'Term 1'),
+        ({'terms': [{'coefficient': 1}]}, 'Term 1'),
+        ({'terms': [{'coefficient': '1', 'factors': []}]}, 'Term 1'),
+        ({'terms': [{'coefficient': True, 'factors': []}]}, 'Term 1'),
+        ({'terms': [{'coefficient': float('nan'), 'factors': []}]}, 'Term 1'),
+        ({'terms': [{'coefficient': 1e200, 'factors': []}]}, 'Term 1'),
+        ({'terms': [{'coefficient': 1, 'factors': 7}]}, 'Term 1'))
+    @ddt.unpack
+    def test_bad_files_are_refused(self, parameters, word):
+        for kind in splines.HINGES:
+            self._refused(kind, parameters, word)
+
+    @ddt.data(None, [], 'count', {}, {'input': 'wind', 'above': 1},
+              {'input': ['count'], 'above': 1}, {'above': 1},
+              {'input': 'count', 'beside': 1}, {'input': 'count'},
+              {'input': 'count', 'above': None},
+              {'input': 'count', 'above': 1, 'below': 2},
+              {'input': 'count', 'above': float('inf')})
+    def test_bad_hinges_are_refused(self, factor):
+        self._refused('mars', {'terms': [
+            {'coefficient': 1, 'factors': [factor]}]}, 'no hinge of an input')
+
+    def test_lrm_has_no_hinges_and_no_squares(self):
+        self._refused('lrm', {'terms': [{'coefficient': 1, 'factors': [
+            {'input': 'count', 'above': 1}]}]}, 'no input')
+        self._refused('lrm', {'terms': [{'coefficient': 1, 'factors': [
+            {'input': 'count'}] * 2}]}, 'twice')
+
+    def _refused(self, kind, parameters, word):
+        before = copy.deepcopy(parameters)
+        error = self.assertRaises(
+            errors.FormatError, kinds.form, kind, parameters)
+        self.assertIn(word, str(error))
+        self.assertEqual(1, str(error).count('.'))
+        self.assertEqual(repr(before), repr(parameters))
+
+
+@ddt.ddt
+class FitTest(testtools.TestCase):
+
+    @ddt.data(*kinds_with_settings)
+    @ddt.unpack
+    def test_degenerate_runs(self, kind, given_):
+        one = wl.Workload(30, 16)
+        line = [[wl.Workload(10 * i, 4 * i, i + 1)] for i in range(1, 9)]
+        for runs in ([[one]] * 6, [[one] * n for n in range(1, 7)],
+                     _RUNS[:6], _RUNS[:6] * 3, line, [*_RUNS[:1]]):
+            loads = [samples.load(run) for run in runs]
+            for y in (np.full(len(runs), 7.0), np.arange(1.0, len(runs) + 1),
+                      np.arange(1.0, len(runs) + 1) ** 2 * 1e6):
+                with warnings.catch_warnings():
+                    warnings.simplefilter('error')
+                    form = kinds.form(kind, kinds.of(kind).fit(
+                        loads, y, given_))
+                    found = form.many(np.array([x.vector for x in loads]))
+                self.assertTrue(np.isfinite(found).all())
+                if len(set(y)) == 1:
+                    self.assertTrue(np.allclose(y, found))
+
+    @ddt.data('lrm', 'mars')
+    def test_every_figure_is_fitted(self, kind):
+        dataset = ds.Dataset(samples.HEADER, tuple(
+            _measured(run) for run in _RUNS))
+        load = dataset.samples[0].workloads
+        for i, predicts in enumerate(ds.FIGURES):
+            model = fit.fit(dataset, kind, predicts=predicts)
+            self.assertEqual((kind, predicts), (model.kind, model.predicts))
+            self.assertLess(model.quality['mre_of_fit'], 0.25)
+            measured = _measured(load).latency_us * 10 ** i
+            self.assertLess(abs(model.predict(model.load(load)) / measured
+                                - 1), 0.25)
+
+    def test_inputs_that_never_change_are_left_out(self):
+        loads = [samples.load([wl.Workload(50, 4 * n)]) for n in range(1, 30)]
+        y = np.array([90 + 2 * load.sum_block_kib for load in loads])
+        for kind in ('lrm', 'mars'):
+            form = kinds.form(kind, kinds.of(kind).fit(loads, y, {}))
+            self.assertTrue(all('block_kib' in formula
+                                for _, formula in form.lines()[1:]))
+            self.assertAlmostEqual(
+                90 + 2 * 33, form.predict(
+                    samples.load([wl.Workload(50, 33)])), places=6)
+
+    @ddt.data({'nnodes': 2}, {'threshold': 1}, {'nprune': 1},
+              {'degree': 3}, {'degree': 1.5}, {'minsplit': 4},
+              {'nnodes': float('nan')})
+    def test_absurd_settings_are_refused(self, given_):
+        self.assertRaises(errors.InputError, kinds.of('mars').fit,
+                          [], np.zeros(0), given_)
+
+    def test_inputs_have_the_names_that_files_use(self):
+        for term in _parameters('mars')['terms']:
+            for factor in term['factors']:
+                self.assertIn(factor['input'], inputs.INPUTS)
+
+
+def _measured(run):
+    """Each figure is ten times the one before it."""
+    latency = 90 + 2 * samples.load(run).sum_block_kib
+    seen = {name: latency * 10 ** i for i, name in enumerate(ds.FIGURES)}
+    return ds.Sample(tuple(run), latency, latency * 10,
+                     seen=(seen,) * len(run))

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import copy
+import functools
+import json
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.design import optimal
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.lab.regression import cart
+from serifos.lab.regression import cubist
+from serifos.lab.regression import inputs
+from serifos.lab.regression import m5
+from serifos.lab.regression import tree
+from serifos.model import kinds
+from tests.unit.papers import golden
+from tests.unit import samples
+
+_RUNS = optimal.runs(60)
+_X, _Y, _FRESH, _TRUTH = (
+    np.array(golden.TREES[name]) for name in ('x', 'y', 'fresh', 'truth'))
+
+_FITTED = [('cart', {}), ('cart', {'minsplit': 2, 'cp': 0}), ('m5', {}),
+           ('cubist', {}), ('cubist', {'ntrees': 4, 'ninstances': 5})]
+
+box = st.builds(
+    wl.Workload, write_pct=st.floats(0, 100),
+    block_kib=st.floats(4, 1024), iodepth=st.floats(1, 64),
+    random_pct=st.floats(0, 100))
+
+
+def _truth(run):
+    load = samples.load(run)
+    return 90 + 3 * load.sum_q_r + 0.8 * load.sum_q_s_r + (
+        8 if load.sum_q_s_w > 2000 else 0.8) * load.sum_q_s_w
+
+
+class _Seen:
+    """A Load of which the inputs are known."""
+
+    def __init__(self, row):
+        self.count, *means = row
+        for name, mean in zip(inputs.INPUTS[1:], means):
+            setattr(self, f'sum_{name}', mean * self.count)
+
+
+@functools.cache
+def _parameters(kind, given):
+    loads = [samples.load(run) for run in _RUNS]
+    return kinds.of(kind).fit(
+        loads, np.array([_truth(run) for run in _RUNS], float), dict(given))
+
+
+def _form(kind, given):
+    return kinds.form(kind, _parameters(kind, tuple(given.items())))
+
+
+def _foretold(kind, fitted):
+    return kinds.form(kind, fitted).on(_FRESH)
+
+
+def _rmse(found):
+    return np.sqrt(np.mean((np.asarray(found) - _TRUTH) ** 2))
+
+
+@ddt.ddt
+class TreeTest(testtools.TestCase):
+
+    @ddt.data(*_FITTED)
+    @ddt.unpack
+    def test_numpy_and_the_standard_library_agree(self, kind, given_):
+        form = _form(kind, given_)
+
+        @settings(max_examples=60, deadline=None)
+        @given(st.lists(box, max_size=20))
+        def agree(run):
+            load = samples.load(run)
+            one, = form.many(np.array([load.vector]))
+            self.assertLessEqual(abs(one - form.predict(load)),
+                                 1e-9 * max(1, one))
+            self.assertGreaterEqual(one, 0)
+            self.assertEqual(one == 0, not run)
+            self.assertLessEqual(one, 2 * max(map(_truth, _RUNS)))
+        agree()
+
+    @ddt.data(*_FITTED)
+    @ddt.unpack
+    def test_equal_loads_are_equal_in_any_company(self, kind, given_):
+        rows = np.array([samples.load(run).vector for run in _RUNS[:13]])
+        form = _form(kind, given_)
+        found = form.many(np.tile(rows, (60, 1))).reshape(60, 13)
+        self.assertTrue(np.all(found == form.many(rows)))
+
+    @ddt.data(*_FITTED)
+    @ddt.unpack
+    def test_a_file_holds_all_of_it(self, kind, given_):
+        parameters = json.loads(json.dumps(
+            _parameters(kind, tuple(given_.items()))))
+        self.assertEqual(_form(kind, given_), kinds.form(kind, parameters))
+
+    @ddt.data('read_latency_us', 'write_p99_us', 'write_iops')
+    def test_every_figure_may_be_predicted(self, predicts):
+        # Throughput falls where latency rises: a trend of the other sign.
+        y = np.array([1e7 / _truth(run) if 'iops' in predicts
+                      else _truth(run) for run in _RUNS])
+        loads = [samples.load(run) for run in _RUNS]
+        rows = np.array([load.vector for load in loads])
+        for kind, given_ in _FITTED[1:]:
+            form = kinds.form(kind, kinds.of(kind).fit(loads, y, given_))
+            left = y - form.many(rows)
+            self.assertLess(np.sqrt(np.mean(left ** 2)), 0.7 * y.std())
+
+    def test_rules_are_as_a_person_says_them(self):
+        form = kinds.form('m5', {'within': [0, 9e9], 'trees': [[
+            {'input': 'block_kib', 'at_most': 64, 'then': 1, 'else': 4},
+            {'input': 'block_kib', 'at_most': 24, 'then': 2, 'else': 3},
+            {'intercept': 1200.5},
+            {'intercept': -10, 'count': 2.5, 'block_kib': -3},
+            {'intercept': 7}]]})
+        self.assertEqual(
+            [('block_kib <= 24', '1200.5'),
+             ('block_kib <= 64 and block_kib > 24',
+              '-10 + 2.5 count - 3 block_kib'),
+             ('block_kib > 64', '7')], form.lines())
+        self.assertEqual(4, form.terms)
+
+    def test_runs_all_alike_are_a_single_leaf(self):
+        loads = [samples.load([wl.Workload(50, 4)])] * 8
+        for kind, given_ in _FITTED:
+            form = kinds.form(kind, kinds.of(kind).fit(
+                loads, np.full(8, 250.0), given_))
+            self.assertAlmostEqual(250, form.predict(loads[0]))
+
+    def test_m5_finds_a_line_that_is_one(self):
+        loads = list(map(_Seen, _X))
+        form = kinds.form('m5', m5.fit(loads, 5 + 3 * _X[:, 2]))
+        self.assertEqual([('always', '5 + 3 block_kib')], form.lines())
+
+    def test_nsplits_bounds_the_splits(self):
+        for most in (2, 5):
+            nodes, = m5.fit(list(map(_Seen, _X)), _Y, most)['trees']
+            self.assertLessEqual(sum('input' in n for n in nodes), most)
+
+
+@ddt.ddt
+class OracleTest(testtools.TestCase):
+    """What others' programs foretell: see ``papers/tree_cases.py``."""
+
+    @ddt.data(*golden.TREES['cart'])
+    @ddt.unpack
+    def test_cart_is_rpart(self, minsplit, cp, says):
+        found = _foretold('cart', cart.fit(
+            list(map(_Seen, _X)), _Y, minsplit, cp))
+        if minsplit > 2:
+            self.assertTrue(np.allclose(found, says, rtol=1e-9))
+        else:  # leaves of one run, whose neighbour any input tells apart
+            self.assertAlmostEqual(1, _rmse(found) / _rmse(says), delta=0.1)
+
+    @ddt.data(*golden.TREES['cubist'])
+    @ddt.unpack
+    def test_cubist_is_about_as_good(self, ntrees, ninstances, says):
+        found = _foretold('cubist', cubist.fit(
+            list(map(_Seen, _X)), _Y, 100, ntrees, ninstances))
+        self.assertLess(_rmse(found), 1.1 * _rmse(says))
+
+
+@ddt.ddt
+class RefusalTest(testtools.TestCase):
+
+    @ddt.data(
+        (('trees',), [], 'no list of trees'),
+        (('trees',), None, 'no list of trees'),
+        (('trees',), [[]], 'no list of trees'),
+        (('within',), [-1, 5], 'no two ends'),
+        (('within',), [0, float('nan')], 'no two ends'),
+        (('trees', 0, 0), {'intercept': True}, 'Node 0 of tree 1'),
+        (('trees', 0, 0), {'intercept': 1, 'size': 1}, 'Node 0 of tree 1'),
+        (('trees', 0, 0, 'then'), 0, 'Node 0 of tree 1'),
+        (('trees', 0, 0, 'else'), 9999, 'Node 0 of tree 1'),
+        (('trees', 0, 0, 'input'), 'cpu', 'Node 0 of tree 1'),
+        (('trees', 0, 0, 'input'), [1], 'Node 0 of tree 1'),
+        (('trees', 0, 0, 'at_most'), 10 ** 400, 'Node 0 of tree 1'),
+        (('neighbours',), [], 'in the neighbours'),
+        (('neighbours', 'nearest'), 0, 'in the neighbours'),
+        (('neighbours', 'units', 1), 0, 'in the neighbours'),
+        (('neighbours', 'runs', 0), [1], 'in the neighbours'))
+    @ddt.unpack
+    def test_a_file_that_says_nonsense_is_refused(self, path, value, why):
+        doc = copy.deepcopy(_parameters('cubist', (('ninstances', 3),)))
+        functools.reduce(lambda d, key: d[key], path[:-1], doc)[
+            path[-1]] = value
+        exc = self.assertRaises(errors.FormatError, kinds.form,
+                                'cubist', doc)
+        self.assertIn(why, str(exc))
+
+    def test_a_bomb_is_refused_and_a_deep_tree_is_none(self):
+        bomb = []
+        for _ in range(100_000):
+            bomb = [bomb]
+        for parameters in ({'trees': bomb, 'within': [0, 1]},
+                           {'trees': [bomb], 'within': [0, 1]}):
+            self.assertRaises(errors.FormatError, kinds.form, 'm5',
+                              parameters)
+        deep = [{'input': 'count', 'at_most': 0.5, 'then': i + 1,
+                 'else': i + 1} for i in range(5000)]
+        form = kinds.form('m5', {'within': [0, 9], 'trees': [
+            [*deep, {tree.INTERCEPT: 3}]]})
+        load = samples.load([wl.Workload(50, 4)])
+        self.assertEqual(3, form.predict(load))
+        self.assertEqual([3], form.many(np.array([load.vector])).tolist())

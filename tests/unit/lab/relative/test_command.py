@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees of relate and similar."""
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.facts import workload as wl
+from serifos.files import documents as store
+from serifos.lab.relative import relation as rl
+from tests.unit.cmd import command
+from tests.unit.model import pairs
+
+RUNS = pairs.runs()
+
+
+@ddt.ddt
+class RelateTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+
+    def write(self, name, runs=RUNS, law=pairs.latency):
+        path = self.directory / f'{name}.jsonl'
+        dataset = pairs.device(name, runs, law)
+        path.write_text(''.join(
+            json.dumps(line.to_json()) + '\n'
+            for line in (dataset.header, *dataset.samples)))
+        return path
+
+    def three(self):
+        return (self.write('a'), self.write('b', law=lambda w: 60 + w.iodepth),
+                self.write('c', law=lambda w: 2 * pairs.latency(w)))
+
+    def test_the_papers_tables(self):
+        code, out, err = command.model('relate', *self.three(), '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertIn('60 runs in common', err)
+        rows = json.loads(out)
+        pairs_of = {row['of'] for row in rows if row['table'] == 'pairs'}
+        self.assertEqual(9, len(pairs_of))
+        self.assertIn('c to a', pairs_of)
+        by = {(row['table'], row['of'], row['technique']): row
+              for row in rows}
+        self.assertEqual(0, by['pairs', 'a to a', 'SRF']['WC+SO'])
+        self.assertIsNone(by['overall', 'all', 'CM']['SO'])
+        self.assertGreater(by['overall', 'all', 'CM']['WC'],
+                           by['overall', 'all', 'SRF']['WC+SO'])
+        self.assertIn(('figures', 'inter_arrival_us', 'ARF'), by)
+
+    def test_a_person_reads_percents(self):
+        _, out, _ = command.model('relate', *self.three()[:2])
+        self.assertRegex(out, r'overall \| all +\| CM +\| [\d.]+%')
+
+    def test_a_relation_for_the_balancer(self):
+        path = self.directory / 'a-c.json'
+        a, _, c = self.three()
+        code, _, err = command.model('relate', a, c, '--out', path)
+        self.assertEqual(0, code, err)
+        self.assertIn('The relation from a to c', err)
+        its = store.read_document(
+            path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
+        seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
+        self.assertAlmostEqual(2, its.factor('latency_us', seen))
+        self.assertEqual({'model': 'a'}, its.source)
+        self.assertEqual(60, its.runs)
+
+    @ddt.data(
+        (['a'], 'Only one dataset'), (['a', 'a'], 'given twice'),
+        (['a', 'lacking'], 'There is no dataset'),
+        (['a', 'other'], 'a and other have 0 runs in common, and 20 are'),
+        (['a', 'b', 'c', '--out', 'x'], 'give two datasets with --out'),
+        (['a', 'b', '--seed', '-1'], '--seed of -1'))
+    @ddt.unpack
+    def test_bad_input_is_one_sentence(self, arguments, words):
+        self.three()
+        self.write('other', pairs.runs(seed=5))
+        code, _, err = command.model('relate', *(
+            self.directory / f'{word}.jsonl' if word.isalpha() else word
+            for word in arguments))
+        self.assertEqual(2, code)
+        self.assertIn(words, err)
+        self.assertNotIn('Traceback', err)
+
+    def test_similar_says_what_build_is_saved(self):
+        same = self.write('same', RUNS[:30])
+        code, out, err = command.model(
+            'similar', self.write('a'), same, '-f', 'json')
+        self.assertEqual(0, code, err)
+        row, = json.loads(out)
+        self.assertEqual((True, 0, 0.6, 0.3, 30), tuple(
+            row[name] for name in ('alike', 'error', 'build_hours',
+                                   'left_hours', 'runs')))
+        self.assertIn('same may share the model of a; its build of 0.60 h '
+                      'is saved, 0.30 h of which', err)
+
+    def test_similar_devices_are_not_all(self):
+        _, out, err = command.model('similar', *self.three(), '-f', 'json')
+        self.assertEqual([False] * 3, [r['alike'] for r in json.loads(out)])
+        self.assertNotIn('may share', err)
+
+    @ddt.data('0', '1', 'nan')
+    def test_an_absurd_bound(self, within):
+        code, _, err = command.model(
+            'similar', *self.three(), '--within', within)
+        self.assertEqual(2, code)
+        self.assertIn('--within', err)

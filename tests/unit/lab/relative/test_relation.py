@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A relation predicts by the standard library, and refuses what is none."""
+
+import json
+import math
+import subprocess
+import sys
+
+import ddt
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos import errors
+from serifos.facts import workload as wl
+from serifos.lab.relative import common
+from serifos.lab.relative import observed
+from serifos.lab.relative import relation
+from serifos.lab.relative import relative
+from tests.unit.model import pairs
+from tests.unit.papers import golden
+
+PAPER = golden.RELATIVE_FITNESS
+SEEN = wl.Workload(30, 16, iops=2000, latency_us=4000)
+HALF = {'input': 'write_pct', 'at_most': 50, 'then': 0.5, 'else': 2.0}
+
+
+def document(**change):
+    factor = {'tree': HALF, 'error': 0.1, 'interval': [-0.2, 0.3]}
+    return {'schema': relation.RELATION_SCHEMA, 'from': {'model': 'A'},
+            'to': {'model': 'B'}, 'runs': 40, 'response': 0.5,
+            'factors': {'latency_us': factor, 'iops': factor | {'tree': 1.5},
+                        'bandwidth_kib_s': factor}} | change
+
+
+@ddt.ddt
+class RelationTest(testtools.TestCase):
+
+    def test_the_papers_trees(self):
+        table = PAPER['table_5']
+        rows = [dict(zip(table['columns'], row)) for row in table['raid']]
+        for figure in ('figure_3', 'figure_4'):
+            self.assertEqual(
+                PAPER[f'{figure}_says'],
+                [relation.leaf(PAPER[figure], row) for row in rows])
+
+    def test_by_the_trees(self):
+        its = relation.Relation.from_json(document())
+        found = its.expect(SEEN)
+        self.assertEqual((0.5, 1.5), (found.latency, found.iops))
+        self.assertEqual((3000, 2000), (found.workload.iops,
+                                        found.workload.latency_us))
+        self.assertEqual(6, found.workload.outstanding)
+        self.assertEqual(30, found.workload.write_pct)
+
+    @ddt.data((1.0, 2.0, 0.5), (1.0, 0.25, 4.0), (0.0, 9.0, 1.0),
+              (0.5, 3.0, 0.5))
+    @ddt.unpack
+    def test_by_the_latency_that_models_expect(self, share, latency, iops):
+        its = relation.Relation.from_json(document(response=share))
+        found = its.expect(SEEN, latency)
+        self.assertEqual((latency, iops), (found.latency, found.iops))
+        self.assertEqual(8 * latency * iops, found.workload.outstanding)
+
+    def test_a_closed_loop_keeps_its_requests_outstanding(self):
+        its = relation.Relation.from_json(document(response=1.0))
+        for latency in (0.1, 1.0, 7.0):
+            self.assertAlmostEqual(
+                8, its.expect(SEEN, latency).workload.outstanding)
+
+    @ddt.data(0.0, -1.0, math.nan, math.inf)
+    def test_an_absurd_factor(self, latency):
+        its = relation.Relation.from_json(document())
+        self.assertRaises(errors.InputError, its.expect, SEEN, latency)
+
+    @ddt.data(wl.Workload(30, 16), wl.Workload(30, 16, iops=0, latency_us=0),
+              wl.Workload(30, 16, iops=5))
+    def test_nothing_is_known_of_what_was_not_observed(self, workload):
+        its = relation.Relation.from_json(document())
+        for ask in (its.expect, its.share):
+            self.assertIn('was not observed', str(self.assertRaises(
+                errors.InputError, ask, workload)))
+
+    @hypothesis.settings(max_examples=50, deadline=None)
+    @hypothesis.given(
+        st.floats(0, 100), st.floats(0.5, 1024), st.floats(0, 100),
+        st.floats(0.01, 1e6), st.floats(1, 1e6))
+    def test_trees_of_a_file_say_what_the_fitted_ones_do(
+            self, write_pct, block_kib, random_pct, iops, latency_us):
+        workload = wl.Workload(write_pct, block_kib, 8, random_pct, iops,
+                               latency_us)
+        row = observed.of_workload(workload)
+        x = np.array([[row[name] for name in relation.INPUTS]])
+        read = relation.Relation.from_json(json.loads(json.dumps(
+            RELATION.to_json())))
+        for figure, fit in FITS.items():
+            self.assertAlmostEqual(fit.predict(x)[0],
+                                   read.factor(figure, workload), places=9)
+        self.assertTrue(0 <= read.share(workload) <= 1)
+
+    @ddt.data(
+        ({'response': {'input': 'cpu_pct', 'at_most': 1, 'then': 1,
+                       'else': 1}}, "'cpu_pct'"),
+        ({'response': {'input': 'iops', 'at_most': None, 'then': 1,
+                       'else': 1}}, 'at no figure'),
+        ({'response': {'input': 'iops', 'at_most': 5, 'then': 1}}, 'None'),
+        ({'response': -1.0}, '-1.0'), ({'response': True}, 'True'),
+        ({'factors': {}}, 'no factor of latency_us'))
+    @ddt.unpack
+    def test_rubbish_is_refused(self, change, words):
+        self.assertIn(words, str(self.assertRaises(
+            errors.FormatError, relation.Relation.from_json,
+            document(**change))))
+
+    def test_the_standard_library_is_enough(self):
+        heavy = ('numpy', 'scipy', 'sklearn')
+        loaded = subprocess.run(
+            [sys.executable, '-c', 'import sys, serifos.lab.relative.relation;'
+             f'print([m for m in {heavy} if m in sys.modules])'],
+            check=True, capture_output=True, text=True).stdout.strip()
+        self.assertEqual('[]', loaded)
+
+
+DEVICES = common.joined({
+    'A': pairs.device('A', pairs.runs()),
+    'B': pairs.device('B', pairs.runs(),
+                      lambda w: 40 + 30 * w.iodepth + w.write_pct)})
+RELATION = relative.relation(DEVICES)
+FITS = {figure: relative.fitted(
+    np.column_stack([DEVICES.tenants[0][name] for name in relation.INPUTS]),
+    DEVICES.tenants[1][figure] / DEVICES.tenants[0][figure])
+    for figure in relation.FIGURES}

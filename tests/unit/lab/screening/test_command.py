@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.lab.screening import design as screening
+from serifos.lab.screening import journal as sj
+from serifos.lab.screening import levels as sl
+from serifos.lab.screening import plan as sp
+from tests.unit.cmd import command
+
+PLACE = sl.Place('/srv/x', 800 * 2 ** 30, True, 512)
+SPACE = sl.space(PLACE, {}, ('operation', 'io_depth', 'fsync',
+                             'max_block_size', 'directio'))
+
+
+def figures(levels):
+    """Writes are four times slower, depth peaks in between."""
+    value = 1000.0 * {'1': 1, '10': 50, '100': 16}[levels['io_depth']]
+    value *= 0.25 if levels['operation'] == 'write' else 1
+    return dict.fromkeys(sj.RESPONSES, value)
+
+
+@ddt.ddt
+class ScreenTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = self.dir / 'x-screening.jsonl'
+        names = tuple(SPACE.varied)
+        keys = ('io_depth', 'operation')
+        rows = [*sp.rows(SPACE, names, screening.plackett_burman(8)),
+                *sp.rows(SPACE, keys, screening.full_factorial(2)),
+                *(row for *_, three in sp.middles(SPACE, keys)
+                  for row in three)]
+        header = sj.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33',
+                           1.0, SPACE.varied, SPACE.held)
+        with sj.resumed(self.path, header):
+            for row in rows:
+                sj.append(self.path, sj.Run(row, 1, figures(row)))
+
+    def screened(self, *options):
+        code, out, err = command.model('screen', self.path, '-f', 'json',
+                                       *options)
+        self.assertEqual(0, code, err)
+        return json.loads(out), err
+
+    def test_the_effects_of_a_journal(self):
+        rows, err = self.screened()
+        self.assertEqual(['io_depth', 'operation'],
+                         [row['parameter'] for row in rows[:2]])
+        self.assertEqual((16, 0.25), (rows[0]['effect'], rows[1]['effect']))
+        self.assertEqual(('1', '100', 'yes'), (
+            rows[0]['low'], rows[0]['high'], rows[0]['key']))
+        self.assertEqual((0.8, 1.0), (rows[0]['share'],
+                                      rows[1]['cumulative']))
+        self.assertIn('io_depth explain 80%', err)
+
+    def test_differences(self):
+        rows, _ = self.screened('--scale', 'linear', '--response', 'iops')
+        self.assertEqual(9375, rows[0]['effect'])
+
+    def test_the_factorial_and_its_warning(self):
+        rows, err = self.screened('--factorial', '--keys',
+                                  'io_depth,operation')
+        self.assertEqual({'io_depth', 'operation', 'io_depth × operation'},
+                         {row['parameter'] for row in rows})
+        self.assertIn('WARNING: io_depth is not monotone', err)
+
+    def test_the_page(self):
+        page = self.dir / 'p.html'
+        self.screened('--page', page, '--factorial', '--keys',
+                      'io_depth,operation')
+        text = page.read_text()
+        self.assertEqual(2, text.count('<svg'))
+        self.assertIn('io_depth × operation', text)
+        self.assertIn('not monotone', text)
+
+    @ddt.data(
+        (('--runs', '4'), 'give --runs 8 or more'),
+        (('--runs', '10'), 'multiple of 4'),
+        (('--rounds', '0'), '0 rounds'),
+        (('--rounds', '2'), '8 of the 16 runs are missing'),
+        (('--foldover',), 'are missing'),
+        (('--runtime', 'nan'), 'A --runtime of nan'),
+        (('--hang-after', '0'), 'A --hang-after of 0'),
+        (('--keys', 'thinktime'), 'not varied here'),
+        (('--keys', 'fsync,fsync'), 'each once'),
+        (('--page', '/nowhere/p.html'), 'no directory for the page'))
+    @ddt.unpack
+    def test_bad_arguments(self, options, words):
+        code, out, err = command.model('screen', self.path, *options)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn(words, err)
+        self.assertEqual(1, err.count('\n'), err)
+
+    def test_targets_that_are_none(self):
+        for target in ('vg0', 'file:/x', 'no-screening.jsonl'):
+            code, _, err = command.model('screen', target)
+            self.assertEqual(2, code, err)
+            self.assertEqual(1, err.count('\n'), err)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cloud moves volumes, keeps capacities, and tells what telemetry can."""
+
+import dataclasses
+
+import testtools
+
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.lab.sim import cloud
+from serifos.lab.sim import truths
+
+A, B, C = 'ssd1-1@sim#sim', 'ssd1-2@sim#sim', 'ssd2-1@sim#sim'
+
+
+def volume(name, size_gib, *pattern):
+    return cl.Volume(name, '', size_gib, workload=wl.Workload(*pattern))
+
+
+class CloudTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = cloud.Cloud(truths.TESTBEDS['paper'], (1,), ios=1000)
+        self.cloud.create(volume('v1', 120.0, 30, 128), A)
+        self.cloud.create(volume('v2', 90.0, 70, 16), A)
+
+    def test_the_testbed_is_the_papers(self):
+        pools = self.cloud.cluster.pools
+        self.assertEqual(['SSD1'] * 3 + ['SSD2'] * 2,
+                         [pool.model for pool in pools])
+        self.assertEqual([447.0] * 3 + [372.5] * 2,
+                         [pool.total_gib for pool in pools])
+
+    def test_a_move_relieves_its_source_and_nothing_else(self):
+        before = self.cloud.measure()
+        self.cloud.migrate('v1', C)
+        after = self.cloud.measure()
+        self.assertLess(after[A].latency_us, before[A].latency_us / 2)
+        self.assertIsNone(before[C])
+        self.assertIsNotNone(after[C])
+        self.assertEqual(357.0, self.cloud.cluster.pool(A).free_gib)
+        self.assertEqual(252.5, self.cloud.cluster.pool(C).free_gib)
+
+    def test_what_did_not_move_measures_the_same(self):
+        self.cloud.create(volume('v3', 30.0, 50, 8), B)
+        before = self.cloud.measure()[B]
+        self.cloud.migrate('v1', C)
+        self.assertEqual(before, self.cloud.measure()[B])
+
+    def test_a_full_pool_is_refused(self):
+        error = self.assertRaises(errors.InputError, self.cloud.create,
+                                  volume('big', 300.0, 50, 8), A)
+        self.assertIn('237 GiB free', str(error))
+        self.cloud.create(volume('big', 300.0, 50, 8), B)
+        self.assertRaises(errors.InputError, self.cloud.migrate, 'big', A)
+
+    def test_telemetry_knows_rates_and_not_depths(self):
+        observed = self.cloud.observe()
+        self.assertEqual(
+            [dataclasses.replace(v, workload=None) for v in
+             self.cloud.cluster.volumes],
+            [dataclasses.replace(v, workload=None) for v in
+             observed.volumes])
+        for asked, seen in zip(self.cloud.cluster.volumes, observed.volumes):
+            self.assertAlmostEqual(
+                asked.workload.iodepth, seen.workload.outstanding, delta=0.5)
+            self.assertAlmostEqual(
+                asked.workload.write_pct, seen.workload.write_pct, delta=5)
+            self.assertIsNotNone(seen.workload.iops)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import pathlib
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.files import documents as store
+from tests.unit.cmd import command
+
+
+@ddt.ddt
+class DatasetTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+
+    def dataset(self, device, *options):
+        path = self.directory / 'made.jsonl'
+        code, out, err = command.simulate('dataset', device, path, *options)
+        self.assertEqual((0, f'{path}\n', ''), (code, out, err))
+        return store.read_dataset(path)
+
+    @ddt.data((('--runs', 20), 20), (('--sampled', 3), 3))
+    @ddt.unpack
+    def test_as_many_runs_as_were_asked_for(self, options, number):
+        found = self.dataset('SSD1', *options)
+        self.assertEqual(number, len(found.valid()))
+        self.assertEqual('SSD1', found.header.device['model'])
+
+    def test_all_devices_make_the_same_runs(self):
+        one, other = (self.dataset(device, '--sampled', 2)
+                      for device in ('SSD1', 'CLIFF'))
+        self.assertEqual([s.key for s in one.samples],
+                         [s.key for s in other.samples])
+        self.assertNotEqual(one.samples, other.samples)
+
+    def test_another_unit_sees_the_same_runs_otherwise(self):
+        one, again, other = (
+            self.dataset('SSD1', '--sampled', 1, '--chance', chance)
+            for chance in (0, 0, 1))
+        self.assertEqual(one, again)
+        self.assertEqual(one.samples[0].key, other.samples[0].key)
+        self.assertNotEqual(one.samples[0].latency_us,
+                            other.samples[0].latency_us)
+
+    @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
+              ('--chance', -1))
+    def test_absurd_options_are_one_sentence(self, options):
+        path = self.directory / 'made.jsonl'
+        code, out, err = command.simulate('dataset', 'SSD1', path, *options)
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)
+        self.assertFalse(path.exists())

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-sim evaluate: tables, a page, and the same for a seed."""
+
+import json
+import re
+
+import ddt
+import fixtures
+import testtools
+
+from serifos.lab.sim import evaluation
+from tests.unit.cmd import command
+
+SMALL = ('--cases', 2, '--sets', 40, '--tests', 2)
+
+
+def evaluate(*arguments):
+    return command.simulate('evaluate', *arguments)
+
+
+@ddt.ddt
+class EvaluateTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.useFixture(fixtures.TempDir()).join('made', 'here')
+
+    def read(self, name):
+        with open(f'{self.out}/{name}', encoding='utf-8') as file:
+            return file.read()
+
+    def test_tables_and_page_and_data(self):
+        code, out, err = evaluate(*SMALL, '--out', self.out)
+        self.assertEqual((0, 1), (code, err.count('Took ')), err)
+        for part in ('Testbed paper', 'Testbed other', 'Table 6', 'Table 7',
+                     'algorithm1', 'relieve', '-82 %', '24.497', 'AGED'):
+            self.assertIn(part, out)
+        text = self.read('evaluation.html')
+        self.assertEqual({2, 3, 4, 5, 6}, {
+            int(n) for n in re.findall(r'Figure (\d)', text)})
+        self.assertEqual(9, text.count('<svg'))
+        self.assertIn('evaluate --cases 2 --seed 0', text)
+        doc = json.loads(self.read('evaluation.json'))
+        self.assertEqual(evaluation.EVALUATION_SCHEMA, doc['schema'])
+        self.assertEqual([2, 2], [len(c) for c in doc['outcomes'].values()])
+
+    def test_processes_change_nothing(self):
+        options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
+                   '-f', 'json', '--jobs')
+        code, out, _ = evaluate(*options, 1)
+        self.assertEqual((code, out), evaluate(*options, 2)[:2])
+        doc = json.loads(out)
+        self.assertEqual(
+            [('algorithm1', 'consolidation'), ('bfd', 'consolidation'),
+             ('relieve', 'consolidation')],
+            [(each['planner'], each['kind']) for each in doc['balancing']])
+        for each in doc['balancing']:
+            self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
+        self.assertNotIn('outcomes', doc)
+
+    @ddt.data((('--cases', 0), '0 cases'), (('--cases', -5), '-5 cases'),
+              (('--seed', -1), 'seed of -1'), (('--jobs', 0), '0 jobs'),
+              (('--sets', 3), '3 sets'), (('--tests', 0), '0 tests'),
+              (('--out', '/dev/null/x'), '/dev/null/x'))
+    @ddt.unpack
+    def test_absurd_options_are_one_sentence(self, options, part):
+        code, out, err = evaluate('--truth', 'paper', *options)
+        self.assertEqual((2, ''), (code, out), err)
+        self.assertIn(part, err)
+        self.assertEqual(1, len(err.splitlines()), err)
+
+    @ddt.data(('--truth', 'mine'), ('--kind', 'mars'), ('--cases', 'many'))
+    def test_unknown_choices_are_refused(self, options):
+        code, _, err = evaluate(*options)
+        self.assertEqual(2, code)
+        self.assertIn(options[0], err)

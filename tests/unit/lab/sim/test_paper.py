@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper is quoted right, and the fitted devices are as close as said."""
+
+import ddt
+import testtools
+
+from serifos.lab.sim import calibrate
+from serifos.lab.sim import paper
+from serifos.lab.sim import truths
+from tests.unit.papers import golden
+
+BALANCING = golden.SERIFOS['balancing']
+
+
+@ddt.ddt
+class PaperTest(testtools.TestCase):
+
+    def test_table_6(self):
+        theirs = golden.SERIFOS['table6_consolidation']
+        for device in ('SSD1', 'SSD2'):
+            self.assertEqual(
+                {label: tuple(row[:3])
+                 for label, row in theirs[device].items()},
+                paper.CONSOLIDATION[device])
+
+    def test_table_7(self):
+        theirs = golden.SERIFOS['table7_mre_pct']
+        self.assertEqual(
+            theirs, {device: {label: round(100 * mre)
+                              for label, mre in of_device.items()}
+                     for device, of_device in paper.MRE.items()})
+
+    def test_section_6(self):
+        pct = {name: round(100 * value)
+               for name, value in paper.REDUCTION.items()}
+        slo = BALANCING['slo_reduction_pct']
+        self.assertEqual({
+            'variance_us2':
+                BALANCING['variance_of_average_latency_reduction_pct'],
+            'max_us': BALANCING['maximum_average_latency_reduction_pct'],
+            'p99_read_variance_us2':
+                BALANCING['p99_read_variance_reduction_pct'],
+            'p99_write_variance_us2':
+                BALANCING['p99_write_variance_reduction_pct'],
+            'slo_us': slo['average'], 'slo_read_us': slo['maximum_read'],
+            'slo_write_us': slo['maximum_write']}, pct)
+        self.assertEqual(BALANCING['maximum_average_latency_ms'],
+                         [us / 1000 for us in paper.MAX_US])
+        self.assertEqual(BALANCING['workloads'], list(paper.WORKLOADS))
+
+    def test_vectors(self):
+        theirs = golden.SERIFOS['test_vectors']
+        self.assertEqual(theirs['write_pct'], list(paper.WRITE_PCTS))
+        self.assertEqual(theirs['block_kib'], list(paper.BLOCK_KIBS))
+        self.assertEqual(theirs['size_gib'], list(paper.SIZES_GIB))
+
+    @ddt.data(truths.SSD1, truths.SSD2)
+    def test_the_fitted_devices_are_close_to_table_6(self, truth):
+        wrong = calibrate.mismatch(truth, truth.name)
+        self.assertLess(wrong['all'], 0.04)
+        self.assertLess(wrong['1'], 0.15)
+
+    def test_the_others_are_not(self):
+        wrong = calibrate.mismatch(truths.AGED, 'SSD1', 10)
+        self.assertGreater(wrong['all'], 0.25)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases are the paper's, and planners are judged by what devices do."""
+
+import collections
+
+import ddt
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.lab.sim import algorithm1
+from serifos.lab.sim import paper
+from serifos.lab.sim import scenario
+from serifos.lab.sim import summary
+from serifos.lab.sim import truths
+from serifos.model import fleet
+from serifos.model import model as mm
+
+TABLE_6 = {
+    device: mm.Model(
+        device, 'consolidation', {
+            label: dict(zip(('intercept_us', 'sum_write_pct',
+                             'sum_block_kib'), row))
+            for label, row in rows.items()}, {}, {})
+    for device, rows in paper.CONSOLIDATION.items()}
+
+
+def model(us_per_kib):
+    return mm.Model('m', 'outstanding', {
+        'sum_q_s_r': us_per_kib, 'sum_q_s_w': us_per_kib}, {}, {})
+
+
+def case(number=0, models=TABLE_6, seed=5):
+    return scenario.Case(truths.TESTBEDS['paper'], number, seed,
+                         {'given': models}, ios=500)
+
+
+@ddt.ddt
+class ScenarioTest(testtools.TestCase):
+
+    def test_cases_are_drawn_from_the_papers_vectors(self):
+        counts, seen = set(), collections.defaultdict(set)
+        for number in range(40):
+            cluster = scenario.placed(case(number)).cluster
+            counts.add(len(cluster.volumes))
+            self.assertTrue(all(p.free_gib >= 0 for p in cluster.pools))
+            for volume in cluster.volumes:
+                seen['sizes'].add(volume.size_gib)
+                seen['writes'].add(volume.workload.write_pct)
+                seen['blocks'].add(volume.workload.block_kib)
+        self.assertEqual(set(range(10, 17)), counts)
+        self.assertEqual({'sizes': set(paper.SIZES_GIB),
+                          'writes': set(paper.WRITE_PCTS),
+                          'blocks': set(paper.BLOCK_KIBS)}, seen)
+
+    def test_the_first_volumes_go_where_space_is(self):
+        cluster = scenario.placed(case()).cluster
+        self.assertEqual(
+            {'SSD1'}, {cluster.pool(v.pool).model
+                       for v in cluster.volumes[:3]})
+
+    def test_a_case_is_the_same_each_time(self):
+        self.assertEqual(scenario.run(case(3)), scenario.run(case(3)))
+
+    def test_every_planner_is_measured_beside_the_baseline(self):
+        outcomes = scenario.run(case())
+        self.assertEqual(
+            [('capacity', ''), ('algorithm1', 'given'), ('bfd', 'given'),
+             ('relieve', 'given')], [(o.planner, o.kind) for o in outcomes])
+        self.assertEqual((0, 0), (outcomes[0].moves, outcomes[0].moved_gib))
+        for outcome in outcomes:
+            self.assertEqual(5, len(outcome.hosts))
+            self.assertEqual(len(outcomes[0].workloads),
+                             len(outcome.workloads))
+            self.assertTrue(30 * outcome.moves <= outcome.moved_gib
+                            <= 120 * outcome.moves)
+        self.assertLessEqual(outcomes[3].moves, 4)
+
+    def test_table_6_itself_balances_the_fitted_devices(self):
+        cases = [scenario.run(case(number)) for number in range(8)]
+        for i in (1, 2, 3):
+            fell = summary.reductions([c[0] for c in cases],
+                                      [c[i] for c in cases])
+            self.assertGreater(fell['variance_us2'], 0.6)
+            self.assertGreater(fell['mean_max_us'], 0.2)
+
+    def test_wrong_models_are_found_out(self):
+        wrong = {'SSD1': model(1.0), 'SSD2': model(50.0)}
+        cases = [scenario.run(case(number, wrong)) for number in range(8)]
+        self.assertGreater(summary.worse([c[0] for c in cases],
+                                         [c[1] for c in cases]), 4)
+
+
+def cluster(blocks_kib, free_gib):
+    return cl.Cluster(
+        tuple(cl.Pool(f'p{i}', total_gib=500.0, free_gib=gib)
+              for i, gib in enumerate(free_gib)),
+        tuple(cl.Volume(f'v{i}', 'p0', 60.0, workload=wl.Workload(50, kib))
+              for i, kib in enumerate(blocks_kib)))
+
+
+class Algorithm1Test(testtools.TestCase):
+
+    def moves(self, found, *us_per_kib):
+        models = fleet.Fleet([model(us) for us in us_per_kib])
+        return algorithm1.moves(found, models.load, models.latency)
+
+    def test_large_blocks_go_first_and_ties_stay_home(self):
+        self.assertEqual(
+            [('v2', 'p1')],
+            self.moves(cluster([4, 4, 128], [300.0, 300.0]), 1, 1))
+        self.assertEqual(
+            [], self.moves(cluster([64], [300.0, 300.0]), 1, 1))
+
+    def test_room_is_respected(self):
+        self.assertEqual(
+            [], self.moves(cluster([128, 64], [300.0, 59.0]), 9, 1))
+
+    @hypothesis.given(
+        st.lists(st.sampled_from([4, 16, 64, 256]), min_size=1, max_size=8),
+        st.lists(st.sampled_from([0.0, 100.0, 400.0]), min_size=2,
+                 max_size=4))
+    def test_moves_can_be_carried_out(self, blocks, free):
+        now = cluster(blocks, free)
+        rates = np.linspace(1, 2, len(free))
+        for volume_id, pool in self.moves(now, *rates):
+            volume = now.volume(volume_id)
+            now = now.without(volume).place(volume, pool)
+            self.assertGreaterEqual(now.pool(pool).free_gib, 0)
