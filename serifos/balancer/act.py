@@ -21,7 +21,7 @@ from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import times
-from serifos.plan import movable
+from serifos.plan import eligibility
 from serifos.plan import plan as pl
 
 LOG = log.getLogger(__name__)
@@ -42,7 +42,7 @@ class Executor:
     asks: requests.Requests
     journal: jn.Journal
     patience: oc.Patience
-    rules: movable.Rules
+    rules: eligibility.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     refresh: Callable[[], None]
@@ -74,7 +74,7 @@ class Executor:
 
     def _ask(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         record = self.cinder.volume(move.volume)
-        why = _no_longer(record, move) or movable.why_not(
+        why = _no_longer(record, move) or eligibility.why_not(
             record, self.rules, self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
@@ -118,7 +118,7 @@ class Executor:
         while True:
             try:
                 record = self.cinder.volume(volume)
-                if record and movable.migrating(record) and not sure:
+                if record and eligibility.migrating(record) and not sure:
                     sure = True
                     self.journal.write('accepted', volume=volume)
                 outcome = self._look(asked, record, sure)
@@ -175,7 +175,7 @@ class Executor:
     def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
         """None while Cinder is still deleting the old copy."""
         left = [half for half in self.cinder.halves(volume)
-                if movable.leftover_of(half)]
+                if eligibility.leftover_of(half)]
         if any(half.status != 'error_deleting' for half in left):
             return None
         return oc.Outcome('success', found.reason + ''.join(

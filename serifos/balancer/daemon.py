@@ -19,8 +19,8 @@ from cotyledon import oslo_config_glue
 from oslo_config import cfg
 from oslo_log import log
 
-from serifos.balancer import cycle
-from serifos.balancer import lead
+from serifos.balancer import leader
+from serifos.balancer import rounds
 from serifos import errors
 
 LOG = log.getLogger(__name__)
@@ -42,7 +42,7 @@ class Daemon:
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
-                                      cycle.Balancer],
+                                      rounds.Balancer],
                  reader: Callable[[Callable[[], bool]], tuple[
                      Callable[[], object] | None, float]],
                  lock_url: Callable[[], str]) -> None:
@@ -82,8 +82,8 @@ class Daemon:
             seconds = RETRY_S
             with _logged():
                 balancer = self._make(self._stop.wait)
-                leading = leading or lead.Lead(self._lock_url(),
-                                               balancer.journal)
+                leading = leading or leader.Lead(self._lock_url(),
+                                                 balancer.journal)
                 seconds = balancer.settings.interval_s
                 self._round(balancer, leading)
             self._stop.wait(seconds)
@@ -91,7 +91,7 @@ class Daemon:
             leading.leave()
 
     @staticmethod
-    def _round(balancer: cycle.Balancer, leading: lead.Lead) -> None:
+    def _round(balancer: rounds.Balancer, leading: leader.Lead) -> None:
         if not balancer.settings.auto:
             leading.give_back()
             balancer.round()

@@ -15,12 +15,12 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import forgotten
+from serifos.balancer import join
 from serifos.balancer import journal_time
-from serifos.balancer import mend
-from serifos.balancer import observe
 from serifos.balancer import planning
+from serifos.balancer import recover
 from serifos.balancer import settings as sg
+from serifos.balancer import stuck
 from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import errors
@@ -31,7 +31,7 @@ from serifos.facts import journal as jn
 from serifos.files import documents as store
 from serifos.files import model_files
 from serifos.model import model as mm
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 LOG = log.getLogger(__name__)
 
@@ -59,9 +59,9 @@ class Observation:
         :param least: pools that have to be seen, with a model
         """
         return [*(verdict.sentence() for verdict in self.verdicts
-                  if verdict.over and movable.migrating(verdict.record)),
-                *observe.hindrances(self.inventory, self.cluster, self.models,
-                                    least)]
+                  if verdict.over and eligibility.migrating(verdict.record)),
+                *join.hindrances(self.inventory, self.cluster, self.models,
+                                 least)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,12 +86,12 @@ class Observer:
         """
         settings = self.settings
         entries = journal_time.bounded(self.journal.entries(), self.clock())
-        inventory = mend.recalled(self.cinder.inventory(), entries)
+        inventory = recover.recalled(self.cinder.inventory(), entries)
         now = self.clock()
         observed = self.telemetry.observe(
-            observe.places(inventory), settings.window_s,
+            join.places(inventory), settings.window_s,
             [pool.name for pool in inventory.pools])
-        cluster = observe.cluster(
+        cluster = join.cluster(
             inventory, observed, model_files.stems(settings.models_dir),
             dataclasses.replace(
                 settings.rules,
@@ -108,14 +108,14 @@ class Observer:
         models, broken = model_files.readable(
             settings.models_dir,
             {pool.model for pool in cluster.pools if pool.model})
-        for gap in (*observe.gaps(inventory, observed, cluster), *(
+        for gap in (*join.gaps(inventory, observed, cluster), *(
                 planning.without(cluster, stem, why)
                 for stem, why in broken.items())):
             LOG.warning('%s', gap)
         seen = Observation(inventory, observed, cluster, models, tuple(
             self._verdicts(inventory, observed, now)))
         for verdict in seen.verdicts:
-            if verdict.over and not movable.migrating(verdict.record):
+            if verdict.over and not eligibility.migrating(verdict.record):
                 LOG.warning('%s', verdict.sentence())
         return seen
 
@@ -125,7 +125,7 @@ class Observer:
         """What became of the migrations under way, and of their copies."""
         watched = self._watch(inventory, observed)
         groups = whereabouts.groups_of(inventory)
-        for verdict in forgotten.verdicts(inventory, watched, now):
+        for verdict in stuck.verdicts(inventory, watched, now):
             if not verdict.forgotten:
                 yield verdict
                 continue
@@ -138,7 +138,7 @@ class Observer:
                     'Cinder does not list the logical volumes of '
                     f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
                 continue
-            yield forgotten.decide(verdict, names, groups, watched)
+            yield stuck.decide(verdict, names, groups, watched)
 
     def _pools(self, verdict: vd.Verdict,
                groups: Collection[str]) -> set[str]:
@@ -159,15 +159,15 @@ class Observer:
     def _watch(self, inventory: inv.Inventory,
                observed: activity.Observed) -> activity.Observed:
         """What the migrations under way did, long enough to judge them."""
-        found = forgotten.suspects(inventory)
+        found = stuck.suspects(inventory)
         if not found:
             return observed
         ends = {*found, *(half.id for halves in found.values()
                           for half in halves)}
         return self.telemetry.observe(
-            [place for place in observe.places(inventory)
+            [place for place in join.places(inventory)
              if place.volume in ends],
-            max(self.settings.window_s, forgotten.WATCH_S))
+            max(self.settings.window_s, stuck.WATCH_S))
 
     def verdict(self, volume: str) -> vd.Verdict:
         """Whether the migration of a volume has been forgotten.

@@ -14,7 +14,7 @@ from typing import Any
 
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +89,7 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     :param sure: whether Cinder is known to have taken it up
     :param waited_s: since the request
     """
-    if movable.migrating(record):
+    if eligibility.migrating(record):
         return None
     source, target = asked.facts['source'], asked.facts['target']
     if record.pool == target:
@@ -154,7 +154,7 @@ def began_late(asked: jn.Entry, record: inv.Record,
     :param halves: the hidden records of the volume's migration
     """
     target = asked.facts['target']
-    if not movable.migrating(record):
+    if not eligibility.migrating(record):
         return record.pool == target
     return any(half.target_of == record.id and half.pool == target
                for half in halves)

@@ -11,8 +11,8 @@ import uuid
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.files import model_files
-from serifos.model import fleet
 from serifos.model import model as mm
+from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
@@ -47,14 +47,14 @@ def without(cluster: cl.Cluster, stem: str, why: str) -> str:
 
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float) -> fleet.Fleet:
+             floor: float) -> pool_models.Fleet:
     """What predicts for each pool; a pool whose model is not found has none.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
     """
-    return fleet.Fleet([found.get(pool.model or '')
-                        for pool in cluster.pools], floor)
+    return pool_models.Fleet([found.get(pool.model or '')
+                              for pool in cluster.pools], floor)
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,

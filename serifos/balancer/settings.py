@@ -7,8 +7,8 @@ import dataclasses
 import pathlib
 
 from serifos.balancer import outcome
+from serifos.plan import eligibility
 from serifos.plan import limits as lm
-from serifos.plan import movable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Settings:
     excluded_projects: frozenset[str] = frozenset()
 
     @property
-    def rules(self) -> movable.Rules:
+    def rules(self) -> eligibility.Rules:
         """What the operator allows, whatever the journal remembers."""
-        return movable.Rules(self.allow_attached, self.excluded_projects)
+        return eligibility.Rules(self.allow_attached, self.excluded_projects)
 
     @property
     def cluster_file(self) -> pathlib.Path:

@@ -7,7 +7,7 @@ import dataclasses
 
 from serifos.balancer import whereabouts
 from serifos.facts import inventory as inv
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Verdict:
             return (f'The migration of volume {self.record.id} may still '
                     'run, or Cinder still clean up after it: '
                     f'{self.why}.')
-        if movable.migrating(self.record):
+        if eligibility.migrating(self.record):
             return (f'Cinder has forgotten the migration of volume '
                     f'{self.record.id}: {self.why}. Mend it by: '
                     f'{self.command}')

@@ -15,8 +15,8 @@ import os
 import pathlib
 import stat
 
+from serifos.bench import in_use
 from serifos.bench import lsblk
-from serifos.bench import users
 from serifos import errors
 
 GIB = 2 ** 30
@@ -114,11 +114,11 @@ def identify(path: str) -> Device:
             f'{path} is another name for {device.path}; give that one.')
     if refusal(device) is not None:
         return device
-    holders = {*device.holders, *users.holders(number)}
+    holders = {*device.holders, *in_use.holders(number)}
     return dataclasses.replace(
         device, holders=tuple(sorted(holders)),
-        signatures=users.written_on(real),
-        openers=tuple(sorted(users.openers(number))))
+        signatures=in_use.written_on(real),
+        openers=tuple(sorted(in_use.openers(number))))
 
 
 def find(tree: Sequence[lsblk.Node], number: str) -> Device | None:
@@ -200,7 +200,7 @@ def held(device: Device) -> Iterator[int]:
     try:
         now = dataclasses.replace(identify(device.path),
                                   openers=device.openers)
-        if now != device or users.major_minor(os.fstat(fd)) != device.number:
+        if now != device or in_use.major_minor(os.fstat(fd)) != device.number:
             raise errors.DeviceError(
                 f'{device.path} has changed since it was shown; nothing '
                 'was touched: run the command again.')
@@ -242,4 +242,4 @@ def _number(path: str) -> tuple[str, str]:
     if not os.access(path, os.R_OK | os.W_OK):
         raise errors.DeviceError(
             f'{path} may not be read and written by you; run as root.')
-    return users.major_minor(info), os.path.realpath(path)
+    return in_use.major_minor(info), os.path.realpath(path)

@@ -19,7 +19,7 @@ import re
 from serifos.bench import command
 from serifos.bench import fio_result as result
 from serifos.bench import host
-from serifos.bench import opened
+from serifos.bench import open_files
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
@@ -153,7 +153,7 @@ def _common(region: Region, engine: str, iodepth: int,
     # A thread dies with its fio; a process that fio forked would go on.
     return [
         'fio', '--name=serifos', '--thread=1',
-        f'--filename={opened.path(region.fd)}',
+        f'--filename={open_files.path(region.fd)}',
         f'--offset={region.offset}', f'--size={region.size}',
         '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
         '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
@@ -212,12 +212,12 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
 def _run_on(regions: Sequence[Region], commands: Sequence[Sequence[str]],
             seconds: float, hang_s: float) -> list[str]:
     fds = sorted({region.fd for region in regions if region.fd is not None})
-    ours = {opened.identity(os.fstat(fd)) for fd in fds}
+    ours = {open_files.identity(os.fstat(fd)) for fd in fds}
     return run(commands, fds, lambda: ours, seconds, hang_s)
 
 
 def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
-        written: Callable[[], Collection[opened.Identity]], seconds: float,
+        written: Callable[[], Collection[open_files.Identity]], seconds: float,
         hang_s: float, typed: str = '') -> list[str]:
     """What fio printed, a text for each command.
 
@@ -230,7 +230,7 @@ def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
     """
     results = command.together(
         commands, seconds + hang_s, die_with_us=True, inherit=fds,
-        typed=typed, look=opened.watch(written, fds))
+        typed=typed, look=open_files.watch(written, fds))
     for ended in results:
         if ended.code is None:
             raise result.FioError(

@@ -26,7 +26,7 @@ from oslo_log import log
 
 from serifos.bench import command
 from serifos.bench import device as dv
-from serifos.bench import offers
+from serifos.bench import purge_methods
 from serifos import errors
 
 LOG = log.getLogger(__name__)
@@ -38,7 +38,8 @@ _DISCARD_AT_ONCE = 32 * dv.GIB
 _MARK_BYTES = 4096
 
 
-def choose_purge(device: dv.Device, asked: str = 'auto') -> offers.Purge:
+def choose_purge(device: dv.Device,
+                 asked: str = 'auto') -> purge_methods.Purge:
     """The purge that a device offers, or the one that was asked for.
 
     NVMe format is taken before sanitize: it is limited to the namespace.
@@ -55,11 +56,12 @@ def choose_purge(device: dv.Device, asked: str = 'auto') -> offers.Purge:
     else:
         offered = {}
     if _discards(device):
-        offered['discard'] = offers.Purge(
+        offered['discard'] = purge_methods.Purge(
             'discard', 'discard (TRIM) of the whole device')
-    offered['none'] = offers.Purge('none', 'no purge: the device offers none')
+    offered['none'] = purge_methods.Purge(
+        'none', 'no purge: the device offers none')
     if asked == 'none':
-        return offers.Purge('none', 'no purge, as was asked for')
+        return purge_methods.Purge('none', 'no purge, as was asked for')
     if asked != 'auto' and asked not in offered:
         raise errors.DeviceError(
             f'{device.path} does not offer the purge {asked}; it offers '
@@ -67,7 +69,7 @@ def choose_purge(device: dv.Device, asked: str = 'auto') -> offers.Purge:
     return next(iter(offered.values())) if asked == 'auto' else offered[asked]
 
 
-def purge(device: dv.Device, chosen: offers.Purge, fd: int) -> str:
+def purge(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> str:
     """Purges a device; everything on it is gone.
 
     Marks are written before and looked for afterwards, so that a purge
@@ -113,22 +115,22 @@ def discard(fd: int, size_bytes: int) -> None:
         fcntl.ioctl(fd, _BLKDISCARD, struct.pack('QQ', at, length))
 
 
-def _nvme(path: str) -> dict[str, offers.Purge]:
+def _nvme(path: str) -> dict[str, purge_methods.Purge]:
     if not command.found('nvme'):
         LOG.warning('nvme-cli is not installed, so that the format and '
                     'sanitize of %s are not considered', path)
         return {}
-    controller = offers.fields(
+    controller = purge_methods.fields(
         command.run(['nvme', 'id-ctrl', path, '-o', 'json']),
         'nvme id-ctrl', ('oacs', 'fna'), ('sanicap',))
-    namespace = offers.fields(
+    namespace = purge_methods.fields(
         command.run(['nvme', 'id-ns', path, '-o', 'json']),
         'nvme id-ns', ('flbas', 'dps'))
     # With namespace management there may be some that are not attached.
     every = ['--all'] if controller['oacs'] & 8 else []
     listing = command.run(['nvme', 'list-ns', path, *every])
-    return offers.nvme(path, controller, namespace,
-                       len(re.findall(r':\s*0x[0-9a-f]+', listing, re.I)))
+    namespaces = re.findall(r':\s*0x[0-9a-f]+', listing, re.I)
+    return purge_methods.nvme(path, controller, namespace, len(namespaces))
 
 
 def _is_nvme(device: dv.Device) -> bool:
@@ -136,12 +138,12 @@ def _is_nvme(device: dv.Device) -> bool:
         r'nvme\d+n\d+', device.name) is not None
 
 
-def _ata(path: str) -> dict[str, offers.Purge]:
+def _ata(path: str) -> dict[str, purge_methods.Purge]:
     if not command.found('hdparm'):
         LOG.warning('hdparm is not installed, so that the secure erase of '
                     '%s is not considered', path)
         return {}
-    return offers.ata(path, command.run(['hdparm', '-I', path]))
+    return purge_methods.ata(path, command.run(['hdparm', '-I', path]))
 
 
 def _discards(device: dv.Device) -> bool:
@@ -154,26 +156,26 @@ def _discards(device: dv.Device) -> bool:
     return False
 
 
-def _run(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
+def _run(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
     for argv in chosen.commands:
         command.run(argv, chosen.timeout_s)
 
 
-def _erase(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
+def _erase(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
     try:
         _run(device, chosen, fd)
     finally:
         state = command.run(['hdparm', '-I', device.path])
         if not re.search(r'^\s*not\s+enabled', state, re.M):
-            command.run(['hdparm', '--user-master', 'u',
-                         '--security-disable', offers.PASSWORD, device.path])
+            command.run(['hdparm', '--user-master', 'u', '--security-disable',
+                         purge_methods.PASSWORD, device.path])
 
 
-def _sanitize(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
+def _sanitize(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
     start, look = chosen.commands
     command.run(start, chosen.timeout_s)
     deadline = time.monotonic() + chosen.timeout_s
-    while (state := offers.sanitize_state(command.run(look))) == 2:
+    while (state := purge_methods.sanitize_state(command.run(look))) == 2:
         if time.monotonic() > deadline:
             raise errors.ToolError(
                 f'The sanitize of {device.path} goes on after '
@@ -186,7 +188,7 @@ def _sanitize(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
             'or choose another by --purge.')
 
 
-def _discard(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
+def _discard(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
     try:
         discard(fd, device.size_bytes)
     except OSError as exc:
@@ -195,7 +197,7 @@ def _discard(device: dv.Device, chosen: offers.Purge, fd: int) -> None:
             'choose another purge by --purge.') from None
 
 
-_ACTS: Mapping[str, Callable[[dv.Device, offers.Purge, int], None]] = {
+_ACTS: Mapping[str, Callable[[dv.Device, purge_methods.Purge, int], None]] = {
     'format': _run, 'sanitize': _sanitize, 'secure-erase': _erase,
     'discard': _discard}
 

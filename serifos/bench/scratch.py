@@ -18,7 +18,7 @@ import os
 import pathlib
 import tempfile
 
-from serifos.bench import opened
+from serifos.bench import open_files
 from serifos import errors
 
 GIB = 2 ** 30
@@ -126,7 +126,7 @@ def _alone(path: pathlib.Path) -> Iterator[None]:
 def refuse_without_direct_io(fd: int, path: pathlib.Path) -> None:
     """:raises DeviceError: where the page cache cannot be gone around"""
     try:
-        os.close(os.open(opened.path(fd),
+        os.close(os.open(open_files.path(fd),
                          os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC))
     except OSError as exc:
         raise errors.DeviceError(
@@ -150,7 +150,8 @@ def refuse_unwritten(fd: int, path: pathlib.Path, size: int) -> None:
 
 def _refuse_replaced(fd: int, path: pathlib.Path) -> None:
     with contextlib.suppress(OSError):
-        if opened.identity(path.lstat()) == opened.identity(os.fstat(fd)):
+        if (open_files.identity(path.lstat())
+                == open_files.identity(os.fstat(fd))):
             return
     raise errors.DeviceError(
         f'The scratch file {path} was removed or replaced by somebody '

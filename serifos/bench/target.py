@@ -24,8 +24,8 @@ from serifos.bench import device as dv
 from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import lvm
-from serifos.bench import names
 from serifos.bench import purge as pg
+from serifos.bench import safe_names
 from serifos.bench import scratch
 from serifos import errors
 
@@ -116,9 +116,9 @@ def find(text: str, wish: Wish) -> Target:
 
 
 def _block(path: str, wish: Wish) -> Target:
-    names.refuse_unsafe(path)
+    safe_names.refuse_unsafe(path)
     device = dv.identify(path)
-    names.refuse_unsafe(device.path)
+    safe_names.refuse_unsafe(device.path)
     why = dv.refusal(device)
     if why is not None:
         raise errors.DeviceError(why)
@@ -142,7 +142,7 @@ def _block(path: str, wish: Wish) -> Target:
 
 
 def _group(name: str, wish: Wish) -> Target:
-    names.refuse_no_group(name)
+    safe_names.refuse_no_group(name)
     group = lvm.identify(name)
     size = math.ceil(wish.lv_size_gib * GIB / group.extent) * group.extent
     lvm.refuse_if_small(group, wish.count, size)
@@ -179,7 +179,7 @@ def _discard(opened: Sequence[int], size: int) -> str:
 
 def _file(path: pathlib.Path, wish: Wish) -> Target:
     path = path.absolute()
-    names.refuse_unsafe(str(path))
+    safe_names.refuse_unsafe(str(path))
     size = int(wish.size_gib * GIB) // _ALIGN * _ALIGN
     why = scratch.refusal(path, size)
     if why is not None:

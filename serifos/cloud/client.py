@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of Cinder's API: its inventory, and requests to move volumes.
 
-Replies are read in :mod:`serifos.cloud.replies`, errors in
+Replies are read in :mod:`serifos.cloud.api_views`, errors in
 :mod:`serifos.cloud.api_errors`. A question is asked twice where there is no
 answer, a request that changes something never: whether one arrived that got
 no answer is for the caller to find out.
@@ -22,9 +22,9 @@ from cinderclient import exceptions
 from keystoneauth1 import session as ks_session
 
 from serifos.cloud import api_errors as cinder_errors
+from serifos.cloud import api_views
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
-from serifos.cloud import replies
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts import inventory as inv
@@ -55,7 +55,7 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
     plugin = no.CinderNoAuthPlugin(user_id, project_id,
                                    endpoint=endpoint.rstrip('/'))
     return keystone(web.Session(auth=plugin, stopped=stopped,
-                                check=replies.usable))
+                                check=api_views.usable))
 
 
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
@@ -82,22 +82,23 @@ class Cinder:
     def inventory(self) -> inv.Inventory:
         """Everything, of all projects."""
         with cinder_errors.sentences(self._api):
-            snapshots = replies.snapshots(
+            snapshots = api_views.snapshots(
                 self._list('/snapshots', 'snapshots', all_tenants=1))
-            qos = replies.qos(self._list('/qos-specs', 'qos_specs'))
-            pools, bad_pools = replies.each('pool', _items(self._get(
+            qos = api_views.qos(self._list('/qos-specs', 'qos_specs'))
+            pools, bad_pools = api_views.each('pool', _items(self._get(
                 '/scheduler-stats/get_pools', detail=True), 'pools'),
                 pool_stats.pool)
-            services, bad_services = replies.each('service', _items(self._get(
-                '/os-services', binary='cinder-volume'), 'services'),
-                replies.service)
-            records, bad_records = replies.each(
-                'volume', self._volumes(), lambda doc: replies.record(
-                    doc, snapshots.get(replies.id_of(doc), 0)))
-            kinds, bad_kinds = replies.each(
+            services, bad_services = api_views.each(
+                'service', _items(self._get(
+                    '/os-services', binary='cinder-volume'), 'services'),
+                api_views.service)
+            records, bad_records = api_views.each(
+                'volume', self._volumes(), lambda doc: api_views.record(
+                    doc, snapshots.get(api_views.id_of(doc), 0)))
+            kinds, bad_kinds = api_views.each(
                 'volume type', self._list('/types', 'volume_types',
                                           is_public=None),
-                lambda doc: replies.kind(doc, qos))
+                lambda doc: api_views.kind(doc, qos))
         return inv.Inventory(
             pools, services, records, kinds,
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
@@ -116,16 +117,16 @@ class Cinder:
     def attachments(self) -> dict[str, tuple[str, str]]:
         """Volume → (instance, device) of each that one instance has."""
         with cinder_errors.sentences(self._api):
-            return dict(filter(None, map(replies.attachment,
+            return dict(filter(None, map(api_views.attachment,
                                          self._volumes())))
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
         with cinder_errors.sentences(self._api):
-            found = [_record(replies.id_of(doc), doc) for status in (
+            found = [_record(api_views.id_of(doc), doc) for status in (
                 f'target:{volume_id}', 'deleting')
                 for doc in self._volumes(migration_status=status)
-                if replies.mentions(doc, volume_id)]
+                if api_views.mentions(doc, volume_id)]
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
 
@@ -213,7 +214,7 @@ class Cinder:
             count += len(items)
             if not items or not any(n.endswith('_links') for n in page):
                 return
-            last = replies.id_of(items[-1])
+            last = api_views.id_of(items[-1])
             if last in markers or count >= self._most:
                 raise ValueError(
                     f'the pages of {key} do not end: {count} items, and '
@@ -238,7 +239,7 @@ def _items(page: Mapping[str, Any], key: str) -> list[Any]:
 def _record(name: str, doc: object) -> inv.Record:
     """:raises CloudError: where the volume cannot be read"""
     try:
-        return replies.record(doc)
+        return api_views.record(doc)
     except ValueError as exc:
         raise errors.CloudError(
             f'Cinder shows the volume {name} so that it cannot be read: '

@@ -23,16 +23,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from serifos.design import d_optimal
 from serifos.design import design
-from serifos.design import enough
-from serifos.design import optimal
+from serifos.design import stopping
 from serifos import errors
 from serifos.facts import workload as wl
 
 Floats = npt.NDArray[np.float64]
 Key = tuple[tuple[float, ...], ...]
 
-CORE = optimal.WIDE
+CORE = d_optimal.WIDE
 """What most tenants are."""
 
 EDGE = design.Space(
@@ -59,23 +59,23 @@ class Sequential:
 
     space: design.Space | None = None
     seed: int = 0
-    first: int = enough.FIRST
-    most: int = enough.MOST
+    first: int = stopping.FIRST
+    most: int = stopping.MOST
 
     def __post_init__(self) -> None:
-        if not optimal.LEAST <= self.first <= self.most:
+        if not d_optimal.LEAST <= self.first <= self.most:
             raise errors.InputError(
                 f'{self.most} runs cannot be chosen one after another; give '
-                f'{max(self.first, optimal.LEAST)} or more.')
+                f'{max(self.first, d_optimal.LEAST)} or more.')
 
     @functools.cached_property
     def candidates(self) -> tuple[design.Run, ...]:
         """Different runs, all over the space."""
         rng = np.random.default_rng(self.seed)
         edge = 0 if self.space else round(_EDGE_SHARE * _CANDIDATES)
-        found = optimal.inside(self.space or CORE, _CANDIDATES - edge, rng)
+        found = d_optimal.inside(self.space or CORE, _CANDIDATES - edge, rng)
         if edge:
-            found += optimal.inside(EDGE, edge, rng)
+            found += d_optimal.inside(EDGE, edge, rng)
         return tuple({key(run): run for run in found}.values())
 
     @functools.cached_property
@@ -91,8 +91,8 @@ class Sequential:
         rng = np.random.default_rng(self.seed)
         some = [self.candidates[i] for i in rng.permutation(
             len(self.candidates))[:_PER_RUN * self.first]]
-        return tuple(some[i] for i in optimal.exchange(
-            optimal.relative_rows(some), self.first, rng))
+        return tuple(some[i] for i in d_optimal.exchange(
+            d_optimal.relative_rows(some), self.first, rng))
 
     @functools.cached_property
     def runs(self) -> tuple[design.Run, ...]:
@@ -112,8 +112,8 @@ class Sequential:
         :param without: keys of runs that are not to be chosen
         :returns: none where there is none left, or they are enough
         """
-        batch = (enough.BATCH
-                 - max(len(made) - self.first, 0) % enough.BATCH)
+        batch = (stopping.BATCH
+                 - max(len(made) - self.first, 0) % stopping.BATCH)
         gone = {*map(key, made), *without}
         # What stands in for a run that cannot be made finds its place only
         # where one was prepared for each of its workloads.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import functools
 
 from serifos.design import design as dn
-from serifos.design import enough
+from serifos.design import stopping
 from serifos.facts import dataset as ds
 from serifos.modeler import build
 from serifos.modeler import design_runs
@@ -18,8 +18,8 @@ from serifos.modeler import design_runs
 def held_out_error(samples: Sequence[ds.Sample]) -> float:
     """Of a model of some runs, on runs that it was not fitted on."""
     # statsmodels takes a second to import.
-    from serifos.model import doubt
-    return doubt.error(samples)
+    from serifos.model import cv_error
+    return cv_error.error(samples)
 
 
 class Chooser:
@@ -28,7 +28,7 @@ class Chooser:
     :param error: as :func:`held_out_error`
     """
 
-    def __init__(self, plan: enough.Plan, bounds: enough.Enough,
+    def __init__(self, plan: stopping.Plan, bounds: stopping.Enough,
                  error: Callable[[Sequence[ds.Sample]], float]
                  = held_out_error) -> None:
         self._plan, self._bounds = plan, bounds
@@ -44,7 +44,7 @@ class Chooser:
     def _choose(self, made: Sequence[ds.Sample],
                 failed: Collection[design_runs.Key]) -> Sequence[dn.Run]:
         self._made = tuple(made)
-        step = enough.step(
+        step = stopping.step(
             self._plan, self._bounds, [s.workloads for s in made], failed,
             self._error)
         self._why = step.why

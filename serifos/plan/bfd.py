@@ -20,15 +20,15 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.plan import greedy
 from serifos.plan import limits as lm
-from serifos.plan import pairs
+from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import reach
 from serifos.plan import state as st
-from serifos.plan import steps
 
 
 def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
@@ -39,7 +39,7 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
     :param latency: (int[n] pools in the cluster's order, float[n, features])
         → µs[n], NaN where a pool has no model
     """
-    return steps.plan(
+    return greedy.plan(
         'bfd', pm.Problem.of(cluster, load, latency, limits), _Passes)
 
 
@@ -52,11 +52,11 @@ class _Passes:
     """
 
     def __init__(self, problem: pm.Problem, volumes: Ints) -> None:
-        self._batches = list(pairs.batches(problem, volumes))
+        self._batches = list(outcomes.batches(problem, volumes))
         self._batch = self._row = 0
         self._priced: tuple[Floats, st.State] | None = None
 
-    def __call__(self, state: st.State) -> steps.Found | None:
+    def __call__(self, state: st.State) -> greedy.Found | None:
         """The first volume whose best host takes it, and that host."""
         within = reach.Reach(state)
         for _ in range(len(self._batches) and len(self._batches) + 1):
@@ -69,35 +69,35 @@ class _Passes:
         return self._second_choice(state, within)
 
     def _second_choice(self, state: st.State,
-                       within: reach.Reach) -> steps.Found | None:
+                       within: reach.Reach) -> greedy.Found | None:
         for batch in self._batches:
             found = within.acceptable(batch)
             if not len(found.volume):
                 continue
             rows = np.argsort(batch)[np.searchsorted(
                 np.sort(batch), found.volume)]
-            price = pairs.prices(state, batch)[rows, found.target]
+            price = outcomes.prices(state, batch)[rows, found.target]
             order = np.lexsort((found.target, price, rows))
-            step = steps.first_accepted(
+            step = greedy.first_accepted(
                 state, zip(found.volume[order], found.target[order]))
             if step is not None:
                 return step
         return None
 
     def _search(self, state: st.State,
-                within: reach.Reach) -> steps.Found | None:
+                within: reach.Reach) -> greedy.Found | None:
         batch = self._batches[self._batch]
         rows = self._row + np.flatnonzero(
             within.promising(batch[self._row:]))
         if not len(rows):
             return None
         some = batch[rows]
-        target = pairs.best(state, some, pairs.allowed(state, some),
-                            self._prices(state)[rows])
+        target = outcomes.best(state, some, outcomes.allowed(state, some),
+                               self._prices(state)[rows])
         moving = target >= 0
-        hopeful = pairs.screen(state, pairs.outcomes(
+        hopeful = outcomes.screen(state, outcomes.outcomes(
             state, some[moving], target[moving]))
-        found = steps.first_accepted(
+        found = greedy.first_accepted(
             state, zip(hopeful.volume, hopeful.target))
         if found is not None:
             self._row = int(np.flatnonzero(batch == found[0][0])[0]) + 1
@@ -106,9 +106,9 @@ class _Passes:
     def _prices(self, state: st.State) -> Floats:
         batch = self._batches[self._batch]
         if self._priced is None:
-            price = pairs.prices(state, batch)
+            price = outcomes.prices(state, batch)
         else:
             price, was = self._priced
-            pairs.reprice(price, batch, was, state)
+            outcomes.reprice(price, batch, was, state)
         self._priced = price, state
         return price

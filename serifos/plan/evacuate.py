@@ -23,7 +23,7 @@ from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
 from serifos.plan import promises
 from serifos.plan import state as st
-from serifos.plan import verdict
+from serifos.plan import summary
 
 
 def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
@@ -53,7 +53,7 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
         after = state.moved(place[volume.id], found)
         moves.append(_move(state, after, volume, found))
         state = after
-    return verdict.figures('evacuate', first, state, moves, refused,
+    return summary.figures('evacuate', first, state, moves, refused,
                            truncated=False)
 
 

@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from serifos.plan import pairs
+from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
@@ -35,21 +35,21 @@ class Reach:
         self._devices = len(state.problem.begins) - 1
         self._known: dict[int, Bools] = {}
 
-    def acceptable(self, volumes: Ints) -> pairs.Pairs:
+    def acceptable(self, volumes: Ints) -> oc.Pairs:
         """All moves of these volumes that may be acceptable."""
         state = self._state
-        found = [pairs.outcomes(state, volumes[:0], volumes[:0])]
+        found = [oc.outcomes(state, volumes[:0], volumes[:0])]
         for some, reach in self._batches(volumes):
-            among = pairs.allowed(state, some) & reach
+            among = oc.allowed(state, some) & reach
             if 4 * among.sum() > among.size and not state.problem.shared:
-                outcomes = pairs.outcomes_of_most(state, some, among)
+                outcomes = oc.outcomes_of_most(state, some, among)
             else:
                 row, target = np.nonzero(among)
-                outcomes = pairs.outcomes(state, some[row], target)
-            found.append(pairs.screen(state, outcomes))
-        return pairs.Pairs(*(
+                outcomes = oc.outcomes(state, some[row], target)
+            found.append(oc.screen(state, outcomes))
+        return oc.Pairs(*(
             np.concatenate([getattr(p, field.name) for p in found])
-            for field in dataclasses.fields(pairs.Pairs)))
+            for field in dataclasses.fields(oc.Pairs)))
 
     def promising(self, volumes: Ints) -> Bools:
         """bool[volumes]: those that may have an acceptable move."""
@@ -57,8 +57,8 @@ class Reach:
         hopeful = np.zeros(len(state.problem.volumes), bool)
         for some, reach in self._batches(volumes):
             if 2 * reach.sum() < reach.size:  # else pricing all costs as much
-                row, target = np.nonzero(pairs.allowed(state, some) & reach)
-                some = pairs.screen(state, pairs.outcomes(
+                row, target = np.nonzero(oc.allowed(state, some) & reach)
+                some = oc.screen(state, oc.outcomes(
                     state, some[row], target)).volume
             hopeful[some] = True
         return hopeful[volumes]
@@ -71,7 +71,7 @@ class Reach:
         problem = self._state.problem
         device = problem.device[self._state.home[volumes]]
         alive = self._possible(device).any(axis=1)
-        for some in pairs.batches(problem, volumes[alive]):
+        for some in oc.batches(problem, volumes[alive]):
             here = problem.device[self._state.home[some]]
             yield some, self._possible(here)[:, problem.device]
 
@@ -89,7 +89,7 @@ class Reach:
 
 def _possible(state: st.State, sources: Ints) -> Bools:
     problem, figures = state.problem, state.figures
-    keeps = problem.limits.keeps + pairs.SLACK
+    keeps = problem.limits.keeps + oc.SLACK
     sizes = np.diff(problem.begins)
     targets = np.arange(len(sizes))
     a = sources[:, None]
@@ -97,7 +97,7 @@ def _possible(state: st.State, sources: Ints) -> Bools:
     total = figures.total.sum() - figures.total[a] - figures.total
     squares = figures.squares.sum() - figures.squares[a] - figures.squares
     floor = squares - total * total / np.maximum(rest, 1)
-    others = pairs.worst_of_others(figures, *np.broadcast_arrays(a, targets))
+    others = oc.worst_of_others(figures, *np.broadcast_arrays(a, targets))
     return (sizes > 0) & (targets != a) & (
         (others <= state.score.max_us * keeps)
         | (floor <= state.score.variance_us2 * len(problem.members) * keeps))

@@ -15,14 +15,14 @@ import functools
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.plan import greedy
 from serifos.plan import limits as lm
-from serifos.plan import pairs
+from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
 from serifos.plan import reach
 from serifos.plan import state as st
-from serifos.plan import steps
 
 MAX_MOVES = 4
 """Moves of a plan where the limits name none."""
@@ -38,28 +38,28 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
     """
     if limits.max_moves is None:
         limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
-    return steps.plan(
+    return greedy.plan(
         'relieve', pm.Problem.of(cluster, load, latency, limits), _search)
 
 
-def _search(problem: pm.Problem, volumes: Ints) -> steps.Search:
+def _search(problem: pm.Problem, volumes: Ints) -> greedy.Search:
     return functools.partial(_next, np.sort(volumes))
 
 
-def _next(volumes: Ints, state: st.State) -> steps.Found | None:
+def _next(volumes: Ints, state: st.State) -> greedy.Found | None:
     """The best move off the slowest pool that has one."""
     within = reach.Reach(state)
     home = state.home[volumes]
     pools = np.flatnonzero(np.bincount(home))
     for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
         ranked = _ranked(state, within.acceptable(volumes[home == pool]))
-        found = steps.first_accepted(state, zip(ranked.volume, ranked.target))
+        found = greedy.first_accepted(state, zip(ranked.volume, ranked.target))
         if found is not None:
             return found
     return None
 
 
-def _ranked(state: st.State, found: pairs.Pairs) -> pairs.Pairs:
+def _ranked(state: st.State, found: outcomes.Pairs) -> outcomes.Pairs:
     """Best first; equal to ten digits is equal."""
     was = state.score
     return found[np.lexsort((

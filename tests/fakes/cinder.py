@@ -22,7 +22,7 @@ from serifos.facts import activity as act
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import workload as wl
-from serifos.plan import movable
+from serifos.plan import eligibility
 from tests.fakes import migrations
 
 COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
@@ -105,7 +105,8 @@ class Cinder(migrations.Migrations):
         self._answer()
         return tuple(
             record for record in self._records.values()
-            if volume_id in (record.target_of, movable.leftover_of(record)))
+            if volume_id in (record.target_of,
+                             eligibility.leftover_of(record)))
 
     def migrate(self, volume_id: str, pool: str) -> None:
         self._answer()
@@ -164,7 +165,7 @@ class Cinder(migrations.Migrations):
         if record is None:
             return False
         if (record.status not in _DELETABLE or record.group_id
-                or record.snapshots or movable.migrating(record)):
+                or record.snapshots or eligibility.migrating(record)):
             raise refused.Refused(
                 'Cinder says no: Invalid volume: Volume status must be '
                 'available or error and must not be migrating, attached, '
@@ -238,6 +239,6 @@ class Cinder(migrations.Migrations):
 def _free(record: inv.Record) -> bool:
     """Whether the API would begin a migration of this volume."""
     return (record.status in ('available', 'in-use')
-            and not movable.migrating(record) and not record.snapshots
+            and not eligibility.migrating(record) and not record.snapshots
             and not record.group_id
             and record.replication_status in _NOT_REPLICATED)

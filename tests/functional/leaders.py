@@ -17,9 +17,9 @@ import signal
 import threading
 import time
 
-from serifos.balancer import cycle
 from serifos.balancer import daemon
 from serifos.balancer import outcome
+from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos.database import connection
 from serifos.database import journal
@@ -85,7 +85,7 @@ _Manager.register('cloud', exposed=(
     'inventory', 'volume', 'halves', 'migrate'))
 
 
-class Mover(cycle.Balancer):
+class Mover(rounds.Balancer):
     """A balancer that always finds something to move."""
 
     def observe(self, cool_down: bool = True) -> None:

@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 from serifos.bench import command
-from serifos.bench import names
-from serifos.bench import opened
+from serifos.bench import open_files
+from serifos.bench import safe_names
 from serifos import errors
 from tests.functional import machine
 from tests.unit.cmd import command as commands
@@ -64,7 +64,7 @@ class NamesTest(machine.MachineTest):
             path = self.directory / where
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(bytes(4096))
-            names.refuse_unsafe(str(path))
+            safe_names.refuse_unsafe(str(path))
             done = subprocess.run(
                 [machine.which('fio'), '--name=x', f'--filename={path}',
                  '--rw=write', '--bs=4k', '--size=4k', '--thread=1',
@@ -113,10 +113,10 @@ class WrittenTest(machine.MachineTest):
         self.precious.replace(ours)
         found, = command.together(
             [[machine.which('fio'), '--name=x', '--rw=write', '--bs=4k',
-              f'--filename={opened.path(fd)}', '--size=1m', '--thread=1',
+              f'--filename={open_files.path(fd)}', '--size=1m', '--thread=1',
               '--ioengine=psync', '--allow_file_create=0']], 60,
-            inherit=(fd,), look=opened.watch(
-                lambda: {opened.identity(os.fstat(fd))}, (fd,)))
+            inherit=(fd,), look=open_files.watch(
+                lambda: {open_files.identity(os.fstat(fd))}, (fd,)))
         self.assertEqual(0, found.code, found.err)
         self.assertEqual('x' * 4096, ours.read_text())
         self.assertNotEqual(bytes(4096), os.pread(fd, 4096, MIB - 4096))
@@ -210,5 +210,5 @@ class DeviceNamesTest(machine.MachineTest):
         self.need_programs('fio')
         for name in ('--config=x', 'a;b', 'a b', 'a\nb', '..'):
             exc = self.assertRaises(errors.InputError,
-                                    names.refuse_no_group, name)
+                                    safe_names.refuse_no_group, name)
             self.assertIn('cannot be the name of a volume group', str(exc))

@@ -18,8 +18,8 @@ from serifos.cmd.balancer import adapters as balancer_sources
 from serifos.cmd.model import design_options
 from serifos import conf
 from serifos.database import old_journal
-from serifos.design import combinations
 from serifos.design import design
+from serifos.design import full
 from serifos import errors
 from serifos.facts import activity as act
 from serifos.facts import journal
@@ -164,7 +164,7 @@ def vectors(data: bytes) -> None:
     except argparse.ArgumentTypeError:
         return
     space = design.Space(*(lists * 6)[:2], (1, 2), *(lists * 6)[2:5])
-    combinations.number(space, 2)
+    full.number(space, 2)
 
 
 def options(data: bytes) -> None:

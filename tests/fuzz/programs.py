@@ -10,7 +10,7 @@ from serifos.bench import filesystem
 from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
-from serifos.bench import offers
+from serifos.bench import purge_methods
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from tests.fuzz import files
@@ -41,8 +41,8 @@ def volume_group(data: bytes) -> None:
 
 def erasing(data: bytes) -> None:
     """What hdparm and nvme tell of how a device may be purged."""
-    offers.sanitize_state(files.text(data))
-    offers.ata('/dev/sdx', files.text(data))
+    purge_methods.sanitize_state(files.text(data))
+    purge_methods.ata('/dev/sdx', files.text(data))
 
 
 def mount(data: bytes) -> None:

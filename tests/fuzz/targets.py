@@ -25,9 +25,9 @@ from serifos.facts import workload as wl
 from serifos.files import documents as store
 from serifos.files import strict_json
 from serifos.lab.relative import relation as rl
-from serifos.lab.tuning import tuning
-from serifos.model import fleet
+from serifos.lab.tuning import journal as tuning_journal
 from serifos.model import model as mm
+from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import limits
 from serifos.plan import relieve
@@ -80,7 +80,7 @@ def _model(data: bytes) -> None:
         model.extrapolates(load)
     for workload in WORKLOADS:
         model.outside(workload)
-    its = fleet.Fleet([model])
+    its = pool_models.Fleet([model])
     with np.errstate(over='ignore', invalid='ignore'):
         many = its.latency(np.zeros(len(WORKLOADS), int),
                            its.loads(WORKLOADS))
@@ -122,8 +122,8 @@ def _cluster(data: bytes) -> None:
     cluster = store.read_cluster(files.file_of(data))
     plan_text.observation(cluster).encode()
     json.dumps(cluster.to_json(), allow_nan=False).encode()
-    them = fleet.Fleet([_some_model() if pool.model else None
-                        for pool in cluster.pools])
+    them = pool_models.Fleet([_some_model() if pool.model else None
+                              for pool in cluster.pools])
     for planner in bfd.plan, relieve.plan:
         plan = planner(cluster, them.load, them.latency, limits.Limits())
         plan_text.table(plan).encode()
@@ -137,7 +137,7 @@ def _plan(data: bytes) -> None:
 
 
 def _tune(data: bytes) -> None:
-    with tuning.opened(files.file_of(data), {'seed': 0}) as journal:
+    with tuning_journal.opened(files.file_of(data), {'seed': 0}) as journal:
         journal.has('mars', 'latency_us', {'nnodes': 21})
 
 

@@ -77,7 +77,7 @@ class Watch:
 
 
 def place_of(exc: BaseException) -> str:
-    """Such as 'KeyError at serifos/cloud/replies.py:20'."""
+    """Such as 'KeyError at serifos/cloud/api_views.py:20'."""
     frames = traceback.extract_tb(exc.__traceback__)
     ours = [f for f in frames if f'{os.sep}serifos{os.sep}' in f.filename
             and 'site-packages' not in f.filename] or frames

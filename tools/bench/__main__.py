@@ -41,11 +41,11 @@ from scipy import sparse
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.files import documents as store
+from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
-from serifos.lab.sim import truths
-from serifos.model import fleet
 from serifos.model import kinds
 from serifos.model import model as mm
+from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
@@ -98,10 +98,10 @@ def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
     return cluster
 
 
-def make_fleet(cluster: cl.Cluster) -> fleet.Fleet:
+def make_fleet(cluster: cl.Cluster) -> pool_models.Fleet:
     small, large = models()
-    return fleet.Fleet([small if pool.model == 's3500' else large
-                        for pool in cluster.pools])
+    return pool_models.Fleet([small if pool.model == 's3500' else large
+                              for pool in cluster.pools])
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits) -> pl.Plan:
@@ -346,11 +346,11 @@ def fit_all(directory: pathlib.Path) -> None:
 
     Their range is widened to depths that the runs did not have.
     """
-    job, = modeler.jobs(truths.SSD1, modeler.Purpose.TEST,
+    job, = modeler.jobs(devices.SSD1, modeler.Purpose.TEST,
                         modeler.tests(0, 20, 60), 0, size=1000)
     runs = modeler.measure(job)
     for kind in kinds.names():
-        model = modeler.built(kind, truths.SSD1, runs)
+        model = modeler.built(kind, devices.SSD1, runs)
         store.write_model(directory / f'{kind}.json', dataclasses.replace(
             model, name=kind, range={
                 **model.range, 'write_pct': (0, 100), 'iodepth': (0, 64),

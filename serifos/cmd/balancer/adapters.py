@@ -13,8 +13,8 @@ from oslo_config import cfg
 
 from serifos.balancer import outcome
 from serifos.balancer import settings as sg
+from serifos.cloud import api_views
 from serifos.cloud import client as volumes
-from serifos.cloud import replies
 from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos import errors
@@ -138,7 +138,7 @@ def keystone(conf: cfg.ConfigOpts,
     try:
         return session.Loader().load_from_conf_options(
             conf, 'cinder', auth=_login(conf), stopped=stopped,
-            check=replies.usable)
+            check=api_views.usable)
     except exceptions.ClientException as exc:
         raise errors.InputError(
             f'[cinder] of serifos.conf cannot be used: {exc}') from None

@@ -7,11 +7,11 @@ import argparse
 from collections.abc import Sequence
 import time
 
-from serifos.balancer import cycle
 from serifos.balancer import observer
 from serifos.balancer import outcome
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import times
@@ -23,12 +23,12 @@ from serifos.plan import text
 class Acting(verb.Verb):
     """A verb that migrates volumes, and says what became of each."""
 
-    def carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+    def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                   plan_id: str) -> None:
         with self.gently():
             self._carry_out(balancer, moves, plan_id)
 
-    def _carry_out(self, balancer: cycle.Balancer, moves: Sequence[pl.Move],
+    def _carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                    plan_id: str) -> None:
         outcomes: list[outcome.Outcome] = []
         for number, move in enumerate(moves, 1):

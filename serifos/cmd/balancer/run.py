@@ -11,7 +11,7 @@ from oslo_reports import opts as gmr_opts
 import pbr.version
 
 from serifos.balancer import daemon
-from serifos.balancer import lead
+from serifos.balancer import leader
 from serifos.cmd.balancer import adapters as sources
 from serifos.cmd.balancer import verb
 from serifos.plan import text
@@ -99,7 +99,7 @@ class Run(verb.Verb):
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         first = self.balancer(window_s=window_s)  # bad settings end here
         if first.settings.auto:
-            lead.refuse_forgetful(sources.lock_url(conf), first.journal)
+            leader.refuse_forgetful(sources.lock_url(conf), first.journal)
         daemon.serve(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             lambda stopped: (

@@ -15,8 +15,8 @@ import time
 from cliff import command
 from oslo_log import log
 
-from serifos.balancer import cycle
-from serifos.balancer import lead
+from serifos.balancer import leader
+from serifos.balancer import rounds
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters as sources
 from serifos.cmd import progress
@@ -80,7 +80,7 @@ class Verb(app.Fails, _AsOwner):
     _stop: _Stop
 
     def balancer(self, pause: Callable[[float], bool] | None = None,
-                 window_s: float | None = None) -> cycle.Balancer:
+                 window_s: float | None = None) -> rounds.Balancer:
         """The balancer of the configuration as it is now.
 
         :param pause: waits for so many seconds; True where we shall stop
@@ -91,7 +91,7 @@ class Verb(app.Fails, _AsOwner):
         wanted = sources.settings(conf, window_s)
         pause = pause or _sleep
         stopped = functools.partial(pause, 0)
-        return cycle.Balancer(
+        return rounds.Balancer(
             sources.cinder(conf, stopped), sources.telemetry(conf, stopped),
             self.journal(), wanted, time.time, pause)
 
@@ -105,7 +105,7 @@ class Verb(app.Fails, _AsOwner):
         return journal.Journal(sources.database(self.app.conf), time.time,
                                wanted.old_journal_file)
 
-    def gather(self, balancer: cycle.Balancer) -> None:
+    def gather(self, balancer: rounds.Balancer) -> None:
         """Takes readings where the source has too few of its own.
 
         It goes on taking them in the background until the program ends.
@@ -124,7 +124,7 @@ class Verb(app.Fails, _AsOwner):
             args=(source, self.app.conf.telemetry.interval)).start()
 
     @contextlib.contextmanager
-    def acting(self, window_s: float | None) -> Iterator[cycle.Balancer]:
+    def acting(self, window_s: float | None) -> Iterator[rounds.Balancer]:
         """A balancer that no other acts beside, and that a signal stops.
 
         It ends at once, but for what is done :meth:`gently`.
@@ -136,8 +136,8 @@ class Verb(app.Fails, _AsOwner):
         try:
             with self._stop.handled():
                 balancer = self.balancer(self._stop.pause, window_s)
-                with lead.Lead(sources.lock_url(self.app.conf),
-                               balancer.journal) as leading:
+                with leader.Lead(sources.lock_url(self.app.conf),
+                                 balancer.journal) as leading:
                     yield balancer.under(leading.journal, leading.prove)
         except KeyboardInterrupt:
             raise errors.Interrupted(

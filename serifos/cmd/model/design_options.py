@@ -8,9 +8,9 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING
 
-from serifos.design import combinations
 from serifos.design import design
-from serifos.design import enough
+from serifos.design import full
+from serifos.design import stopping
 from serifos import errors
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--runs', type=int, metavar='N',
         help='a fixed, D-optimal design of N runs, instead of at most '
-             f'{enough.MOST} that are chosen one after another')
+             f'{stopping.MOST} that are chosen one after another')
     group.add_argument(
         '--enough-error', type=float, metavar='FRACTION',
         help='build ends where the cross-validated error is below this '
-             f'(default: {enough.ERROR:g}; 0 for never)')
+             f'(default: {stopping.ERROR:g}; 0 for never)')
     group.add_argument(
         '--enough-gain', type=float, metavar='FRACTION',
-        help=f'build ends where its last {enough.BATCH * enough.WINDOW} '
+        help=f'build ends where its last {stopping.BATCH * stopping.WINDOW} '
              'runs lowered that error by less than this share of it '
-             f'(default: {enough.GAIN:g}; 0 for never)')
+             f'(default: {stopping.GAIN:g}; 0 for never)')
     group.add_argument(
         '--full', action='store_true',
         help="the paper's design: every set of 1 to 5 of its 12 patterns, "
@@ -70,13 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def paper() -> design.Design:
     """The paper's design as it is."""
-    return _of_sets(combinations.TRAINING, rounds=5, valid_round=5,
+    return _of_sets(full.TRAINING, rounds=5, valid_round=5,
                     seconds=lambda count: _FULL_S[count > 2])
 
 
 def study(args: argparse.Namespace) -> design.Design:
     """The paper's single-workload study with these options."""
-    return _full(args, combinations.STUDY)
+    return _full(args, full.STUDY)
 
 
 def chosen(args: argparse.Namespace) -> tuple[
@@ -91,13 +91,13 @@ def chosen(args: argparse.Namespace) -> tuple[
                       or args.sampled is not None or (args.rounds or 1) > 1)
     _refuse_absurd(args, one_by_one)
     if args.full:
-        return _full(args, combinations.TRAINING), None
+        return _full(args, full.TRAINING), None
     # scipy, which two of them need, is imported where it is.
     plan = None
     if args.sampled is not None:
-        from serifos.design import sampled
-        runs = sampled.runs(
-            args.sampled, _space(args, sampled.PAPER), args.seed)
+        from serifos.design import random_runs
+        runs = random_runs.runs(
+            args.sampled, _space(args, random_runs.PAPER), args.seed)
     elif one_by_one:
         from serifos.design import sequential
         asked = _asked(args)
@@ -106,9 +106,9 @@ def chosen(args: argparse.Namespace) -> tuple[
             args.seed)
         runs = plan.runs
     else:
-        from serifos.design import optimal
-        number = enough.MOST if args.runs is None else args.runs
-        runs = optimal.runs(number, _space(args, optimal.WIDE), args.seed)
+        from serifos.design import d_optimal
+        number = stopping.MOST if args.runs is None else args.runs
+        runs = d_optimal.runs(number, _space(args, d_optimal.WIDE), args.seed)
     return design.Design(
         numbers=dict(sorted(collections.Counter(map(len, runs)).items())),
         choose=lambda: runs, **_times(args, rounds=1, short=15, long=15)), plan
@@ -134,19 +134,19 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
     bounds(args)
 
 
-def bounds(args: argparse.Namespace) -> enough.Enough:
+def bounds(args: argparse.Namespace) -> stopping.Enough:
     """When it is enough.
 
     :raises InputError: where the options are absurd
     """
-    return enough.Enough(
-        enough.ERROR if args.enough_error is None else args.enough_error,
-        enough.GAIN if args.enough_gain is None else args.enough_gain)
+    return stopping.Enough(
+        stopping.ERROR if args.enough_error is None else args.enough_error,
+        stopping.GAIN if args.enough_gain is None else args.enough_gain)
 
 
 def _full(args: argparse.Namespace, vectors: design.Space) -> design.Design:
     space = _space(args, vectors)
-    total = sum(combinations.number(space, n) for n in set(space.counts))
+    total = sum(full.number(space, n) for n in set(space.counts))
     if total > _MOST:
         raise errors.InputError(
             f'These vectors make {total:,} sets, more than '
@@ -157,9 +157,9 @@ def _full(args: argparse.Namespace, vectors: design.Space) -> design.Design:
 
 def _of_sets(space: design.Space, **times: object) -> design.Design:
     return design.Design(
-        numbers={n: combinations.number(space, n)
+        numbers={n: full.number(space, n)
                  for n in sorted(set(space.counts))},
-        choose=lambda: combinations.sets(space), **times)
+        choose=lambda: full.sets(space), **times)
 
 
 def _times(args: argparse.Namespace, rounds: int, short: float,

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.accuracy import runs as ar
-from serifos.lab.sim import device as dev
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices as simulated
+from serifos.lab.sim import ssd
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.model import quality
@@ -70,10 +70,10 @@ class Settings:
                     f'{value} {what} cannot be tried; give {least} to '
                     f'{most:,}.')
         for runs in self.runs:
-            if not optimal.LEAST <= runs <= _MOST_RUNS:
+            if not d_optimal.LEAST <= runs <= _MOST_RUNS:
                 raise errors.InputError(
                     f'A design of {runs} runs cannot be tried; give '
-                    f'{optimal.LEAST} to {_MOST_RUNS:,}.')
+                    f'{d_optimal.LEAST} to {_MOST_RUNS:,}.')
         if self.seed < 0:
             raise errors.InputError(
                 f'A seed of {self.seed} cannot be used; give 0 or more.')
@@ -83,10 +83,10 @@ class Settings:
                 'leave --only-drawn out.')
 
     @property
-    def devices(self) -> tuple[dev.Truth, ...]:
+    def devices(self) -> tuple[ssd.Ssd, ...]:
         rng = np.random.default_rng([self.seed, 2026])
-        return (*(truths.NAMED if self.named else ()),
-                *(truths.drawn(rng) for _ in range(self.drawn)))
+        return (*(simulated.NAMED if self.named else ()),
+                *(simulated.drawn(rng) for _ in range(self.drawn)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,7 +53,7 @@ class Kinds(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.lab.accuracy import accuracy
-        from serifos.lab.accuracy import report
+        from serifos.lab.accuracy import page
         began, args = time.monotonic(), parsed_args
         out = sim_evaluate.directory(args.out)
         standard = accuracy.Settings()
@@ -65,13 +65,13 @@ class Kinds(app.Fails, command.Command):
             scores = accuracy.run(settings, processes.map)
         if out is not None:
             store.write_json(out / 'kinds.json',
-                             report.document(settings, scores))
-            store.write_text(out / 'kinds.html', report.page_of(
+                             page.document(settings, scores))
+            store.write_text(out / 'kinds.html', page.page_of(
                 scores, _again(args)))
         if args.format == 'json':
-            print(json.dumps(report.document(settings, scores), indent=1))
+            print(json.dumps(page.document(settings, scores), indent=1))
         else:
-            print('\n\n'.join(map(tb.as_text, report.every(scores))))
+            print('\n\n'.join(map(tb.as_text, page.every(scores))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'kinds.html').resolve(), file=sys.stderr)

@@ -13,15 +13,16 @@ import dataclasses
 
 import numpy as np
 
+from serifos.design import d_optimal
 from serifos.design import design
-from serifos.design import enough
-from serifos.design import optimal
 from serifos.design import sequential
+from serifos.design import stopping
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import modeler
-from serifos.model import doubt
+from serifos.lab.sim import ssd
+from serifos.model import cv_error
 
 CHOSEN, ALL_CHOSEN = 'chosen', 'all chosen'
 """The runs that a build makes, and those that it would make if nothing were
@@ -47,12 +48,12 @@ class Device:
     :param tests: of :data:`TESTS` → runs that no model sees
     """
 
-    truth: dev.Truth
+    truth: ssd.Ssd
     designs: Mapping[str, Sequence[ds.Sample]]
     tests: Mapping[str, Sequence[ds.Sample]]
 
 
-def measured(truth: dev.Truth, short: Sequence[int], tests: int,
+def measured(truth: ssd.Ssd, short: Sequence[int], tests: int,
              seed: int) -> Device:
     """Makes all runs of a device.
 
@@ -66,14 +67,14 @@ def measured(truth: dev.Truth, short: Sequence[int], tests: int,
                          or all(w.is_active() for w in one.tenants)]
         first += len(runs)
     designs = {str(number): _measure(
-        truth, modeler.Purpose.SHORT, seed, optimal.runs(number, seed=seed))
+        truth, modeler.Purpose.SHORT, seed, d_optimal.runs(number, seed=seed))
         for number in short}
     made, number = chosen(truth, seed)
     return Device(truth, {**designs, CHOSEN: made[:number],
                           ALL_CHOSEN: made}, of_test)
 
 
-def chosen(truth: dev.Truth, seed: int) -> tuple[list[ds.Sample], int]:
+def chosen(truth: ssd.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
     """What a build would choose to measure, and how many are enough."""
     plan = sequential.Sequential(seed=seed)
     made: list[ds.Sample] = []
@@ -82,7 +83,7 @@ def chosen(truth: dev.Truth, seed: int) -> tuple[list[ds.Sample], int]:
 
     def error(number: int) -> float:
         if number not in known:
-            known[number] = doubt.error(made[:number])
+            known[number] = cv_error.error(made[:number])
         return known[number]
     runs = plan.begin
     while runs:
@@ -90,13 +91,13 @@ def chosen(truth: dev.Truth, seed: int) -> tuple[list[ds.Sample], int]:
                          len(made))
         so_far = [sample.workloads for sample in made]
         runs = plan.following(so_far)
-        if not number and not enough.step(
-                plan, enough.Enough(), so_far, (), error).runs:
+        if not number and not stopping.step(
+                plan, stopping.Enough(), so_far, (), error).runs:
             number = len(made)
     return made, number
 
 
-def _measure(truth: dev.Truth, purpose: modeler.Purpose, seed: int,
+def _measure(truth: ssd.Ssd, purpose: modeler.Purpose, seed: int,
              runs: Sequence[design.Run], first: int = 0) -> list[ds.Sample]:
     return modeler.measure(modeler.Job(
         truth, purpose, seed, first, tuple(runs), dev.IOS))

@@ -62,7 +62,7 @@ class Calibrate(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.calibrate import calibrate as qc
-        from serifos.lab.calibrate import report as calibrate_report
+        from serifos.lab.calibrate import page as calibrate_report
         from serifos.lab.calibrate import scenarios as qs
         from serifos.model import parameter
         args, out = parsed_args, pathlib.Path(parsed_args.out)

@@ -68,7 +68,7 @@ class CompareKinds(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # These take a second to import.
         from serifos.lab.compare import compare
-        from serifos.lab.compare import report as compare_report
+        from serifos.lab.compare import page as compare_report
         from serifos.model import fit
         _refuse_absurd(parsed_args)
         dataset = store.read_dataset(parsed_args.dataset)

@@ -43,7 +43,7 @@ class Coverage(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # scikit-learn takes a second to import.
         from serifos.lab.coverage import coverage
-        from serifos.lab.coverage import report
+        from serifos.lab.coverage import page
         paths = [pathlib.Path(p) for p in parsed_args.dataset]
         if len(paths) < 2:
             raise errors.InputError(
@@ -59,18 +59,18 @@ class Coverage(app.Fails, lister.Lister):
             if not dataset.valid():
                 raise errors.InputError(
                     f'{path} has no run that counts; go on with its build.')
-        found = coverage.coverage(*report.points(datasets),
+        found = coverage.coverage(*page.points(datasets),
                                   parsed_args.clusters, parsed_args.seed)
         samples = [*itertools.chain(*(d.valid() for d in datasets))]
-        rows = [(paths[found.owners[i]].stem, report.words(sample),
+        rows = [(paths[found.owners[i]].stem, page.words(sample),
                  int(found.clusters[i]) + 1, round(sample.latency_us, 1),
-                 report.words(samples[found.nearest[i]]),
+                 page.words(samples[found.nearest[i]]),
                  round(float(found.distances[i]), 3))
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]
         for i, path in enumerate(paths[1:], 1):
             self.say(f'{paths[0].stem} covers {found.share(i):.0%} of '
                      f'{path.stem}.')
-        paging.write(parsed_args, lambda: report.page_of(
+        paging.write(parsed_args, lambda: page.page_of(
             found, [path.stem for path in paths], rows, _HEADER), self.say)
         return _HEADER, rows

@@ -6,7 +6,7 @@ that leaves least, then terms are taken away until the generalised
 cross-validation (GCV) is least. The settings are the paper's, see [1]_ of
 :mod:`serifos.lab.regression.splines`, section 3.2. Where a pair could be is
 found at all knots of an input at once, in
-:mod:`serifos.lab.regression.knots`.
+:mod:`serifos.lab.regression.hinge_search`.
 
 .. [2] Friedman: Multivariate Adaptive Regression Splines, Annals of
    Statistics 19 (1991) 1-67.
@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import workload as wl
+from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
-from serifos.lab.regression import knots
 from serifos.lab.regression import lrm
 from serifos.lab.regression import splines
 
@@ -68,7 +68,7 @@ def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
 
 def splines_of(x: Floats, y: Floats, nnodes: int = 21,
                threshold: float = 0.001, nprune: int = 800, degree: int = 2,
-               spans: knots.Spans = knots.Spans()) -> Fit:
+               spans: hinge_search.Spans = hinge_search.Spans()) -> Fit:
     """The splines of any columns.
 
     :param x: float[n, k]; constant columns are skipped
@@ -96,16 +96,16 @@ def gcv(rss: float, runs: int, terms: int, penalty: float) -> float:
 
 
 def _grow(x: Floats, y: Floats, pairs: int, threshold: float, degree: int,
-          spans: knots.Spans) -> list[splines.Product]:
+          spans: hinge_search.Spans) -> list[splines.Product]:
     """The forward pass."""
     products: list[splines.Product] = [()]
-    space = knots.Space(x, y, degree, spans)
+    space = hinge_search.Space(x, y, degree, spans)
     total = rss = space.rss
     worst = 1 - _WORST
     while (pairs and rss > total * threshold
            and len(products) < len(y)):
         gain, found = space.best(products)
-        if gain <= max(threshold, knots.NOTHING) * total:
+        if gain <= max(threshold, hinge_search.NOTHING) * total:
             break
         added = [one for one in found if space.add(one)]
         products += added

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.lab.relative import observed
+from serifos.lab.relative import characteristics
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,12 +49,12 @@ class Devices:
 
     def inputs(self, what: str) -> tuple[str, ...]:
         """The columns that WC, SO or both of them have here."""
-        host = tuple(name for name in observed.HOST
+        host = tuple(name for name in characteristics.HOST
                      if name in self.columns[0])
-        return {AVERAGE: (), WC: observed.CHARACTERISTICS,
-                SO: (*observed.SERVICE, *host),
-                BOTH: (*observed.CHARACTERISTICS, *observed.SERVICE, *host)
-                }[what]
+        workload, service = (characteristics.CHARACTERISTICS,
+                             (*characteristics.SERVICE, *host))
+        return {AVERAGE: (), WC: workload, SO: service,
+                BOTH: (*workload, *service)}[what]
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -90,14 +90,14 @@ def joined(datasets: Mapping[str, ds.Dataset]) -> Devices:
 
 def _tenants(samples: Sequence[ds.Sample]) -> dict[str, Floats]:
     rows = [{'run': number, **row} for number, sample in enumerate(samples)
-            for row in observed.of_tenants(sample)]
+            for row in characteristics.of_tenants(sample)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
     """What a device saw of runs, the figures that all of them have."""
     try:
-        rows = [observed.of_sample(sample) for sample in samples]
+        rows = [characteristics.of_sample(sample) for sample in samples]
     except errors.InputError as exc:
         raise errors.InputError(f'{device}: {exc}') from None
     known = set.intersection(*map(set, rows))

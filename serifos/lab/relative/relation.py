@@ -18,12 +18,13 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.lab.relative import observed
+from serifos.lab.relative import characteristics
 
 RELATION_SCHEMA = 'serifos-relation/1'
 
-INPUTS = (*(name for name in observed.CHARACTERISTICS if name != 'count'),
-          *observed.SERVICE)
+INPUTS = (
+    *(name for name in characteristics.CHARACTERISTICS if name != 'count'),
+    *characteristics.SERVICE)
 """What a relation's trees may read: what telemetry knows of a volume."""
 
 FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')
@@ -92,7 +93,8 @@ class Relation:
         :param workload: its iops and latency_us as observed on A
         :raises InputError: where they are unknown
         """
-        return leaf(self.factors[figure].tree, observed.of_workload(workload))
+        return leaf(self.factors[figure].tree,
+                    characteristics.of_workload(workload))
 
     def share(self, workload: wl.Workload) -> float:
         """How much of its time a workload waits for the device, 0 to 1.
@@ -102,7 +104,7 @@ class Relation:
 
         :raises InputError: where the workload was not observed
         """
-        return leaf(self.response, observed.of_workload(workload))
+        return leaf(self.response, characteristics.of_workload(workload))
 
     def expect(self, workload: wl.Workload,
                latency: float | None = None) -> Expected:
@@ -132,7 +134,7 @@ class Relation:
         else:
             share = self.share(workload)
             iops = 1 / (1 - share + share * latency)
-        its = observed.of_workload(workload)
+        its = characteristics.of_workload(workload)
         return Expected(latency, iops, dataclasses.replace(
             workload, iops=its['iops'] * iops,
             latency_us=its['latency_us'] * latency,

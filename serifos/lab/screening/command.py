@@ -11,7 +11,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import paging
-from serifos.lab.screening import report as screen_report
+from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
 
 

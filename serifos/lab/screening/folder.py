@@ -21,7 +21,7 @@ import pathlib
 import re
 import stat
 
-from serifos.bench import opened
+from serifos.bench import open_files
 from serifos.bench import scratch
 from serifos import errors
 from serifos.files import strict_json
@@ -90,12 +90,12 @@ def is_ours(path: pathlib.Path) -> bool:
         os.close(fd)
 
 
-def written(fd: int) -> set[opened.Identity]:
+def written(fd: int) -> set[open_files.Identity]:
     """The files in our directory."""
     found = set()
     for name in os.listdir(fd):
         with contextlib.suppress(OSError):
-            found.add(opened.identity(
+            found.add(open_files.identity(
                 os.stat(name, dir_fd=fd, follow_symlinks=False)))
     return found
 
@@ -176,5 +176,6 @@ def _remove(fd: int, path: pathlib.Path) -> None:
         _unlink(fd)
         if os.listdir(fd) == [_NOTE]:
             os.unlink(_NOTE, dir_fd=fd)
-        if opened.identity(path.lstat()) == opened.identity(os.fstat(fd)):
+        if (open_files.identity(path.lstat())
+                == open_files.identity(os.fstat(fd))):
             path.rmdir()

@@ -7,7 +7,7 @@ do nothing beside others: :data:`NOTES` says so to the user.
 
 from __future__ import annotations
 
-from serifos.bench import opened
+from serifos.bench import open_files
 from serifos import errors
 from serifos.lab.screening import job_file
 from serifos.lab.screening import levels as sl
@@ -73,7 +73,7 @@ def _where(levels: pr.Levels, place: sl.Place,
         least = max(least, pr.number(levels['min_block_size']))
         return {
             # With a link fio would say that it is no directory.
-            'directory': f'{opened.path(fd)}/.',
+            'directory': f'{open_files.path(fd)}/.',
             'filename_format': ('serifos.$filenum' if shared else
                                 'serifos.$jobnum.$filenum'),
             'nrfiles': levels['files_used'],
@@ -85,7 +85,7 @@ def _where(levels: pr.Levels, place: sl.Place,
             'fallocate': 'none'}
     threads = 1 if shared else max(1, pr.number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
-    return {'filename': opened.path(fd), 'size': share,
+    return {'filename': open_files.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,
             'allow_file_create': 0, 'allow_mounted_write': 0}
 

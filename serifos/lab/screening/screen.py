@@ -16,8 +16,8 @@ from serifos.bench import device as dv
 from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import fio_result
-from serifos.bench import names
-from serifos.bench import opened
+from serifos.bench import open_files
+from serifos.bench import safe_names
 from serifos.bench import target as tg
 from serifos import errors
 from serifos.lab.screening import folder
@@ -37,7 +37,7 @@ class Claim:
     """
 
     fd: int
-    written: Callable[[], Collection[opened.Identity]]
+    written: Callable[[], Collection[open_files.Identity]]
     empty: Callable[[], None] = lambda: None
 
 
@@ -77,13 +77,13 @@ def find(text: str, size_gib: float) -> Screened:
         with target.open() as area:
             fd = area.pieces[0].fd
             assert fd is not None
-            device = opened.identity(os.fstat(fd))
+            device = open_files.identity(os.fstat(fd))
             yield Claim(fd, lambda: (device,))
     return Screened(target, place, claim)
 
 
 def _directory(path: pathlib.Path, size_gib: float) -> Screened:
-    names.refuse_unsafe(str(path / folder.NAME))
+    safe_names.refuse_unsafe(str(path / folder.NAME))
     size = int(size_gib * tg.GIB)
     why = folder.refusal(path, size)
     if why is not None:

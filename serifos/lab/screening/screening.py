@@ -17,8 +17,8 @@ from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal as sj
 from serifos.lab.screening import options as screen_options
+from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan as sp
-from serifos.lab.screening import report as screen_report
 from serifos.lab.screening import screen
 from serifos.modeler import campaign
 

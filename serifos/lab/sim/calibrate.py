@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.design import combinations
 from serifos.design import design
+from serifos.design import full
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import paper
+from serifos.lab.sim import ssd
 
 _IOS = 2000
 _RUN_S = 60.0
@@ -22,16 +23,16 @@ _RUN_S = 60.0
 def training_sets(of_a_count: int, seed: int = 0) -> list[design.Run]:
     """Sets of the paper's training vectors, at most so many of a count."""
     rng = np.random.default_rng(seed)
-    every = [*combinations.sets(combinations.TRAINING)]
+    every = [*full.sets(full.TRAINING)]
     chosen = []
-    for count in combinations.TRAINING.counts:
+    for count in full.TRAINING.counts:
         own = [run for run in every if len(run) == count]
         chosen += [own[i] for i in rng.choice(
             len(own), min(of_a_count, len(own)), replace=False)]
     return chosen
 
 
-def mismatch(truth: dev.Truth, like: str,
+def mismatch(truth: ssd.Ssd, like: str,
              of_a_count: int = 30) -> dict[str, float]:
     """The mean relative error against Table 6, by count and in all.
 
@@ -46,5 +47,5 @@ def mismatch(truth: dev.Truth, like: str,
     wrong = np.abs(seen - expected) / expected
     counts = np.array([len(run) for run in runs])
     return {**{str(n): float(wrong[counts == n].mean())
-               for n in combinations.TRAINING.counts},
+               for n in full.TRAINING.counts},
             'all': float(wrong.mean())}

@@ -18,7 +18,8 @@ from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
+from serifos.lab.sim import ssd
 
 _MEASURED, _OBSERVED = 0, 1
 _RUN_S = 60.0
@@ -34,9 +35,9 @@ class Cloud:
     :param ios: requests of a run
     """
 
-    def __init__(self, testbed: truths.Testbed, seed: Sequence[int],
+    def __init__(self, testbed: devices.Testbed, seed: Sequence[int],
                  ios: int = dev.IOS) -> None:
-        self._truths: dict[str, dev.Truth] = {}
+        self._truths: dict[str, ssd.Ssd] = {}
         pools = []
         for truth, (number, gib) in testbed.hosts.items():
             for i in range(1, number + 1):

@@ -8,13 +8,13 @@ import argparse
 from cliff import command
 
 from serifos.cmd import app
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.files import documents as store
+from serifos.lab.sim import devices
 from serifos.lab.sim import samples
-from serifos.lab.sim import truths
 
-_DEVICES = {truth.name: truth for truth in truths.NAMED}
+_DEVICES = {truth.name: truth for truth in devices.NAMED}
 _MOST_RUNS = 10_000
 
 
@@ -44,7 +44,7 @@ class Dataset(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         args, truth = parsed_args, _DEVICES[parsed_args.device]
         for name, value, least, most in (
-                ('--runs', args.runs, optimal.LEAST, _MOST_RUNS),
+                ('--runs', args.runs, d_optimal.LEAST, _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):

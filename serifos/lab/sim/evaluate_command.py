@@ -68,7 +68,7 @@ class Evaluate(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         # The models' statsmodels and scipy take a second to import.
         from serifos.lab.sim import evaluation
-        from serifos.lab.sim import report
+        from serifos.lab.sim import page
         from serifos.lab.sim import tables
         began = time.monotonic()
         out = directory(parsed_args.out)
@@ -77,7 +77,7 @@ class Evaluate(app.Fails, command.Command):
             found = evaluation.run(settings, processes.map)
         if out is not None:
             store.write_json(out / 'evaluation.json', found.to_json())
-            store.write_text(out / 'evaluation.html', report.page_of(
+            store.write_text(out / 'evaluation.html', page.page_of(
                 found, _again(parsed_args)))
         if parsed_args.format == 'json':
             print(json.dumps(found.brief(), indent=1))

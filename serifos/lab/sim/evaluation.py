@@ -14,12 +14,12 @@ from typing import Any
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.lab.sim import calibrate
-from serifos.lab.sim import device as dev
+from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
+from serifos.lab.sim import ssd
 from serifos.lab.sim import summary
-from serifos.lab.sim import truths
 from serifos.model import model as mm
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
@@ -35,7 +35,7 @@ _MOST_TESTS = 10_000
 class Settings:
     """What is evaluated.
 
-    :param testbeds: names of :data:`serifos.lab.sim.truths.TESTBEDS`
+    :param testbeds: names of :data:`serifos.lab.sim.devices.TESTBEDS`
     :param kinds: of the planners' models, :data:`modeler.KINDS`
     :param sets: how many of the paper's 6,187 sets the consolidation
         models are fitted on, None for all
@@ -139,7 +139,7 @@ def run(settings: Settings, mapper: Mapper) -> Evaluation:
 
     :raises InputError: where the settings cannot be evaluated
     """
-    beds = [truths.TESTBEDS[name] for name in settings.testbeds]
+    beds = [simulated.TESTBEDS[name] for name in settings.testbeds]
     devices = [truth for bed in beds for truth in bed.hosts]
     models = _models(settings, devices, mapper)
     tests = {truth.name: samples for truth, samples in _measured(
@@ -163,7 +163,7 @@ def run(settings: Settings, mapper: Mapper) -> Evaluation:
          for bed in beds})
 
 
-def _models(settings: Settings, devices: Sequence[dev.Truth],
+def _models(settings: Settings, devices: Sequence[ssd.Ssd],
             mapper: Mapper) -> dict[str, dict[str, mm.Model]]:
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (
@@ -183,9 +183,9 @@ def _models(settings: Settings, devices: Sequence[dev.Truth],
     return {kind: models[kind] for kind in settings.kinds}
 
 
-def _measured(title: str, devices: Sequence[dev.Truth],
+def _measured(title: str, devices: Sequence[ssd.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
-              mapper: Mapper) -> Iterator[tuple[dev.Truth, list[ds.Sample]]]:
+              mapper: Mapper) -> Iterator[tuple[ssd.Ssd, list[ds.Sample]]]:
     """Every device's samples of the same runs."""
     jobs = [job for truth in devices
             for job in modeler.jobs(truth, purpose, runs, seed)]
@@ -195,5 +195,5 @@ def _measured(title: str, devices: Sequence[dev.Truth],
                       if job.truth == truth for sample in samples]
 
 
-def _mismatch(truth: dev.Truth) -> dict[str, float]:
+def _mismatch(truth: ssd.Ssd) -> dict[str, float]:
     return calibrate.mismatch(truth, truth.name)

@@ -21,7 +21,7 @@ import numpy as np
 from serifos.facts import workload as wl
 
 if TYPE_CHECKING:
-    from serifos.lab.sim import device as dev
+    from serifos.lab.sim import ssd
 
 Done = tuple[int, bool, float]
 """A finished request: its workload, whether it wrote, its latency in µs."""
@@ -31,7 +31,7 @@ _LEAST_ROUNDS = 16  # and that do, at least
 _BLOCK = 4096
 
 
-def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
+def run(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
         runtime_s: float, ios: int, rng: np.random.Generator,
         erratic: bool = False) -> tuple[list[Done], float]:
     """Finished requests, and the µs in which they did."""
@@ -54,7 +54,7 @@ def run(truth: dev.Truth, workloads: Sequence[wl.Workload],
     return done[warm:], now - began
 
 
-def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
+def _requests(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
               queued: Sequence[int], rng: np.random.Generator,
               erratic: bool) -> Iterator[tuple[float, Done]]:
     """Requests as they finish, each with the time in µs; without end."""
@@ -130,7 +130,7 @@ def _requests(truth: dev.Truth, workloads: Sequence[wl.Workload],
         yield last, (who, write, end - issued)
 
 
-def _on_die(truth: dev.Truth, w: wl.Workload,
+def _on_die(truth: ssd.Ssd, w: wl.Workload,
             pace: float) -> tuple[float, float]:
     """µs of a read, of a write."""
     x = w.random_pct / 100
@@ -139,7 +139,7 @@ def _on_die(truth: dev.Truth, w: wl.Workload,
         truth.write_us * fixed + truth.program_us_per_kib * w.block_kib))
 
 
-def _on_channels(truth: dev.Truth, w: wl.Workload, pace: float
+def _on_channels(truth: ssd.Ssd, w: wl.Workload, pace: float
                  ) -> tuple[tuple[float, float], list[tuple[int, ...]]]:
     """µs on each of its channels, read and write; which, by the first."""
     pieces = min(truth.channels, math.ceil(
@@ -150,14 +150,14 @@ def _on_channels(truth: dev.Truth, w: wl.Workload, pace: float
              for first in range(truth.channels)])
 
 
-def _hits(truth: dev.Truth, w: wl.Workload, count: int) -> float:
+def _hits(truth: ssd.Ssd, w: wl.Workload, count: int) -> float:
     """The share of a workload's reads that need no die."""
     x = w.random_pct / 100
     return (x * min(1.0, truth.cache_share / count)
             + (1 - x) * truth.readahead)
 
 
-def _chance(truth: dev.Truth, rng: np.random.Generator
+def _chance(truth: ssd.Ssd, rng: np.random.Generator
             ) -> Iterator[tuple[float, int, float]]:
     """For each request: which kind, which die, how long there."""
     while True:

@@ -15,14 +15,15 @@ import enum
 
 import numpy as np
 
-from serifos.design import combinations
+from serifos.design import d_optimal
 from serifos.design import design
-from serifos.design import optimal
+from serifos.design import full
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import paper
+from serifos.lab.sim import ssd
 from serifos.model import fit
 from serifos.model import model as mm
 
@@ -51,7 +52,7 @@ class Purpose(enum.IntEnum):
 class Job:
     """Runs of one device, to be made in this order."""
 
-    truth: dev.Truth
+    truth: ssd.Ssd
     purpose: Purpose
     seed: int
     first: int
@@ -66,14 +67,14 @@ def measure(job: Job) -> list[ds.Sample]:
         job.ios).measure(run, _RUN_S) for i, run in enumerate(job.runs)]
 
 
-def jobs(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
+def jobs(truth: ssd.Ssd, purpose: Purpose, runs: Sequence[design.Run],
          seed: int, ios: int = _BUILD_IOS, size: int = 100) -> list[Job]:
     """Runs in pieces of at most ``size``."""
     return [Job(truth, purpose, seed, i, tuple(runs[i:i + size]), ios)
             for i in range(0, len(runs), size)]
 
 
-def dataset(truth: dev.Truth, purpose: Purpose, runs: Sequence[design.Run],
+def dataset(truth: ssd.Ssd, purpose: Purpose, runs: Sequence[design.Run],
             seed: int, runtime_s: float = _RUN_S) -> ds.Dataset:
     """What a build would write of these runs.
 
@@ -94,8 +95,8 @@ def training(purpose: Purpose, seed: int,
     :raises InputError: where there are not so many
     """
     if purpose == Purpose.SHORT:
-        return [*optimal.runs(SHORT_RUNS, seed=seed)]
-    every = [*combinations.sets(combinations.TRAINING)]
+        return [*d_optimal.runs(SHORT_RUNS, seed=seed)]
+    every = [*full.sets(full.TRAINING)]
     if sets is None:
         return every
     if not fit.LEAST_RUNS <= sets <= len(every):
@@ -125,7 +126,7 @@ def drawn(rng: np.random.Generator) -> wl.Workload:
                        float(rng.choice(paper.BLOCK_KIBS)))
 
 
-def built(kind: str, truth: dev.Truth,
+def built(kind: str, truth: ssd.Ssd,
           samples: Iterable[ds.Sample]) -> mm.Model:
     """The model of a kind that runs of a simulated device give."""
     header = ds.Header({'model': truth.name, 'serial': 'simulated'},

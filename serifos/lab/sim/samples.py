@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from serifos.design import combinations
-from serifos.design import optimal
-from serifos.design import sampled
+from serifos.design import d_optimal
+from serifos.design import full
+from serifos.design import random_runs
 from serifos.facts import dataset as ds
-from serifos.lab.sim import device as dev
 from serifos.lab.sim import modeler
+from serifos.lab.sim import ssd
 
 
-def short(truth: dev.Truth, number: int, seed: int = 0,
+def short(truth: ssd.Ssd, number: int, seed: int = 0,
           chance: int = 0) -> ds.Dataset:
     """The short design, ``build --runs``.
 
@@ -19,17 +19,17 @@ def short(truth: dev.Truth, number: int, seed: int = 0,
     :param chance: seed of what differs from unit to unit, and run to run
     """
     return modeler.dataset(truth, modeler.Purpose.SHORT,
-                           optimal.runs(number, seed=seed), chance)
+                           d_optimal.runs(number, seed=seed), chance)
 
 
-def random(truth: dev.Truth, number: int, seed: int = 0,
+def random(truth: ssd.Ssd, number: int, seed: int = 0,
            chance: int = 0) -> ds.Dataset:
     """Random runs, ``build --sampled``, of 10 s each; else as above."""
     return modeler.dataset(truth, modeler.Purpose.TEST,
-                           sampled.runs(number, seed=seed), chance, 10.0)
+                           random_runs.runs(number, seed=seed), chance, 10.0)
 
 
-def study(truth: dev.Truth, chance: int = 0) -> ds.Dataset:
+def study(truth: ssd.Ssd, chance: int = 0) -> ds.Dataset:
     """The 660 patterns of the paper's study of single workloads."""
     return modeler.dataset(truth, modeler.Purpose.SHORT,
-                           [*combinations.sets(combinations.STUDY)], chance)
+                           [*full.sets(full.STUDY)], chance)

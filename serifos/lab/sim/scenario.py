@@ -20,11 +20,11 @@ from serifos.facts import dataset as ds
 from serifos.lab.sim import algorithm1
 from serifos.lab.sim import cloud as sc
 from serifos.lab.sim import device as dev
+from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
-from serifos.lab.sim import truths
-from serifos.model import fleet as fl
 from serifos.model import model as mm
+from serifos.model import pool_models as fl
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
@@ -78,7 +78,7 @@ class Case:
     :param ios: requests of a run
     """
 
-    testbed: truths.Testbed
+    testbed: devices.Testbed
     number: int
     seed: int
     models: Mapping[str, Mapping[str, mm.Model]]

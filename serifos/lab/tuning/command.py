@@ -19,7 +19,7 @@ from serifos.model import kinds
 from serifos.model import model as mm
 
 if TYPE_CHECKING:
-    from serifos.lab.tuning import tune
+    from serifos.lab.tuning import search
 
 
 class Fit(model_fit.Fit):
@@ -68,8 +68,8 @@ class Fit(model_fit.Fit):
                 'iterations': len(trace.steps) - 1}})
 
     def _draw(self, path: pathlib.Path, model: mm.Model,
-              trace: tune.Trace) -> None:
-        from serifos.lab.tuning import report as tune_report
+              trace: search.Trace) -> None:
+        from serifos.lab.tuning import page as tune_report
         try:
             store.write_text(path, tune_report.page_of(model, trace))
             self.say(f'The search is drawn in {path.resolve()}.')

@@ -19,8 +19,8 @@ import time
 from typing import Any
 
 from serifos import errors
-from serifos.lab.tuning import tune
-from serifos.lab.tuning import tuning
+from serifos.lab.tuning import journal as tuning_journal
+from serifos.lab.tuning import search
 from serifos.model import fit
 from serifos.model import kinds
 
@@ -44,8 +44,8 @@ class Options:
     jobs: int
 
     def __post_init__(self) -> None:
-        tune.refuse_absurd(self.splits, self.explorations, self.iterations,
-                           self.least_gain)
+        search.refuse_absurd(self.splits, self.explorations, self.iterations,
+                             self.least_gain)
         if not 1 <= self.jobs <= _MOST_JOBS:
             raise errors.InputError(
                 f'{self.jobs} jobs cannot be run; give 1 to {_MOST_JOBS}.')
@@ -56,21 +56,21 @@ class Searcher:
     """Searches, with what they need of the world; made by :func:`ready`."""
 
     options: Options
-    journal: tuning.Journal
+    journal: tuning_journal.Journal
     path: pathlib.Path
     pool: futures.Executor | None
     shown: Callable[..., None]
     stop: Callable[[], bool]
 
     def search(self, kind: str, predicts: str, data: fit.Runs, seed: int,
-               given: Point) -> tune.Trace:
+               given: Point) -> search.Trace:
         """The search for the settings of a kind that are not given.
 
         :raises Interrupted: where the user stops
         :raises InputError: where nothing is left to search
         """
         options = self.options
-        cost = functools.partial(tune.cost, kind, data, seed)
+        cost = functools.partial(search.cost, kind, data, seed)
         searched = [one for one in kinds.of(kind).settings
                     if one.name not in given]
         asked: list[int] = []
@@ -85,7 +85,7 @@ class Searcher:
                            sum(asked) - len(whole), round(later))
             return [self.journal.rmse(kind, predicts, point)
                     for point in whole]
-        trace = tune.search(
+        trace = search.search(
             searched, evaluate, options.splits, options.explorations,
             options.iterations, options.least_gain)
         self.shown(f'{kind} {predicts}', sum(asked), sum(asked), 0.0)
@@ -153,7 +153,7 @@ def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
     :raises InputError: where the journal is another's
     """
     with contextlib.ExitStack() as stack:
-        journal = stack.enter_context(tuning.opened(path, facts))
+        journal = stack.enter_context(tuning_journal.opened(path, facts))
         pool = (None if options.jobs == 1 else
                 stack.enter_context(_processes(options.jobs)))
         searcher = Searcher(options, journal, path, pool, shown, stop)

@@ -6,7 +6,7 @@ starts, each coefficient held near a nominal device where the runs say
 nothing of it. What it leaves goes to a Gaussian process on few points
 [1]_, whose scales maximise the marginal likelihood with priors. Its weights
 are the most likely ones under which a Load never sees less latency than any
-part of it (:mod:`serifos.model.hybrid.rising`).
+part of it (:mod:`serifos.model.hybrid.monotone`).
 
 .. [1] C. E. Rasmussen, C. K. I. Williams: Gaussian Processes for Machine
    Learning, 2006, sections 5.4 and 8.3.4 (projected process).
@@ -25,8 +25,8 @@ from scipy import linalg
 from scipy import optimize
 
 from serifos.facts import workload as wl
+from serifos.model.hybrid import monotone
 from serifos.model.hybrid import predict as hybrid
-from serifos.model.hybrid import rising
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,9 +72,9 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     trend = dict(zip(trend, _short(list(trend.values())).tolist()))
     where = _where(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
-    weights = rising.weights(trend, process.bells, process.precision,
-                             process.weights, sums[few],
-                             np.random.default_rng(seed))
+    weights = monotone.weights(trend, process.bells, process.precision,
+                               process.weights, sums[few],
+                               np.random.default_rng(seed))
     return {'trend': trend, 'covariance': covariance, 'residual': {
         'height': process.height, 'noise': process.noise,
         **{name: dict(zip(hybrid.COORDINATES, values.tolist()))

@@ -14,7 +14,7 @@ coefficient is negative, so it rises with every workload. A Gaussian process
 adds what is left in log latency. It sees a Load through the shares that the
 terms have of the trend's growth, and through the trend: adding what hardly
 moves the trend hardly moves the residual, so a bound on its slopes (which
-:mod:`serifos.model.hybrid.rising` imposes) keeps the whole rising too.
+:mod:`serifos.model.hybrid.monotone` imposes) keeps the whole rising too.
 
 The same few lines predict with numbers and with arrays.
 """

@@ -41,7 +41,7 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model import parameter as pm
-from serifos.model.queueing import pair
+from serifos.model.queueing import two_stations
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ class Queueing:
         """µs, never negative; 0 for a count of 0."""
         if load.count == 0 or load.sum_iodepth <= 0:
             return 0.0
-        return pair.response_us(
+        return two_stations.response_us(
             load.sum_iodepth, *self.of_mix(load))
 
     def of_mix(self, load: wl.Load) -> list[float]:
@@ -108,11 +108,11 @@ class Queueing:
         some = (columns['count'] > 0) & (columns['sum_iodepth'] > 0)
         clients = np.where(some, columns['sum_iodepth'], 1.0)
         shares, kib = mixes(columns, clients)
-        return np.where(some, pair.responses_us(
+        return np.where(some, two_stations.responses_us(
             clients, *_means(self.times, shares, kib)), 0.0)
 
     def work(self, load: wl.Load) -> float:
-        return 60.0 + 2 * min(load.sum_iodepth, pair.LARGEST)
+        return 60.0 + 2 * min(load.sum_iodepth, two_stations.LARGEST)
 
     @property
     def terms(self) -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy import stats
 
-from serifos.model.queueing import pair
+from serifos.model.queueing import two_stations
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Data:
 
     def misfit(self, theta: Floats) -> Floats:
         """(predicted - measured) / measured."""
-        return pair.responses_us(
+        return two_stations.responses_us(
             self.clients, *self.times(theta)) / self.y - 1
 
     def slopes(self, theta: Floats) -> Floats:
@@ -53,7 +53,7 @@ class Data:
         moved = [np.tile(each, 5) for each in times]
         for i, each in enumerate(moved):
             each[(i + 1) * n:(i + 2) * n] += step
-        here, *there = pair.responses_us(
+        here, *there = two_stations.responses_us(
             np.tile(self.clients, 5), *moved).reshape(5, n)
         return np.hstack([((each - here) / step / self.y)[:, None]
                           * self.rows for each in there])

@@ -10,8 +10,8 @@ import tempfile
 import fixtures
 import testtools
 
-from serifos.balancer import cycle
 from serifos.balancer import outcome
+from serifos.balancer import rounds
 from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
@@ -80,7 +80,7 @@ class Case(testtools.TestCase):
     @property
     def balancer(self):
         """A new one each time, as after a restart: files alone remain."""
-        return cycle.Balancer(
+        return rounds.Balancer(
             self.cinder, self.cinder, self.journal(), self.settings,
             lambda: self.now, self.pause)
 

@@ -6,9 +6,9 @@ import ddt
 import fixtures
 from oslo_config import cfg
 
-from serifos.balancer import cycle
 from serifos.balancer import daemon
-from serifos.balancer import lead
+from serifos.balancer import leader
+from serifos.balancer import rounds as balancer_rounds
 from serifos import errors
 from tests.unit.balancer import cloud
 
@@ -39,7 +39,7 @@ class DaemonTest(cloud.Case):
         def simulated(seconds):
             self.now += seconds
             return pause(0.001)
-        return cycle.Balancer(
+        return balancer_rounds.Balancer(
             self.cinder, self.cinder, self.journal(), self.settings,
             lambda: self.now, simulated)
 
@@ -73,7 +73,7 @@ class DaemonTest(cloud.Case):
                          self.cinder.volume('u').migration_status)
 
     def test_another_one_only_observes(self):
-        other = lead.Lead(self.url, self.journal())
+        other = leader.Lead(self.url, self.journal())
         self.addCleanup(other.leave)
         self.assertTrue(other.take())
         self.start()
@@ -125,6 +125,6 @@ class DaemonTest(cloud.Case):
         self.set(auto=False)
         self.start()
         until(self.settings.cluster_file.exists)
-        with lead.Lead(self.url, self.journal()):
+        with leader.Lead(self.url, self.journal()):
             pass
         self.assertEqual([], self.cinder.asked)

@@ -189,7 +189,7 @@ class CompletingTest(Case):
 
             def logical_volumes(_, pool):
                 raise errors.CloudError('Cinder is in trouble.')
-        balancer = cloud.cycle.Balancer(
+        balancer = cloud.rounds.Balancer(
             Deaf(), self.cinder, self.balancer.journal, self.settings,
             lambda: self.now, self.pause)
         found = balancer.verdict('u')

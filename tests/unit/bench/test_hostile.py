@@ -13,11 +13,11 @@ from serifos.bench import device
 from serifos.bench import filesystem
 from serifos.bench import fio_result
 from serifos.bench import host
+from serifos.bench import in_use
 from serifos.bench import lsblk
 from serifos.bench import lvm
-from serifos.bench import offers
 from serifos.bench import precondition
-from serifos.bench import users
+from serifos.bench import purge_methods
 from serifos import errors
 from serifos.lab.screening import journal as sj
 from tests.unit.bench import hostile
@@ -103,18 +103,18 @@ class HostileTest(testtools.TestCase):
         {'signatures': [{'type': 'ext4', 'offset': '0x438'}]}))
     def test_findmnt_and_wipefs(self, text):
         self.said(filesystem.parse, text)
-        for name in self.said(users.signatures, text) or ():
+        for name in self.said(in_use.signatures, text) or ():
             self.assertIsInstance(name, str)
 
     @few
     @given(hostile.texts({'oacs': 30, 'fna': 0, 'sanicap': 3},
                          {'flbas': 0, 'dps': 0}))
     def test_nvme(self, text):
-        controller = self.said(lambda t: offers.fields(
+        controller = self.said(lambda t: purge_methods.fields(
             t, 'nvme', ('oacs', 'fna'), ('sanicap',)), text)
-        namespace = self.said(lambda t: offers.fields(
+        namespace = self.said(lambda t: purge_methods.fields(
             t, 'nvme', ('flbas', 'dps')), text)
-        for how in offers.nvme('/dev/nvme0n1', controller or {
+        for how in purge_methods.nvme('/dev/nvme0n1', controller or {
                 'oacs': 2, 'fna': 0}, namespace or {
                     'flbas': 0, 'dps': 0}, 1).values():
             self.assertTrue(all(isinstance(word, str)
@@ -124,12 +124,12 @@ class HostileTest(testtools.TestCase):
     @given(st.one_of(st.text(), st.from_regex(
         r'Sanitize Status \(SSTAT\) :  (0x)?[0-9a-f٣]{1,5000}')))
     def test_texts_of_nvme_and_hdparm(self, text):
-        state = self.said(offers.sanitize_state, text)
+        state = self.said(purge_methods.sanitize_state, text)
         self.assertIn(state, (None, *range(8)))
         for lines in (text, f'Security:\n\tsupported\n\t{text}',
                       f'Security:\n\tsupported\n\t{"9" * 5000}min for '
                       'SECURITY ERASE UNIT.'):
-            self.said(lambda t: offers.ata('/dev/sdb', t), lines,
+            self.said(lambda t: purge_methods.ata('/dev/sdb', t), lines,
                       errors.DeviceError)
 
     @few

@@ -14,7 +14,7 @@ import testtools
 from serifos.cloud import client as volumes
 from serifos.cloud import refused
 from serifos import errors
-from tests.unit.cloud import test_replies
+from tests.unit.cloud import test_api_views
 from tests.unit.web import hostile
 
 PROJECT = 'ad' * 16
@@ -29,7 +29,7 @@ REFUSAL = {'badRequest': {
 
 
 def volume(name, **others):
-    return {**test_replies.VOLUME, 'id': name, **others}
+    return {**test_api_views.VOLUME, 'id': name, **others}
 
 
 class Case(testtools.TestCase):
@@ -71,7 +71,7 @@ class Case(testtools.TestCase):
              'specs': {'total_iops_sec': '500'}}])
         self.http.get(f'{URL}/scheduler-stats/get_pools', json={'pools': [
             {'name': 'a@ssd#ssd',
-             'capabilities': test_replies.CAPABILITIES}]})
+             'capabilities': test_api_views.CAPABILITIES}]})
         self.http.get(f'{URL}/os-services', json={'services': [
             {'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
              'status': 'enabled', 'state': 'up', 'backend_state': 'up',

@@ -14,15 +14,15 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from serifos.balancer import forgotten
-from serifos.balancer import observe
+from serifos.balancer import join
+from serifos.balancer import stuck
 from serifos.cloud import client as volumes
 from serifos import errors
 from serifos.facts import activity as act
 from serifos.files import documents as store
-from serifos.plan import movable
+from serifos.plan import eligibility
+from tests.unit.cloud import test_api_views
 from tests.unit.cloud import test_client
-from tests.unit.cloud import test_replies
 
 A, B = 'a@ssd#ssd', 'b@ssd#ssd'
 
@@ -45,7 +45,7 @@ def replies():
     volume = test_client.volume
     return copy.deepcopy({
         '/scheduler-stats/get_pools': {'pools': [
-            {'name': name, 'capabilities': {**test_replies.CAPABILITIES,
+            {'name': name, 'capabilities': {**test_api_views.CAPABILITIES,
                                             'serifos_device': name}}
             for name in (A, B)]},
         '/os-services': {'services': [
@@ -149,13 +149,13 @@ class HostileTest(testtools.TestCase):
     def all_the_way(cinder):
         inventory = cinder.inventory()
         told = observed()
-        cluster = observe.cluster(inventory, told, ('intel',),
-                                  movable.Rules())
+        cluster = join.cluster(inventory, told, ('intel',),
+                               eligibility.Rules())
         for unread in inventory.unread:
             assert len(unread.sentence()) < 1500, unread
-        list(observe.gaps(inventory, told, cluster))
-        list(observe.hindrances(inventory, cluster, ('intel',), 2))
-        for verdict in forgotten.verdicts(inventory, told, 1.8e9):
+        list(join.gaps(inventory, told, cluster))
+        list(join.hindrances(inventory, cluster, ('intel',), 2))
+        for verdict in stuck.verdicts(inventory, told, 1.8e9):
             verdict.sentence(), verdict.plan()
         with tempfile.NamedTemporaryFile() as file:
             store.write_cluster(file.name, cluster)
@@ -175,8 +175,8 @@ class UnreadTest(testtools.TestCase):
 
     def look(self):
         inventory = volumes.Cinder(Client(self.said)).inventory()
-        return inventory, observe.cluster(
-            inventory, observed(), ('intel',), movable.Rules())
+        return inventory, join.cluster(
+            inventory, observed(), ('intel',), eligibility.Rules())
 
     def test_all_can_be_read(self):
         inventory, cluster = self.look()
@@ -200,7 +200,7 @@ class UnreadTest(testtools.TestCase):
         self.assertIn('b@ssd#ssd', unread.sentence())
         self.assertEqual({A: 70.0, B: 0.0},
                          {p.name: p.free_gib for p in cluster.pools})
-        self.assertEqual([], list(observe.in_flight(inventory)))
+        self.assertEqual([], list(join.in_flight(inventory)))
 
     @ddt.data({'migration_status': 5, 'size': 1},
               {'migration_status': 'migrating', 'size': None},
@@ -208,7 +208,7 @@ class UnreadTest(testtools.TestCase):
     def test_nothing_is_moved_beside_one_that_may_be_on_its_way(self, change):
         self.volumes[0].update(change)
         inventory, _ = self.look()
-        why, = observe.in_flight(inventory)
+        why, = join.in_flight(inventory)
         self.assertIn('u', why)
 
     def test_a_volume_that_is_listed_twice(self):
@@ -249,7 +249,7 @@ class UnreadTest(testtools.TestCase):
         self.said = replies()
         self.said['/volumes/detail']['volumes'][2]['size'] = None
         inventory, _ = self.look()
-        found = forgotten.verdicts(
+        found = stuck.verdicts(
             inventory, observed(), 1.8e9)
         self.assertEqual([False, False], [v.forgotten for v in found])
         self.assertIn('may be its copy', found[1].why)

@@ -8,7 +8,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos.files import documents as store
 from serifos.model import fit
 from tests.unit.cmd import command
@@ -22,7 +22,7 @@ def _truth(run):
 
 @functools.cache
 def _dataset():
-    return samples.dataset(optimal.runs(40), _truth)
+    return samples.dataset(d_optimal.runs(40), _truth)
 
 
 @functools.cache

@@ -8,13 +8,13 @@ import numpy as np
 import testtools
 
 from serifos.design import design
-from serifos.design import enough
 from serifos.design import sequential
+from serifos.design import stopping
 from serifos import errors
 from serifos.facts import workload as wl
 
 PLAN = sequential.Sequential()
-NEVER = enough.Enough(error=0, gain=0)
+NEVER = stopping.Enough(error=0, gain=0)
 few = hypothesis.settings(max_examples=5, deadline=None)
 
 
@@ -51,7 +51,7 @@ class OrderTest(testtools.TestCase):
     def test_it_goes_on_wherever_it_was_stopped(self, made):
         runs = PLAN.following(EVERY[:made])
         self.assertEqual(tuple(EVERY[made:made + len(runs)]), runs)
-        self.assertEqual(0, (made + len(runs) - 12) % enough.BATCH)
+        self.assertEqual(0, (made + len(runs) - 12) % stopping.BATCH)
 
     @few
     @hypothesis.given(st.permutations(EVERY[:22]))
@@ -130,32 +130,32 @@ class EnoughTest(testtools.TestCase):
         """(runs, why) of a campaign whose model errs by error(runs)."""
         made = [*EVERY[:16]]
         while True:
-            step = enough.step(PLAN, bounds, made, (), error)
+            step = stopping.step(PLAN, bounds, made, (), error)
             if not step.runs:
                 return len(made), step.why
             made += step.runs
 
     def test_it_ends_when_the_error_is_small(self):
-        made, why = self.ends(lambda n: 2 / n, enough.Enough(gain=0))
+        made, why = self.ends(lambda n: 2 / n, stopping.Enough(gain=0))
         self.assertEqual(44, made)
         self.assertIn('below 5.0%', why)
 
     def test_it_ends_when_more_runs_bring_no_more(self):
         made, why = self.ends(lambda n: max(0.2, 8 / n),
-                              enough.Enough())
+                              stopping.Enough())
         self.assertEqual(52, made)
         self.assertIn('error of 20.0% by', why)
 
     def test_it_goes_on_while_it_gains(self):
         self.assertEqual((80, ''), self.ends(
-            lambda n: 0.9 - n / 100, enough.Enough()))
+            lambda n: 0.9 - n / 100, stopping.Enough()))
 
     def test_never_is_all_runs(self):
         self.assertEqual((80, ''), self.ends(lambda n: 0.01, NEVER))
 
     def test_not_before_there_is_something_to_judge(self):
-        made, _ = self.ends(lambda n: 0.001, enough.Enough())
-        self.assertEqual(enough.LEAST, made)
+        made, _ = self.ends(lambda n: 0.001, stopping.Enough())
+        self.assertEqual(stopping.LEAST, made)
 
     def test_a_campaign_that_was_stopped_ends_where_it_would_have(self):
         asked = []
@@ -164,16 +164,16 @@ class EnoughTest(testtools.TestCase):
             asked.append(n)
             return 2 / n
         for made in range(41, 44):  # finishes its batch first
-            self.assertEqual(44 - made, len(enough.step(
-                PLAN, enough.Enough(), EVERY[:made], (), error).runs))
+            self.assertEqual(44 - made, len(stopping.step(
+                PLAN, stopping.Enough(), EVERY[:made], (), error).runs))
         self.assertEqual([], asked)
-        self.assertEqual((), enough.step(
-            PLAN, enough.Enough(), EVERY[:44], (), error).runs)
+        self.assertEqual((), stopping.step(
+            PLAN, stopping.Enough(), EVERY[:44], (), error).runs)
         self.assertEqual([32, 36, 40, 44], asked)
 
     @ddt.data({'error': -0.1}, {'error': 1}, {'gain': float('nan')})
     def test_absurd_bounds_are_refused(self, bounds):
-        self.assertRaises(errors.InputError, enough.Enough, **bounds)
+        self.assertRaises(errors.InputError, stopping.Enough, **bounds)
 
 
 class DoubtTest(testtools.TestCase):

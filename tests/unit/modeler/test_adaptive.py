@@ -10,12 +10,12 @@ import testtools
 
 from serifos.cmd.model import design_options
 from serifos.design import design
-from serifos.design import enough
 from serifos.design import sequential
+from serifos.design import stopping
 from serifos import errors
 from serifos.files import documents as store
 from serifos.lab.sim import device
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
 from serifos.modeler import adaptive
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
@@ -46,9 +46,9 @@ class ChoosingTest(testtools.TestCase):
 
         def measure(workloads, runtime_s):
             calls.append(workloads)
-            return device.Device(truths.CLIFF, np.random.default_rng(
+            return device.Device(devices.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
-        chooser = adaptive.Chooser(PLAN, enough.Enough(), of)
+        chooser = adaptive.Chooser(PLAN, stopping.Enough(), of)
         path = self.directory / f'{name}.jsonl'
         try:
             design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.model import fleet
 from serifos.model import model as mm
+from serifos.model import pool_models
 from serifos.plan import plan as pl
 
 IDLE = wl.Workload(50, 16, iops=2, latency_us=900)
@@ -54,8 +54,8 @@ def volume(name: str, where: str, block_kib: float = 16,
     return cl.Volume(name, where, size_gib, **more)
 
 
-def models_of(cluster: cl.Cluster) -> fleet.Fleet:
-    return fleet.Fleet([MODELS.get(p.model) for p in cluster.pools])
+def models_of(cluster: cl.Cluster) -> pool_models.Fleet:
+    return pool_models.Fleet([MODELS.get(p.model) for p in cluster.pools])
 
 
 def planned(planner: Any, cluster: cl.Cluster, limits: Any) -> pl.Plan:

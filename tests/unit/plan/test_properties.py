@@ -12,7 +12,7 @@ import testtools
 
 from serifos.plan import bfd
 from serifos.plan import limits as lm
-from serifos.plan import pairs
+from serifos.plan import outcomes
 from serifos.plan import problem as pm
 from serifos.plan import reach
 from serifos.plan import relieve
@@ -65,7 +65,7 @@ class PlanTestCase(testtools.TestCase):
     @given(PLANNERS, clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
     def test_applied_and_planned_again_it_is_empty(
             self, planner, cluster, limits, cells):
-        self.patch(pairs, 'CELLS', cells)  # batches of one volume, or all
+        self.patch(outcomes, 'CELLS', cells)  # batches of one volume, or all
         plan = clusters.planned(planner, cluster, limits)
         for _ in range(60):
             cluster = clusters.applied(cluster, plan.moves)
@@ -137,8 +137,8 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
         known = reference.Reference(clusters.MODELS, 0.05)
         state = _start(cluster, lm.Limits())
         volumes = state.problem.candidates
-        row, target = np.nonzero(pairs.elsewhere(state, volumes))
-        found = pairs.outcomes(state, volumes[row], target)
+        row, target = np.nonzero(outcomes.elsewhere(state, volumes))
+        found = outcomes.outcomes(state, volumes[row], target)
         for v, t, worst, variance in zip(
                 found.volume, found.target, found.worst_us,
                 found.variance_us2):
@@ -150,7 +150,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
     @EXAMPLES
     @given(clusters.clusters(), LIMITS, hs.sampled_from((8, 4096)))
     def test_bfd_moves_what_algorithm_1_moves(self, cluster, limits, cells):
-        self.patch(pairs, 'CELLS', cells)
+        self.patch(outcomes, 'CELLS', cells)
         steps = reference.Reference(
             clusters.MODELS, limits.min_gain).best_fit(cluster)
         # A volume's two hops may become one, with more room for the rest.

@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
-from serifos.balancer import observe
+from serifos.balancer import join
 from serifos.facts import activity as act
 from serifos.facts import inventory as inv
 from serifos.facts import names
-from serifos.plan import movable
+from serifos.plan import eligibility
 from serifos.scheduler import judge
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
@@ -83,9 +83,9 @@ class PromiseTest(testtools.TestCase):
         specs = {names.PROMISE: said}
         record = inv.Record('v', 1, 'available', pool=NAMES[0],
                             volume_type='gold')
-        cluster = observe.cluster(
+        cluster = join.cluster(
             inv.Inventory((), (), (record,), (inv.Type('gold', specs),)),
-            act.Observed(NOW, {}, {}, {}, {}), (), movable.Rules())
+            act.Observed(NOW, {}, {}, {}, {}), (), eligibility.Rules())
         self.assertEqual(
             cluster.volumes[0].max_latency_us,
             rq.Request(extra_specs=specs).promise_us(lambda text: None))

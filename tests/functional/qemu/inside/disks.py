@@ -11,8 +11,8 @@ import pathlib
 from typing import Any
 
 from serifos.bench import device as dv
-from serifos.bench import offers
 from serifos.bench import purge as pg
+from serifos.bench import purge_methods
 from serifos import errors
 from tests.functional.qemu.inside import pattern
 from tests.functional.qemu.inside import report
@@ -61,7 +61,7 @@ def identified() -> Any:
 def not_emulated() -> Any:
     controller = json.loads(report.sh(
         'nvme', 'id-ctrl', path('NVME'), '-o', 'json'))
-    return {'sanicap': controller['sanicap'], 'security': offers.ata(
+    return {'sanicap': controller['sanicap'], 'security': purge_methods.ata(
         path('ATA'), report.sh('hdparm', '-I', path('ATA')))}
 
 

@@ -7,10 +7,10 @@ import functools
 import numpy as np
 import testtools
 
-from serifos.design import enough
+from serifos.design import stopping
 from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import runs as ar
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
 from serifos.model import fit
 from serifos.model import kinds
 
@@ -40,7 +40,7 @@ class DevicesTest(testtools.TestCase):
 
 @functools.cache
 def measured():
-    return ar.measured(truths.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
+    return ar.measured(devices.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
 
 
 class ScoreTest(testtools.TestCase):
@@ -54,10 +54,10 @@ class ScoreTest(testtools.TestCase):
                          [*self.device.designs])
         every = self.device.designs['all chosen']
         chosen = len(self.device.designs['chosen'])
-        self.assertEqual(enough.MOST, len(every))
+        self.assertEqual(stopping.MOST, len(every))
         self.assertEqual(every[:chosen], self.device.designs['chosen'])
-        self.assertEqual(0, chosen % enough.BATCH)
-        self.assertTrue(enough.LEAST <= chosen <= enough.MOST)
+        self.assertEqual(0, chosen % stopping.BATCH)
+        self.assertTrue(stopping.LEAST <= chosen <= stopping.MOST)
         self.assertEqual([10, 10, 16], [
             len(self.device.tests[name])
             for name in ('paper', 'depths', 'wide')])

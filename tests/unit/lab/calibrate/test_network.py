@@ -15,7 +15,7 @@ import testtools
 
 from serifos import errors
 from serifos.lab.calibrate import network as qn
-from serifos.model.queueing import pair
+from serifos.model.queueing import two_stations
 from tests.unit import papers
 
 ORACLE = json.loads(pathlib.Path(
@@ -110,12 +110,13 @@ class PairTest(testtools.TestCase):
     @given(_TIMES, _TIMES, _TIMES, _TIMES, st.integers(1, 40))
     def test_it_equals_the_convolution(self, a1, b1, a2, b2, clients):
         if a1 + b1 + a2 + b2 == 0:
-            self.assertEqual(0, pair.response_us(clients, a1, b1, a2, b2))
+            self.assertEqual(
+                0, two_stations.response_us(clients, a1, b1, a2, b2))
             return
         found = qn.solve([qn.Station.of_times('cache', a1, b1, clients),
                           qn.Station.of_times('media', a2, b2, clients)],
                          clients)
-        self.assertAlmostEqual(1, pair.response_us(
+        self.assertAlmostEqual(1, two_stations.response_us(
             clients, a1, b1, a2, b2) / found.response_us, places=9)
 
     @settings(max_examples=25, deadline=None)
@@ -124,14 +125,14 @@ class PairTest(testtools.TestCase):
         min_size=1, max_size=8))
     def test_many_at_once_are_the_same(self, networks):
         np.testing.assert_allclose(
-            pair.responses_us(*np.array(networks).T),
-            [pair.response_us(*network) for network in networks],
+            two_stations.responses_us(*np.array(networks).T),
+            [two_stations.response_us(*network) for network in networks],
             rtol=1e-12)
 
     @settings(max_examples=30, deadline=None)
     @given(_TIMES, _TIMES, _TIMES, _TIMES, st.floats(0.05, 3000),
            st.floats(1, 2))
     def test_more_clients_never_wait_less(self, a1, b1, a2, b2, few, more):
-        was, now = (pair.response_us(clients, a1, b1, a2, b2)
+        was, now = (two_stations.response_us(clients, a1, b1, a2, b2)
                     for clients in (few, few * more))
         self.assertGreaterEqual(now, was * (1 - 1e-12))

@@ -6,7 +6,7 @@ import ddt
 from scipy import stats
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.calibrate import calibrate as qc
@@ -14,7 +14,7 @@ from serifos.lab.calibrate import scenarios as qs
 from serifos.model.queueing import predict as queueing
 from tests.unit import samples
 
-_RUNS = optimal.runs(40)
+_RUNS = d_optimal.runs(40)
 _GIVEN = {'stations': 2.0, 'alpha': 0.05}
 _TRUTH = {'stations': {
     'cache': {'random_read': {'us_per_client_kib': 3.0},

@@ -8,9 +8,9 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos.files import documents as store
-from serifos.lab.tuning import tune
+from serifos.lab.tuning import search
 from tests.unit.cmd import command
 from tests.unit.model import fake
 from tests.unit import samples
@@ -25,7 +25,7 @@ class CompareKindsTest(testtools.TestCase):
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
         self.journal = self.dir / 'd.compare.jsonl'
-        dataset = samples.dataset(optimal.runs(50), fake.truth)
+        dataset = samples.dataset(d_optimal.runs(50), fake.truth)
         store.begin_dataset(self.dataset, dataset.header)
         for sample in dataset.samples:
             store.append_sample(self.dataset, sample)
@@ -93,7 +93,7 @@ class CompareKindsTest(testtools.TestCase):
         first, _ = self.rows()
         kept = self.journal.read_text()
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.lab.tuning.tune.cost',
+            'serifos.lab.tuning.search.cost',
             lambda *args: self.fail('evaluated again')))
         self.assertEqual(first, self.rows()[0])
         self.assertEqual(kept, self.journal.read_text())
@@ -106,8 +106,8 @@ class CompareKindsTest(testtools.TestCase):
             if len(was) == 7:
                 raise KeyboardInterrupt
             return cost(*args)
-        cost = tune.cost
-        patch = fixtures.MonkeyPatch('serifos.lab.tuning.tune.cost', cut)
+        cost = search.cost
+        patch = fixtures.MonkeyPatch('serifos.lab.tuning.search.cost', cut)
         with patch:
             code, out, err = self.compare()
         self.assertEqual((130, ''), (code, out))

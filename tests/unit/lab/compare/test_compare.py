@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.compare import compare
@@ -22,7 +22,7 @@ def runs_of(runs):
     return fit.runs(samples.dataset(runs, fake.truth).samples)
 
 
-DATA = runs_of(optimal.runs(60))
+DATA = runs_of(d_optimal.runs(60))
 
 
 def blocks(data, which):
@@ -63,7 +63,7 @@ class PartsTest(testtools.TestCase):
                          len(parts.tested[compare.INSIDE]))
 
     def test_rounds_of_one_run_stay_together(self):
-        data = runs_of([*optimal.runs(30)] * 3)
+        data = runs_of([*d_optimal.runs(30)] * 3)
         parts = compare.parts(data)
         inside = {data.keys[i] for i in parts.tested[compare.INSIDE]}
         self.assertEqual(set(), inside & {
@@ -83,7 +83,7 @@ class PartsTest(testtools.TestCase):
 
     def test_too_few_runs(self):
         self.assertRaises(errors.InputError, compare.parts,
-                          runs_of(optimal.runs(15)))
+                          runs_of(d_optimal.runs(15)))
 
     @ddt.data(0, 0.9, float('nan'))
     def test_an_absurd_share(self, share):

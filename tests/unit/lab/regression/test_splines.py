@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
-from serifos.lab.regression import knots
 from serifos.lab.regression import lrm
 from serifos.lab.regression import mars
 from serifos.lab.regression import splines
@@ -26,8 +26,8 @@ from serifos.model import fit
 from serifos.model import kinds
 from tests.unit import samples
 
-_RUNS = optimal.runs(80)
-_EVERY = knots.Spans(least=1, end=1)
+_RUNS = d_optimal.runs(80)
+_EVERY = hinge_search.Spans(least=1, end=1)
 
 # (data, degree) → GCV and R² of earth 5.3.2, with R:
 #   Rscript -e 'library(earth); a <- earth(Volume ~ ., data = trees,
@@ -105,7 +105,7 @@ class MarsTest(testtools.TestCase):
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
         x, y = _matrix('ozone1')
         x, y = x[:60, 3:6], y[:60]
-        space = knots.Space(x, y, degree, _EVERY)
+        space = hinge_search.Space(x, y, degree, _EVERY)
         products = [()]
         for _ in range(3):
             gain, found = space.best(products)
@@ -145,7 +145,7 @@ class MarsTest(testtools.TestCase):
 
     def test_friedmans_spans_keep_knots_from_the_ends_and_apart(self):
         ranks = np.arange(330)[:, None]
-        allowed = np.flatnonzero(knots.Spans().allowed(ranks, 9))
+        allowed = np.flatnonzero(hinge_search.Spans().allowed(ranks, 9))
         # 3 - log2(0.05 / 9) = 10.5; -log2(-ln(0.95) / (9 * 330)) / 2.5 = 6.3
         self.assertEqual((10, 6), (allowed[0], allowed[1] - allowed[0]))
         self.assertGreaterEqual(330 - 1 - allowed[-1], 10)
@@ -157,7 +157,7 @@ class MarsTest(testtools.TestCase):
         far = np.array([[200.0]])
         kept, bent = (
             _values(mars.splines_of(x, y, spans=spans), far)[0]
-            for spans in (knots.Spans(), _EVERY))
+            for spans in (hinge_search.Spans(), _EVERY))
         self.assertLess(10 * kept, bent)
 
 

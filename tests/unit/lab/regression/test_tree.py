@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.regression import cart
@@ -23,7 +23,7 @@ from serifos.model import kinds
 from tests.unit.papers import golden
 from tests.unit import samples
 
-_RUNS = optimal.runs(60)
+_RUNS = d_optimal.runs(60)
 _X, _Y, _FRESH, _TRUTH = (
     np.array(golden.TREES[name]) for name in ('x', 'y', 'fresh', 'truth'))
 

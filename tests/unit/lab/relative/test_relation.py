@@ -14,8 +14,8 @@ import testtools
 
 from serifos import errors
 from serifos.facts import workload as wl
+from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
-from serifos.lab.relative import observed
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
 from tests.unit.model import pairs
@@ -90,7 +90,7 @@ class RelationTest(testtools.TestCase):
             self, write_pct, block_kib, random_pct, iops, latency_us):
         workload = wl.Workload(write_pct, block_kib, 8, random_pct, iops,
                                latency_us)
-        row = observed.of_workload(workload)
+        row = characteristics.of_workload(workload)
         x = np.array([[row[name] for name in relation.INPUTS]])
         read = relation.Relation.from_json(json.loads(json.dumps(
             RELATION.to_json())))

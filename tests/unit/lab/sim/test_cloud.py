@@ -9,7 +9,7 @@ from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.lab.sim import cloud
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
 
 A, B, C = 'ssd1-1@sim#sim', 'ssd1-2@sim#sim', 'ssd2-1@sim#sim'
 
@@ -22,7 +22,7 @@ class CloudTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.cloud = cloud.Cloud(truths.TESTBEDS['paper'], (1,), ios=1000)
+        self.cloud = cloud.Cloud(devices.TESTBEDS['paper'], (1,), ios=1000)
         self.cloud.create(volume('v1', 120.0, 30, 128), A)
         self.cloud.create(volume('v2', 90.0, 70, 16), A)
 

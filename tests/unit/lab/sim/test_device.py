@@ -14,14 +14,15 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.files import documents as store
 from serifos.lab.sim import device
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
+from serifos.lab.sim import ssd
 from tests.unit import samples
 
 W = wl.Workload
-BUS = device.Truth('bus', dies=64, read_us=0, write_us=0,
-                   bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
+BUS = ssd.Ssd('bus', dies=64, read_us=0, write_us=0,
+              bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
 RUN = (W(30, 8), W(0, 64, 2), W(100, 4, 1))
-TRUTHS = (truths.SSD1, truths.SSD2, truths.AGED, truths.FAST)
+TRUTHS = (devices.SSD1, devices.SSD2, devices.AGED, devices.FAST)
 
 workloads = st.lists(st.builds(
     W, write_pct=st.integers(0, 100).map(float),
@@ -62,7 +63,7 @@ class LawsTest(testtools.TestCase):
         requesters = saw['iops'] * (saw['latency_us'] + think) / 1e6
         self.assertLess(abs(requesters - q), 0.05 * q)
 
-    @ddt.data(truths.SSD1, truths.FAST)
+    @ddt.data(devices.SSD1, devices.FAST)
     def test_many_who_think_erratically_are_an_open_loop(self, truth):
         open_loop = W(30, 16, 256, think_time_us=256e3)
         saw, = device.Device(truth, np.random.default_rng(0), erratic=True
@@ -85,8 +86,8 @@ class LawsTest(testtools.TestCase):
                          measured(truth, run, seed, ios=300))
 
     def test_another_seed_is_another_run(self):
-        self.assertNotEqual(measured(truths.SSD1, [W(50, 8)], 1),
-                            measured(truths.SSD1, [W(50, 8)], 2))
+        self.assertNotEqual(measured(devices.SSD1, [W(50, 8)], 1),
+                            measured(devices.SSD1, [W(50, 8)], 2))
 
     @ddt.data([W(0, 4)], [W(100, 128)], [W(0, 4), W(0, 256)],
               [W(100, 8, 1), W(0, 64, 32), W(0, 16)])
@@ -112,8 +113,8 @@ class LawsTest(testtools.TestCase):
                 abs(sample.latency_us / (8 * page_kib * 10) - 1), 0.03)
 
     def test_reads_wait_behind_writes_on_dies(self):
-        alone = measured(truths.FAST, [W(0, 4)])
-        beside = measured(truths.FAST, [W(0, 4), W(100, 128)])
+        alone = measured(devices.FAST, [W(0, 4)])
+        beside = measured(devices.FAST, [W(0, 4), W(100, 128)])
         self.assertGreater(beside.seen[0]['read_latency_us'],
                            3 * alone.seen[0]['read_latency_us'])
 
@@ -128,7 +129,7 @@ class LawsTest(testtools.TestCase):
 class SampleTest(testtools.TestCase):
 
     def test_means_are_those_of_the_formats(self):
-        sample = measured(truths.SSD2, RUN)
+        sample = measured(devices.SSD2, RUN)
         iops = [w['iops'] for w in sample.seen]
         latency = [w['latency_us'] for w in sample.seen]
         self.assertAlmostEqual(np.mean(latency), sample.latency_us)
@@ -143,26 +144,26 @@ class SampleTest(testtools.TestCase):
         self.assertGreater(reads['read_p99_us'], reads['read_latency_us'])
 
     def test_it_is_a_line_of_a_dataset(self):
-        sample = measured(truths.SSD1, RUN)
+        sample = measured(devices.SSD1, RUN)
         path = self.useFixture(fixtures.TempDir()).join('sim.jsonl')
         store.begin_dataset(path, samples.HEADER)
         store.append_sample(path, sample)
         self.assertEqual((sample,), store.read_dataset(path).samples)
 
     def test_a_short_run_ends_in_time_but_not_before_all_have_finished(self):
-        short = measured(truths.AGED, RUN, runtime_s=1e-4)
+        short = measured(devices.AGED, RUN, runtime_s=1e-4)
         self.assertTrue(all(w['iops'] > 0 for w in short.seen))
 
     @ddt.data(0, -1, float('nan'))
     def test_no_time_is_refused(self, runtime_s):
-        self.assertRaises(errors.InputError, measured, truths.SSD1,
+        self.assertRaises(errors.InputError, measured, devices.SSD1,
                           RUN, runtime_s=runtime_s)
 
     def test_no_workload_is_refused(self):
-        self.assertRaises(errors.InputError, measured, truths.SSD1, [])
+        self.assertRaises(errors.InputError, measured, devices.SSD1, [])
 
     @ddt.data({'read_us': float('nan')}, {'write_us': -1}, {'dies': 0},
               {'bus_read_us_per_kib': 0}, {'noise_cv': float('inf')})
     def test_absurd_truths_are_refused(self, fields):
         self.assertRaises(errors.InputError, dataclasses.replace,
-                          truths.SSD1, **fields)
+                          devices.SSD1, **fields)

@@ -6,8 +6,8 @@ import testtools
 
 from serifos import errors
 from serifos.facts import workload as wl
+from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
-from serifos.lab.sim import truths
 
 CONSOLIDATION = modeler.Purpose.CONSOLIDATION
 
@@ -41,16 +41,16 @@ class ModelerTest(testtools.TestCase):
 
         def samples(size):
             return [sample for job in modeler.jobs(
-                truths.SSD1, CONSOLIDATION, runs, 0, ios=300, size=size)
+                devices.SSD1, CONSOLIDATION, runs, 0, ios=300, size=size)
                 for sample in modeler.measure(job)]
         self.assertEqual(samples(100), samples(3))
 
     def test_a_model_is_tested_on_what_it_never_saw(self):
         def samples(purpose, runs):
             return [sample for job in modeler.jobs(
-                truths.SSD1, purpose, runs, 0, ios=500)
+                devices.SSD1, purpose, runs, 0, ios=500)
                 for sample in modeler.measure(job)]
-        model = modeler.built('consolidation', truths.SSD1, samples(
+        model = modeler.built('consolidation', devices.SSD1, samples(
             CONSOLIDATION, modeler.training(CONSOLIDATION, 0, 200)))
         tested = modeler.tested(model, samples(
             modeler.Purpose.TEST, modeler.tests(0, 5, 5)))

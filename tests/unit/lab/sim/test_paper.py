@@ -5,8 +5,8 @@ import ddt
 import testtools
 
 from serifos.lab.sim import calibrate
+from serifos.lab.sim import devices
 from serifos.lab.sim import paper
-from serifos.lab.sim import truths
 from tests.unit.papers import golden
 
 BALANCING = golden.SERIFOS['balancing']
@@ -54,12 +54,12 @@ class PaperTest(testtools.TestCase):
         self.assertEqual(theirs['block_kib'], list(paper.BLOCK_KIBS))
         self.assertEqual(theirs['size_gib'], list(paper.SIZES_GIB))
 
-    @ddt.data(truths.SSD1, truths.SSD2)
+    @ddt.data(devices.SSD1, devices.SSD2)
     def test_the_fitted_devices_are_close_to_table_6(self, truth):
         wrong = calibrate.mismatch(truth, truth.name)
         self.assertLess(wrong['all'], 0.04)
         self.assertLess(wrong['1'], 0.15)
 
     def test_the_others_are_not(self):
-        wrong = calibrate.mismatch(truths.AGED, 'SSD1', 10)
+        wrong = calibrate.mismatch(devices.AGED, 'SSD1', 10)
         self.assertGreater(wrong['all'], 0.25)

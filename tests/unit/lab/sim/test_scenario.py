@@ -12,12 +12,12 @@ import testtools
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.lab.sim import algorithm1
+from serifos.lab.sim import devices
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
-from serifos.lab.sim import truths
-from serifos.model import fleet
 from serifos.model import model as mm
+from serifos.model import pool_models
 
 TABLE_6 = {
     device: mm.Model(
@@ -34,7 +34,7 @@ def model(us_per_kib):
 
 
 def case(number=0, models=TABLE_6, seed=5):
-    return scenario.Case(truths.TESTBEDS['paper'], number, seed,
+    return scenario.Case(devices.TESTBEDS['paper'], number, seed,
                          {'given': models}, ios=500)
 
 
@@ -105,7 +105,7 @@ def cluster(blocks_kib, free_gib):
 class Algorithm1Test(testtools.TestCase):
 
     def moves(self, found, *us_per_kib):
-        models = fleet.Fleet([model(us) for us in us_per_kib])
+        models = pool_models.Fleet([model(us) for us in us_per_kib])
         return algorithm1.moves(found, models.load, models.latency)
 
     def test_large_blocks_go_first_and_ties_stay_home(self):

@@ -10,10 +10,10 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos.files import documents as store
-from serifos.lab.tuning import report as tune_report
-from serifos.lab.tuning import tune
+from serifos.lab.tuning import page as tune_report
+from serifos.lab.tuning import search
 from serifos.model import fit
 from tests.unit.cmd import command
 from tests.unit.model import fake
@@ -42,7 +42,7 @@ class TuneTest(testtools.TestCase):
         self.drawn(lambda *args: 'drawn')
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
-        dataset = samples.dataset(optimal.runs(30), fake.truth)
+        dataset = samples.dataset(d_optimal.runs(30), fake.truth)
         store.begin_dataset(self.dataset, dataset.header)
         for sample in dataset.samples:
             store.append_sample(self.dataset, sample)
@@ -80,7 +80,7 @@ class TuneTest(testtools.TestCase):
 
     def drawn(self, how):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.lab.tuning.report.page_of', how))
+            'serifos.lab.tuning.page.page_of', how))
 
     def test_the_page_holds_the_search(self):
         self.drawn(draw)
@@ -114,7 +114,7 @@ class TuneTest(testtools.TestCase):
     def test_ctrl_c_keeps_what_was_evaluated(self, jobs):
         whole = self.tuned()
         os.rename(self.journal, self.dir / 'whole')
-        cut.update(at=5, parent=os.getpid(), cost=tune.cost,
+        cut.update(at=5, parent=os.getpid(), cost=search.cost,
                    told=self.dir / 'told')
         self.patch_cost(_cut)
         code, out, err = self.tune(jobs=jobs)
@@ -122,7 +122,7 @@ class TuneTest(testtools.TestCase):
         self.assertIn('m.tune.jsonl, and the same command resumes', err)
         kept = self.journal.read_text().splitlines()
         self.assertTrue(5 <= len(kept) < 20, kept)
-        tune.cost = cut['cost']
+        search.cost = cut['cost']
         self.assertEqual(whole, self.tuned())
         self.assertEqual(kept, self.journal.read_text().splitlines()[
             :len(kept)])
@@ -132,7 +132,7 @@ class TuneTest(testtools.TestCase):
 
     def patch_cost(self, cost):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.lab.tuning.tune.cost', cost))
+            'serifos.lab.tuning.search.cost', cost))
 
     def test_another_dataset_is_refused(self):
         self.tuned('--iterations', 1)
@@ -169,7 +169,7 @@ class CostTest(testtools.TestCase):
     def test_it_is_the_mean_rmse_of_ten_folds(self):
         self.useFixture(fake.Kind())
         data = fit.runs(samples.dataset(
-            optimal.runs(20), fake.truth).samples)
-        exact = tune.cost(fake.KIND, data, 0, {'power': 1.25})
+            d_optimal.runs(20), fake.truth).samples)
+        exact = search.cost(fake.KIND, data, 0, {'power': 1.25})
         self.assertAlmostEqual(0, exact, places=6)
-        self.assertGreater(tune.cost(fake.KIND, data, 0, {}), 1)
+        self.assertGreater(search.cost(fake.KIND, data, 0, {}), 1)

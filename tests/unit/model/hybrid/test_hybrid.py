@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
+from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
-from serifos.lab.sim import truths
 from serifos.model import fit
 from serifos.model.hybrid import fit as hybrid_fit
 from serifos.model import kinds
 from serifos.model import quality
 from tests.unit import samples
 
-_RUNS = optimal.runs(60)
+_RUNS = d_optimal.runs(60)
 
 
 def _workloads(least):
@@ -168,13 +168,13 @@ class HybridTest(testtools.TestCase):
     @ddt.unpack
     def test_a_device_that_nobody_chose(self, number, figure, most):
         rng = np.random.default_rng([8, number])
-        device = dev.Device(truths.drawn(rng), rng, 500)
+        device = dev.Device(devices.drawn(rng), rng, 500)
         tests = [[dataclasses.replace(modeler.drawn(rng), iodepth=float(
             rng.choice([1, 2, 4, 8, 16, 32]))) for _ in range(1 + i % 10)]
             for i in range(40)]
         dataset, unseen = (ds.Dataset(samples.HEADER, tuple(
             device.measure(run, 60) for run in runs))
-            for runs in (optimal.runs(80), tests))
+            for runs in (d_optimal.runs(80), tests))
         model = fit.fit(dataset, 'hybrid', predicts=figure)
         data = fit.runs(unseen.samples, figure)
         predicted = np.array([model.predict(load) for load in data.loads])

@@ -4,8 +4,8 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.design import combinations
 from serifos.design import design
+from serifos.design import full
 from serifos.facts import workload as wl
 from serifos.model import fit
 from serifos.model import model as mm
@@ -22,7 +22,7 @@ def _table6(ssd, count, run):
 
 
 def _sets(counts):
-    return list(combinations.sets(design.Space(
+    return list(full.sets(design.Space(
         (25, 50, 75), (4, 8, 32, 128), counts)))
 
 
@@ -103,7 +103,7 @@ class FitTest(testtools.TestCase):
     def test_runs_of_one_write_ratio_can_be_fitted(self):
         space = design.Space((50,), (4, 8, 16, 32, 64, 128, 256), (1,))
         dataset = samples.dataset(
-            combinations.sets(space),
+            full.sets(space),
             lambda run: 100 + 20 * run[0].block_kib)
         row = fit.fit(dataset, 'consolidation').parameters['1']
         self.assertEqual(0, row['sum_write_pct'])

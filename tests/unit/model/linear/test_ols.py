@@ -5,7 +5,7 @@ import numpy as np
 import statsmodels.api as sm
 import testtools
 
-from serifos.design import combinations
+from serifos.design import full as full_design
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.lab.study import study
@@ -64,7 +64,7 @@ class StudyTest(testtools.TestCase):
             return 2000 + sum(table[name] * factors[name] for name in factors
                               if name in table) + rng.normal(0, sigma)
         return samples.dataset(
-            combinations.sets(combinations.STUDY), latency)
+            full_design.sets(full_design.STUDY), latency)
 
     @ddt.data('SSD1', 'SSD2')
     def test_polynomial(self, ssd):
@@ -107,7 +107,7 @@ class StudyTest(testtools.TestCase):
 
     def test_a_dataset_without_the_study_is_refused(self):
         dataset = samples.dataset(
-            combinations.sets(combinations.TRAINING), lambda run: 100)
+            full_design.sets(full_design.TRAINING), lambda run: 100)
         exc = self.assertRaises(errors.InputError, study.tables, ds.Dataset(
             dataset.header, dataset.samples[:50]))
         self.assertIn('random_pct', str(exc))

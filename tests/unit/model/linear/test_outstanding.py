@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos.facts import workload as wl
 from serifos.model import fit
 from tests.unit import samples
 
 _TRUTH = {'intercept_us': 90.0, 'sum_q_r': 6.0, 'sum_q_w': 11.0,
           'sum_q_s_r': 1.5, 'sum_q_s_w': 2.5}
-_RUNS = optimal.runs(60)
+_RUNS = d_optimal.runs(60)
 
 
 def _truth(run):

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import fit
 from serifos.model import model as mm
 from serifos.model.queueing import fit as queueing_fit
-from serifos.model.queueing import pair
 from serifos.model.queueing import predict as queueing
+from serifos.model.queueing import two_stations
 from tests.unit import samples
 
-_RUNS = optimal.runs(60)
+_RUNS = d_optimal.runs(60)
 _TWO = {
     'stations': {
         'cache': {'random_read': {'us_per_client_kib': 3.0},
@@ -101,7 +101,7 @@ class FormTest(testtools.TestCase):
     def test_it_is_the_network_of_the_mix(self):
         load = samples.load([wl.Workload(25, 16, 4), wl.Workload(25, 16, 8)])
         read, write = 0.75, 0.25
-        self.assertAlmostEqual(pair.response_us(
+        self.assertAlmostEqual(two_stations.response_us(
             12, read * 3.0 * 16 + write * 3.2 * 16, 0, read * 2.0,
             read * 170 + write * (0.4 * 16 + 60)), form(_TWO).predict(load))
 
@@ -197,8 +197,8 @@ class FitTest(testtools.TestCase):
     def test_what_one_share_of_writes_tells(self, write_pct):
         # Nothing tells reads from writes then, and one of them may get all
         # the time: the model has to say what was fitted all the same.
-        runs = optimal.runs(60, dataclasses.replace(
-            optimal.WIDE, write_pcts=(write_pct,)))
+        runs = d_optimal.runs(60, dataclasses.replace(
+            d_optimal.WIDE, write_pcts=(write_pct,)))
         for row in _TWO, _ONE:
             for stations in 1, 2:
                 model = fit.fit(samples.dataset(runs, truth(row)), 'queueing',

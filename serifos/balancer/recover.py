@@ -19,14 +19,14 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import forgotten
 from serifos.balancer import requests
+from serifos.balancer import stuck
 from serifos.balancer import verdict as vd
 from serifos.balancer import whereabouts
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 LOG = log.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def recover(verdict: vd.Verdict, asks: requests.Requests,
     _still_there(record, verdict, cinder)
     for removal in verdict.removals:
         _remove(removal, record, asks)
-    if movable.migrating(record):
+    if eligibility.migrating(record):
         asks.reset(record.id, _status_at_rest(record))
     waited = 0.0
     while left := [half.id for half in verdict.halves
@@ -120,8 +120,8 @@ def _remove(removal: whereabouts.Removal, record: inv.Record,
     if now is None:
         return
     if not _was_reset(now) and record.id not in (
-            now.target_of, movable.leftover_of(now)) or (
-            now.attachments or now.status in forgotten.AT_WORK) or (
+            now.target_of, eligibility.leftover_of(now)) or (
+            now.attachments or now.status in stuck.AT_WORK) or (
             (now.pool, now.lv_id) != (half.pool, half.lv_id)):
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; it was '

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from serifos.design import combinations
 from serifos.design import design
+from serifos.design import full
 from serifos import errors
 from tests.unit.papers import golden
 
@@ -21,18 +21,18 @@ class CombinationsTest(testtools.TestCase):
     def test_counts_are_the_papers(self, count):
         expected = golden.SERIFOS['combination_counts'][str(count)]
         self.assertEqual(
-            expected, combinations.number(combinations.TRAINING, count))
+            expected, full.number(full.TRAINING, count))
 
     def test_sets_are_as_many_as_the_arithmetic_says(self):
         made = collections.Counter(
-            len(run) for run in combinations.sets(combinations.TRAINING))
+            len(run) for run in full.sets(full.TRAINING))
         self.assertEqual(golden.SERIFOS['combination_counts']['total'],
                          made.total())
         self.assertEqual(
             [12, 78, 364, 1365, 4368], [made[n] for n in range(1, 6)])
 
     def test_study_has_the_papers_660_patterns(self):
-        runs = list(combinations.sets(combinations.STUDY))
+        runs = list(full.sets(full.STUDY))
         self.assertEqual(
             golden.SERIFOS['device_model_vectors']['patterns'], len(runs))
         self.assertEqual(660, len(set(runs)))
@@ -41,12 +41,12 @@ class CombinationsTest(testtools.TestCase):
            st.integers(1, 3))
     def test_every_order_of_the_product_is_there_once(self, pcts, count):
         space = design.Space(tuple(pcts), (4, 8), (count,))
-        runs = list(combinations.sets(space))
+        runs = list(full.sets(space))
         product = {tuple(sorted(run, key=lambda w: w.pattern)) for run in
                    itertools.product(space.patterns, repeat=count)}
         self.assertEqual(product, set(runs))
         self.assertEqual(len(product), len(runs))
-        self.assertEqual(combinations.number(space, count), len(runs))
+        self.assertEqual(full.number(space, count), len(runs))
 
     @ddt.data(
         ({'write_pcts': ()}, 'at least one write_pct'),

@@ -13,7 +13,7 @@ import itertools
 import math
 from typing import Any
 
-from serifos.lab.tuning import tune
+from serifos.lab.tuning import search
 from serifos.model import model as mm
 from serifos.report import charts
 from serifos.report import page
@@ -22,7 +22,7 @@ from serifos.report import table as tb
 _BEST = 10
 
 
-def page_of(model: mm.Model, trace: tune.Trace) -> str:
+def page_of(model: mm.Model, trace: search.Trace) -> str:
     """An HTML page on the search that chose a model's settings."""
     found = trace.rmse
     best = sorted(found, key=lambda point: (found[point], point))[:_BEST]
@@ -50,7 +50,7 @@ def page_of(model: mm.Model, trace: tune.Trace) -> str:
              'The last row is the standard, where it is not among them.')])])
 
 
-def _errors(trace: tune.Trace) -> str:
+def _errors(trace: search.Trace) -> str:
     dots = [(number, value) for number, step in enumerate(trace.steps)
             for value in step.evaluated.values() if math.isfinite(value)]
     iterations = range(len(trace.steps))
@@ -62,9 +62,9 @@ def _errors(trace: tune.Trace) -> str:
         ylabel='mean RMSE', yscale='log', xticks=iterations)
 
 
-def _points(trace: tune.Trace, first: int, second: int | None) -> str:
+def _points(trace: search.Trace, first: int, second: int | None) -> str:
     """The points over two parameters, or over one and the RMSE."""
-    def series(points: Iterable[tune.Point], form: str = 'o',
+    def series(points: Iterable[search.Point], form: str = 'o',
                **look: object) -> charts.Series:
         points = [*points]
         return charts.Series(
@@ -85,7 +85,7 @@ def _points(trace: tune.Trace, first: int, second: int | None) -> str:
         **_axis('x', trace, first), **y)
 
 
-def _axis(axis: str, trace: tune.Trace, number: int) -> dict[str, Any]:
+def _axis(axis: str, trace: search.Trace, number: int) -> dict[str, Any]:
     """What reaches down to 0 is searched in ever smaller steps there."""
     one = trace.parameters[number]
     label = {f'{axis}label': one.name}

@@ -2,8 +2,8 @@
 import ddt
 import testtools
 
+from serifos.cloud import api_views
 from serifos.cloud import pool_stats
-from serifos.cloud import replies
 from serifos.facts import inventory as inv
 
 # As LVM reports a pool and the scheduler adds to it, Cinder 29.
@@ -102,7 +102,7 @@ class RecordTest(testtools.TestCase):
             zone='nova', project_id='1111', metadata={'serifos:pin': 'yes'},
             snapshots=2, created_at=1795241857.387617,
             updated_at=1795241897.823654),
-            replies.record(VOLUME, 2))
+            api_views.record(VOLUME, 2))
 
     @ddt.data(
         ({'os-vol-mig-status-attr:migstat': None, 'migration_status': None},
@@ -117,7 +117,7 @@ class RecordTest(testtools.TestCase):
     @ddt.unpack
     def test_one_thing_is_other(self, said, name, value):
         self.assertEqual(
-            value, getattr(replies.record({**VOLUME, **said}), name))
+            value, getattr(api_views.record({**VOLUME, **said}), name))
 
 
 @ddt.ddt
@@ -134,7 +134,7 @@ class ServiceTest(testtools.TestCase):
         self.assertEqual(inv.Service(**{
             'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
             'backend_up': True, 'updated_at': 1795241856.839825,
-            **heard}), replies.service({
+            **heard}), api_views.service({
                 'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
                 'status': 'enabled', 'state': 'up', 'frozen': False,
                 'updated_at': '2026-11-21T06:17:36.839825',

@@ -8,9 +8,9 @@ becomes of the plan's order is the planner's own doing.
 import testtools
 
 from serifos.facts import cluster as cl
+from serifos.plan import greedy
 from serifos.plan import limits as lm
 from serifos.plan import problem as pm
-from serifos.plan import steps
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -31,12 +31,12 @@ class OrderTest(testtools.TestCase):
         left = [(ids.index(name), POOLS.index(to)) for name, to in hops]
 
         def search(state):
-            found = steps.first_accepted(state, left[:1])
+            found = greedy.first_accepted(state, left[:1])
             if found is not None:
                 del left[0]
             return found
 
-        plan = steps.plan('scripted', problem, lambda *_: search)
+        plan = greedy.plan('scripted', problem, lambda *_: search)
         self.assertEqual([], left, 'not every hop was acceptable')
         return [(move.volume, move.source, move.target)
                 for move in plan.moves]

@@ -21,7 +21,7 @@ from serifos.balancer import whereabouts
 from serifos.facts import activity as act
 from serifos.facts import inventory as inv
 from serifos.facts import times
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 QUIET_S = 900.0
 """Without a request for so long, no copy runs."""
@@ -51,13 +51,13 @@ def suspects(inventory: inv.Inventory) -> Suspects:
     """The migrations under way, and those of which a copy was left."""
     halves: dict[str, tuple[inv.Record, ...]] = {}
     for record in inventory.records:
-        source = record.target_of or movable.leftover_of(record)
+        source = record.target_of or eligibility.leftover_of(record)
         if source is not None:
             halves[source] = (*halves.get(source, ()), record)
     return {record.id: halves.get(record.id, ())
             for record in inventory.records
-            if not movable.hidden(record) and (
-                movable.migrating(record) or record.id in halves)}
+            if not eligibility.hidden(record) and (
+                eligibility.migrating(record) or record.id in halves)}
 
 
 def verdicts(inventory: inv.Inventory, observed: act.Observed,
@@ -90,12 +90,12 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
     if why is not None:
         return vd.Verdict(record, False, why, halves)
     in_use = bool(record.attachments) or record.status == 'in-use'
-    ends = (record, *halves) if movable.migrating(record) else halves
+    ends = (record, *halves) if eligibility.migrating(record) else halves
     changed = max(map(_changed, ends))
     age_s = min((now, *_heartbeats(ends, inventory))) - changed
     started = observed.started.get(record.pool or '')
     if started is not None and changed < started <= now and not in_use and (
-            not any(map(movable.leftover_of, halves))):
+            not any(map(eligibility.leftover_of, halves))):
         calls_s = CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
             return vd.Verdict(record, True, (
@@ -163,7 +163,7 @@ def _service(record: inv.Record, halves: Sequence[inv.Record],
     A heartbeat bears the time of the service's own host, by which it writes
     the records too: clocks that differ make every age here wrong.
     """
-    for end in (record, *halves) if movable.migrating(record) else halves:
+    for end in (record, *halves) if eligibility.migrating(record) else halves:
         service = inventory.service_of(end.pool) if end.pool else None
         if service is None or not service.up or service.backend_up is False:
             return f'the service of {end.pool} is not up, wait for it'

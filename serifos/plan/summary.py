@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import math
 
 from serifos.plan import limits as lm
-from serifos.plan import pairs
+from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import promises
 from serifos.plan import score
@@ -74,11 +74,11 @@ def _refused(state: st.State,
     for i, reason in problem.stay.items():
         if reason:
             yield pl.Refusal(problem.volumes[i].id, reason)
-    for batch in pairs.batches(problem, problem.candidates):
-        target = pairs.best(state, batch, pairs.elsewhere(state, batch),
-                            pairs.prices(state, batch))
+    for batch in outcomes.batches(problem, problem.candidates):
+        target = outcomes.best(state, batch, outcomes.elsewhere(state, batch),
+                               outcomes.prices(state, batch))
         wants = target >= 0
-        then = pairs.outcomes(state, batch[wants], target[wants])
+        then = outcomes.outcomes(state, batch[wants], target[wants])
         for i, to, worst, variance in zip(
                 then.volume, then.target, then.worst_us, then.variance_us2):
             if problem.volumes[i].id not in moved:

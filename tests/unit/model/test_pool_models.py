@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import optimal
+from serifos.design import d_optimal
 from serifos.facts import workload as wl
-from serifos.model import fleet
 from serifos.model.hybrid import fit as hybrid_fit
 from serifos.model import model as mm
+from serifos.model import pool_models
 from tests.unit.facts.test_workload import workloads
 from tests.unit.papers import golden
 from tests.unit import samples
@@ -39,7 +39,7 @@ _outstanding = st.builds(
         {'interval': interval}),
     _coefficients, st.integers(1, 8),
     st.tuples(st.floats(-2, 0), st.floats(0, 2)))
-_runs = optimal.runs(40)
+_runs = d_optimal.runs(40)
 _hybrid = mm.Model(
     'h', 'hybrid', hybrid_fit.fit(
         [samples.load(run) for run in _runs],
@@ -55,7 +55,7 @@ class FleetTest(testtools.TestCase):
                     min_size=1, max_size=5))
     def test_numpy_and_the_standard_library_agree(self, pools):
         models = [model for model, _ in pools]
-        many = fleet.Fleet(models)
+        many = pool_models.Fleet(models)
         loads = np.array([many.loads(ws).sum(axis=0) for _, ws in pools])
         predicted = many.latency(np.arange(len(pools)), loads)
         for (model, ws), value in zip(pools, predicted):

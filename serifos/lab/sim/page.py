@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from serifos.lab.sim import devices
 from serifos.lab.sim import evaluation as ev
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
 from serifos.lab.sim import tables
-from serifos.lab.sim import truths
 from serifos.report import charts
 from serifos.report import page
 
@@ -63,7 +63,7 @@ def _balanced(evaluation: ev.Evaluation, name: str,
               kind: str) -> page.Section:
     hosts = ' and '.join(
         f'{number} hosts of {gib:g} GiB {truth.name}' for truth,
-        (number, gib) in truths.TESTBEDS[name].hosts.items())
+        (number, gib) in devices.TESTBEDS[name].hosts.items())
     of_placement = {
         planner: evaluation.of(
             name, planner, '' if planner == scenario.CAPACITY else kind)
@@ -83,7 +83,7 @@ def _distribution(number: int, title: str, figure: str,
                   testbed: str) -> str:
     """Figures 3 to 5: a box for each host, a panel for each placement."""
     names = [f'{truth.name}\n{i}'
-             for truth, (count, _) in truths.TESTBEDS[testbed].hosts.items()
+             for truth, (count, _) in devices.TESTBEDS[testbed].hosts.items()
              for i in range(1, count + 1)]
     return charts.boxes(
         [charts.Boxes(planner, {

@@ -17,7 +17,7 @@ from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import times
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool whose load nobody knows: neither source nor target."""
@@ -30,7 +30,7 @@ def places(inventory: inv.Inventory) -> list[act.Place]:
 
 
 def cluster(inventory: inv.Inventory, observed: act.Observed,
-            known: Collection[str], rules: movable.Rules) -> cl.Cluster:
+            known: Collection[str], rules: eligibility.Rules) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
     A pool with a volume that cannot be read has no space that we know of.
@@ -38,7 +38,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
     :param known: the names of the files in the models directory
     """
     records = [record for record in inventory.records
-               if record.pool and not movable.hidden(record)]
+               if record.pool and not eligibility.hidden(record)]
     stats = {pool.name: pool for pool in inventory.pools}
     pools = sorted({*stats, *(str(record.pool) for record in records)})
     asked = {record.volume_type for record in records}
@@ -50,7 +50,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
         taken[unread.pool or ''] = math.inf
     for record in inventory.records:
         taken[record.pool or ''] += record.size_gib
-        if movable.hidden(record):
+        if eligibility.hidden(record):
             copies[record.pool or ''] += record.size_gib
     return cl.Cluster(
         tuple(dataclasses.replace(
@@ -118,11 +118,11 @@ def _state(name: str, stats: inv.PoolStats | None,
 
 def _volume(record: inv.Record, inventory: inv.Inventory,
             stats: Mapping[str, inv.PoolStats], observed: act.Observed,
-            rules: movable.Rules, copied: bool) -> cl.Volume:
+            rules: eligibility.Rules, copied: bool) -> cl.Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
-    why = movable.why_not(record, rules, observed.at) or (
+    why = eligibility.why_not(record, rules, observed.at) or (
         'a half-made copy of it was left' if copied else None) or (
         'its volume type cannot be read'
         if record.volume_type and kind is None and inventory.lacks_types
@@ -171,13 +171,13 @@ def in_flight(inventory: inv.Inventory) -> Iterator[str]:
     A volume that cannot be read may be one.
     """
     for unread in inventory.unread:
-        if unread.migration_status not in movable.AT_REST:
+        if unread.migration_status not in eligibility.AT_REST:
             yield unread.sentence()
     for record in inventory.records:
-        if movable.migrating(record) and not movable.hidden(record):
+        if eligibility.migrating(record) and not eligibility.hidden(record):
             yield (f'Volume {record.id} on {record.pool} is being migrated '
                    f'({record.migration_status}).')
-        elif (source := movable.leftover_of(record)) is not None:
+        elif (source := eligibility.leftover_of(record)) is not None:
             yield (f'The old copy of volume {source} on {record.pool} is '
                    f'{record.status}.')
 

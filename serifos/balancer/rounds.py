@@ -15,13 +15,13 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer import act
+from serifos.balancer import join
 from serifos.balancer import journal_time
-from serifos.balancer import mend
-from serifos.balancer import observe
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer import recover
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
 from serifos.balancer import verdict as vd
@@ -117,9 +117,9 @@ class Balancer:
         :raises InputError: where it may still run
         :raises CloudError: where Cinder says no
         """
-        mend.recover(verdict, self.requests, self.journal, self.pause,
-                     self.settings.patience.poll_s,
-                     self.settings.patience.timeout_s)
+        recover.recover(verdict, self.requests, self.journal, self.pause,
+                        self.settings.patience.poll_s,
+                        self.settings.patience.timeout_s)
         for asked in jn.open_moves(self.journal.entries()):
             if asked.facts['volume'] == verdict.record.id:
                 self.executor.recovered(asked)
@@ -172,7 +172,7 @@ class Balancer:
         """The moves one after the other; it ends at the first failure."""
         outcomes: list[oc.Outcome] = []
         for move in moves:
-            busy = next(observe.in_flight(self.cinder.inventory()), None)
+            busy = next(join.in_flight(self.cinder.inventory()), None)
             if busy is not None:
                 LOG.warning('Volume %s stays: %s', move.volume, busy)
                 outcomes.append(oc.Outcome('hindered', busy))

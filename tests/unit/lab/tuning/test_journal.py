@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from serifos import errors
-from serifos.lab.tuning import tuning
+from serifos.lab.tuning import journal as tuning_journal
 
 FACTS = {'dataset': {'sha256': 'aa'}, 'seed': 0, 'folds': 10}
 
@@ -24,7 +24,7 @@ class JournalTest(testtools.TestCase):
             self.useFixture(fixtures.TempDir()).path, 'm.tune.jsonl')
 
     def opened(self, **others):
-        return tuning.opened(self.path, {**FACTS, **others})
+        return tuning_journal.opened(self.path, {**FACTS, **others})
 
     def begun(self):
         with self.opened() as journal:

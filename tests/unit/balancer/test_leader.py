@@ -10,7 +10,7 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 import testtools
 
-from serifos.balancer import lead
+from serifos.balancer import leader
 from serifos.database import connection
 from serifos.database import journal
 from serifos import errors
@@ -27,7 +27,7 @@ class Case(cloud.Case):
         self.url = f'file://{self.settings.state_dir}/lock'
 
     def lead(self, url=None):
-        made = lead.Lead(url or self.url, self.journal())
+        made = leader.Lead(url or self.url, self.journal())
         self.addCleanup(made.leave)
         return made
 
@@ -128,7 +128,7 @@ class UrlTest(Case):
     def test_a_lock_that_cannot_be_had(self, url, said):
         shared = Shared(self.journal())
         error = self.assertRaises(
-            errors.SerifosError, lambda: lead.Lead(url, shared).take())
+            errors.SerifosError, lambda: leader.Lead(url, shared).take())
         self.assertIn(said, str(error))
         self.assertNotIn('hush', str(error))
 
@@ -137,7 +137,7 @@ class UrlTest(Case):
            | st.text().map('{}://u:hush@h/d'.format))
     def test_any_text_is_a_url_or_refused(self, url):
         try:
-            lead.Lead(url, Shared(self.journal()))
+            leader.Lead(url, Shared(self.journal()))
         except errors.InputError as exc:
             self.assertNotIn('hush', str(exc))
 

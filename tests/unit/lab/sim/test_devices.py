@@ -11,12 +11,12 @@ import testtools
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.sim import device
-from serifos.lab.sim import truths
+from serifos.lab.sim import devices
 
 W = wl.Workload
 few = hypothesis.settings(max_examples=15, deadline=None)
 drawn = st.integers(0, 10 ** 6).map(
-    lambda seed: truths.drawn(np.random.default_rng(seed)))
+    lambda seed: devices.drawn(np.random.default_rng(seed)))
 
 
 def measured(truth, *run, ios=4000):
@@ -35,25 +35,25 @@ def ratio(truth, *run, **without):
 class CliffTest(testtools.TestCase):
 
     def test_writes_are_slow_once_the_fast_area_is_full(self):
-        shallow = ratio(truths.CLIFF, W(100, 4, 1), direct=1.0)
-        deep = ratio(truths.CLIFF, W(100, 64, 32), direct=1.0)
+        shallow = ratio(devices.CLIFF, W(100, 4, 1), direct=1.0)
+        deep = ratio(devices.CLIFF, W(100, 64, 32), direct=1.0)
         self.assertAlmostEqual(1.0, shallow, delta=0.02)
         self.assertGreater(deep, 1.5)
 
     def test_reads_alone_never_meet_it(self):
-        self.assertEqual(1.0, ratio(truths.CLIFF, W(0, 64, 32), direct=1.0))
+        self.assertEqual(1.0, ratio(devices.CLIFF, W(0, 64, 32), direct=1.0))
 
     def test_folding_faster_puts_it_off(self):
         run = W(100, 16, 16)
-        faster = dataclasses.replace(truths.CLIFF, fold_us_per_kib=0.5)
+        faster = dataclasses.replace(devices.CLIFF, fold_us_per_kib=0.5)
         self.assertLess(measured(faster, run).latency_us,
-                        0.8 * measured(truths.CLIFF, run).latency_us)
+                        0.8 * measured(devices.CLIFF, run).latency_us)
 
 
 class CollectionTest(testtools.TestCase):
 
     def test_it_costs_the_more_the_more_is_written_at_random(self):
-        found = [ratio(truths.COLLECTING, W(share, 16), gc_us=0.0)
+        found = [ratio(devices.COLLECTING, W(share, 16), gc_us=0.0)
                  for share in (0, 20, 50, 100)]
         self.assertEqual(sorted(found), found)
         self.assertEqual(1.0, found[0])
@@ -61,19 +61,19 @@ class CollectionTest(testtools.TestCase):
 
     def test_sequential_writes_cause_none(self):
         self.assertEqual(1.0, ratio(
-            truths.COLLECTING, W(100, 16, random_pct=0), gc_us=0.0))
+            devices.COLLECTING, W(100, 16, random_pct=0), gc_us=0.0))
 
     def test_a_read_that_waits_for_it_waits_long(self):
         run = W(0, 4, 1), W(100, 16, 8)
-        with_it = measured(truths.COLLECTING, *run).seen[0]
+        with_it = measured(devices.COLLECTING, *run).seen[0]
         without = measured(dataclasses.replace(
-            truths.COLLECTING, gc_us=0.0), *run).seen[0]
+            devices.COLLECTING, gc_us=0.0), *run).seen[0]
         self.assertGreater(with_it['read_p99_us'],
                            2 * without['read_p99_us'])
 
     def test_one_of_a_large_write_holds_a_die_as_long_as_many_of_small(self):
         # What one write causes may be more than one collection.
-        alone = dataclasses.replace(truths.COLLECTING, dies=1, noise_cv=0.0)
+        alone = dataclasses.replace(devices.COLLECTING, dies=1, noise_cv=0.0)
         saw = measured(alone, W(100, 512, 8))
         each = alone.write_us + 512 * (
             alone.program_us_per_kib + alone.gc_us_per_kib)
@@ -84,32 +84,32 @@ class CacheTest(testtools.TestCase):
     OFF = {'cache_share': 0.0, 'readahead': 0.0}
 
     def test_hits_lower_the_latency_of_reads(self):
-        self.assertLess(ratio(truths.CACHED, W(0, 4, 1), **self.OFF), 0.5)
-        self.assertEqual(1.0, ratio(truths.CACHED, W(100, 4, 1), **self.OFF))
+        self.assertLess(ratio(devices.CACHED, W(0, 4, 1), **self.OFF), 0.5)
+        self.assertEqual(1.0, ratio(devices.CACHED, W(100, 4, 1), **self.OFF))
 
     def test_many_workloads_share_it(self):
-        alone = ratio(truths.CACHED, W(0, 4, 1), **self.OFF)
-        among = ratio(truths.CACHED, *[W(0, 4, 1)] * 8, **self.OFF)
+        alone = ratio(devices.CACHED, W(0, 4, 1), **self.OFF)
+        among = ratio(devices.CACHED, *[W(0, 4, 1)] * 8, **self.OFF)
         self.assertGreater(among, alone + 0.3)
 
     def test_sequential_reads_are_fetched_ahead(self):
         run = W(0, 4, 1, random_pct=0)
-        self.assertLess(ratio(truths.CACHED, run, readahead=0.0), 0.6)
+        self.assertLess(ratio(devices.CACHED, run, readahead=0.0), 0.6)
 
 
 class ChannelsTest(testtools.TestCase):
 
     def test_requests_of_several_channels_do_not_wait_for_each_other(self):
         run = W(0, 16, 32)
-        one = dataclasses.replace(truths.PARALLEL, channels=1)
-        self.assertGreater(measured(truths.PARALLEL, run).seen[0]['iops'],
+        one = dataclasses.replace(devices.PARALLEL, channels=1)
+        self.assertGreater(measured(devices.PARALLEL, run).seen[0]['iops'],
                            4 * measured(one, run).seen[0]['iops'])
 
     def test_a_large_request_is_striped_over_them(self):
         alone = W(0, 256, 1)
-        bus = measured(truths.PARALLEL, alone).latency_us - 85
+        bus = measured(devices.PARALLEL, alone).latency_us - 85
         whole = measured(dataclasses.replace(
-            truths.PARALLEL, stripe_kib=0), alone).latency_us - 85
+            devices.PARALLEL, stripe_kib=0), alone).latency_us - 85
         self.assertAlmostEqual(8.0, whole / bus, delta=0.8)
 
 
@@ -118,12 +118,12 @@ class DrawnTest(testtools.TestCase):
     @few
     @hypothesis.given(st.integers(0, 10 ** 6))
     def test_the_same_seed_is_the_same_device(self, seed):
-        self.assertEqual(truths.drawn(np.random.default_rng(seed)),
-                         truths.drawn(np.random.default_rng(seed)))
+        self.assertEqual(devices.drawn(np.random.default_rng(seed)),
+                         devices.drawn(np.random.default_rng(seed)))
 
     def test_every_feature_is_there_in_some_and_not_in_others(self):
         rng = np.random.default_rng(0)
-        found = [truths.drawn(rng) for _ in range(40)]
+        found = [devices.drawn(rng) for _ in range(40)]
         self.assertEqual(40, len({truth.name for truth in found}))
         for feature in ('buffer_kib', 'fast_kib', 'gc_us', 'cache_us'):
             self.assertIn(sum(getattr(t, feature) > 0 for t in found),
@@ -151,4 +151,4 @@ class DrawnTest(testtools.TestCase):
     def test_more_hits_than_reads_are_refused(self):
         for field in ('cache_share', 'readahead'):
             self.assertRaises(errors.InputError, dataclasses.replace,
-                              truths.CACHED, **{field: 1.5})
+                              devices.CACHED, **{field: 1.5})

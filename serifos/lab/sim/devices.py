@@ -25,44 +25,44 @@ import math
 
 import numpy as np
 
-from serifos.lab.sim import device as dev
+from serifos.lab.sim import ssd
 
 _RUN_CV = 0.03  # of the same run made again on one machine
 
-SSD1 = dev.Truth(
+SSD1 = ssd.Ssd(
     'SSD1', dies=64, read_us=170.3, write_us=176.3,
     bus_read_us_per_kib=3.078, bus_write_us_per_kib=3.108,
     program_us_per_kib=0.05179, sequential=0.7, noise_cv=0.5,
     run_cv=_RUN_CV)
-SSD2 = dev.Truth(
+SSD2 = ssd.Ssd(
     'SSD2', dies=64, read_us=226.7, write_us=160.9,
     bus_read_us_per_kib=2.657, bus_write_us_per_kib=2.783,
     program_us_per_kib=0.03515, sequential=0.7, noise_cv=0.5,
     run_cv=_RUN_CV)
-AGED = dev.Truth(
+AGED = ssd.Ssd(
     'AGED', dies=32, read_us=140, write_us=60, bus_read_us_per_kib=2.0,
     bus_write_us_per_kib=2.0, sequential=0.5, drain_us_per_kib=10.0,
     buffer_kib=2048, page_kib=16, noise_cv=0.8, run_cv=_RUN_CV)
-FAST = dev.Truth(
+FAST = ssd.Ssd(
     'FAST', dies=32, read_us=85, write_us=15, bus_read_us_per_kib=0.35,
     bus_write_us_per_kib=0.35, program_us_per_kib=30.0, sequential=0.5,
     noise_cv=0.7, run_cv=_RUN_CV)
 
-COLLECTING = dev.Truth(
+COLLECTING = ssd.Ssd(
     'COLLECTING', dies=32, read_us=90, write_us=25, bus_read_us_per_kib=0.6,
     bus_write_us_per_kib=0.7, program_us_per_kib=5.0, sequential=0.6,
     gc_us=2500.0, gc_us_per_kib=40.0, page_kib=4, noise_cv=0.6,
     run_cv=_RUN_CV)
-CLIFF = dev.Truth(
+CLIFF = ssd.Ssd(
     'CLIFF', dies=16, read_us=110, write_us=20, bus_read_us_per_kib=1.0,
     bus_write_us_per_kib=1.2, program_us_per_kib=8.0, sequential=0.6,
     fast_kib=4096, fold_us_per_kib=4.0, direct=5.0, noise_cv=0.6,
     run_cv=_RUN_CV)
-CACHED = dev.Truth(
+CACHED = ssd.Ssd(
     'CACHED', dies=24, read_us=180, write_us=80, bus_read_us_per_kib=1.8,
     bus_write_us_per_kib=2.0, sequential=0.7, cache_share=0.7, cache_us=12.0,
     readahead=0.8, noise_cv=0.6, run_cv=_RUN_CV)
-PARALLEL = dev.Truth(
+PARALLEL = ssd.Ssd(
     'PARALLEL', dies=64, read_us=85, write_us=18, bus_read_us_per_kib=2.4,
     bus_write_us_per_kib=3.0, program_us_per_kib=3.0, sequential=0.6,
     channels=8, stripe_kib=16, noise_cv=0.6, run_cv=_RUN_CV)
@@ -71,7 +71,7 @@ FEATURED = (COLLECTING, CLIFF, CACHED, PARALLEL)
 NAMED = (SSD1, SSD2, AGED, FAST, *FEATURED)
 
 
-def drawn(rng: np.random.Generator) -> dev.Truth:
+def drawn(rng: np.random.Generator) -> ssd.Ssd:
     """A plausible device that nobody chose: the same of the same seed.
 
     From an aged SATA drive of 300 MB/s to an NVMe drive of 4 GB/s; each
@@ -81,7 +81,7 @@ def drawn(rng: np.random.Generator) -> dev.Truth:
     channels = int(rng.choice([1, 1, 2, 4, 8]))
     dies = channels * int(rng.choice([8, 16, 32]))
     read_us, write_us = _between(rng, 60, 250), _between(rng, 10, 250)
-    found = dev.Truth(
+    found = ssd.Ssd(
         f'drawn-{rng.integers(10 ** 9):09}', dies, read_us, write_us,
         bus_read_us_per_kib=kib_us * channels,
         bus_write_us_per_kib=kib_us * channels * _between(rng, 0.9, 1.8),
@@ -123,7 +123,7 @@ class Testbed:
     """
 
     name: str
-    hosts: Mapping[dev.Truth, tuple[int, float]]
+    hosts: Mapping[ssd.Ssd, tuple[int, float]]
 
 
 _GIB_480, _GIB_400 = 447.0, 372.5  # 480 and 400 GB

@@ -4,11 +4,11 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer import observe
+from serifos.balancer import join
 from serifos.facts import activity as act
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 BUSY = wl.Workload(30, 16, 8, iops=2000, latency_us=4000)
 A, B = 'a@ssd#ssd', 'b@ssd#ssd'
@@ -43,7 +43,7 @@ def observed(*seen, problems=()):
 
 
 def cluster(found, told, stems=('m',)):
-    return observe.cluster(found, told, stems, movable.Rules())
+    return join.cluster(found, told, stems, eligibility.Rules())
 
 
 @ddt.ddt
@@ -101,7 +101,7 @@ class ClusterTest(testtools.TestCase):
 
     def test_a_pool_without_telemetry_is_no_target(self):
         found = cluster(inventory(record('v')), observed(problems=[A]))
-        self.assertEqual(observe.UNSEEN, found.pools[0].state)
+        self.assertEqual(join.UNSEEN, found.pools[0].state)
 
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
@@ -111,7 +111,7 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(
             ['Pool a@ssd#ssd: node_exporter does not answer.'],
-            list(observe.gaps(found, told, cluster(found, told))))
+            list(join.gaps(found, told, cluster(found, told))))
 
     def test_a_model_by_the_name_of_the_pool(self):
         plain = dataclasses.replace(stats(A), model=None)
@@ -172,7 +172,7 @@ class ClusterTest(testtools.TestCase):
 class HindrancesTest(testtools.TestCase):
 
     def hindrances(self, found, told, stems=('m',)):
-        return list(observe.hindrances(
+        return list(join.hindrances(
             found, cluster(found, told, stems), stems, 2))
 
     def test_nothing_in_the_way(self):
@@ -221,4 +221,4 @@ class HindrancesTest(testtools.TestCase):
             'serifos_model in its extra_capabilities.',
             "Pool b@ssd#ssd is left out: it names a model '../gone', a name "
             'that begins with a dot.'],
-            list(observe.gaps(found, told, cluster(found, told))))
+            list(join.gaps(found, told, cluster(found, told))))

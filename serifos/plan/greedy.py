@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from serifos.plan import pairs
+from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan import promises
 from serifos.plan import state as st
-from serifos.plan import verdict
+from serifos.plan import summary
 
 Step = tuple[int, int]
 """A volume and the pool where it goes."""
@@ -44,7 +44,7 @@ def plan(planner: str, problem: pm.Problem,
         steps, state = _follow(first, steps, *found)
     left = volumes if len(steps) == full else volumes[_waits(state, volumes)]
     truncated = among(problem, left)(state.carried_out()) is not None
-    return verdict.plan(planner, first, steps, truncated)
+    return summary.plan(planner, first, steps, truncated)
 
 
 def first_accepted(state: st.State, steps: Iterable[Step]) -> Found | None:
@@ -77,7 +77,7 @@ def _follow(first: st.State, steps: list[Step], step: Step,
 
 def _replay(state: st.State, steps: list[Step]) -> st.State | None:
     for volume, target in steps:
-        if not pairs.allowed(state, np.array([volume]))[0, target]:
+        if not outcomes.allowed(state, np.array([volume]))[0, target]:
             return None
         found = first_accepted(state, [(volume, target)])
         if found is None:

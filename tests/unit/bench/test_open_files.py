@@ -7,7 +7,7 @@ import fixtures
 import testtools
 
 from serifos.bench import command
-from serifos.bench import opened
+from serifos.bench import open_files
 from serifos import errors
 
 
@@ -24,8 +24,8 @@ class WatchTest(testtools.TestCase):
         self.free = 8 if self.fd == 9 else 9
 
     def run_it(self, script):
-        look = opened.watch(
-            lambda: {opened.identity(os.fstat(self.fd))}, (self.fd,))
+        look = open_files.watch(
+            lambda: {open_files.identity(os.fstat(self.fd))}, (self.fd,))
 
         def looked(pid):
             self.looks.append(look(pid))
@@ -36,7 +36,7 @@ class WatchTest(testtools.TestCase):
 
     def test_it_writes_to_ours_though_the_name_is_another_files(self):
         self.other.replace(self.ours)
-        found = self.run_it(f'exec {self.free}>{opened.path(self.fd)}; '
+        found = self.run_it(f'exec {self.free}>{open_files.path(self.fd)}; '
                             f'echo x >&{self.free}; sleep 0.3')
         self.assertEqual(0, found.code, found.err)
         self.assertTrue(self.looks[-1])
@@ -60,4 +60,4 @@ class WatchTest(testtools.TestCase):
         self.assertFalse(any(self.looks))
 
     def test_a_process_that_has_ended(self):
-        self.assertFalse(opened.watch(set, ())(2 ** 22 + 1))
+        self.assertFalse(open_files.watch(set, ())(2 ** 22 + 1))

@@ -5,7 +5,7 @@ import ddt
 import testtools
 
 from serifos.facts import inventory as inv
-from serifos.plan import movable
+from serifos.plan import eligibility
 
 NOW = 1_800_000_000.0
 FREE = inv.Record('v', 1, 'available', pool='a@ssd#ssd', project_id='p')
@@ -19,8 +19,8 @@ class WhyNotTest(testtools.TestCase):
         {'migration_status': 'none'}, {'replication_status': 'disabled'},
         {'metadata': {'serifos:pin': 'false'}})
     def test_may_move(self, change):
-        self.assertIsNone(movable.why_not(
-            dataclasses.replace(FREE, **change), movable.Rules(), NOW))
+        self.assertIsNone(eligibility.why_not(
+            dataclasses.replace(FREE, **change), eligibility.Rules(), NOW))
 
     @ddt.data(
         ({'status': 'error'}, 'its status is error'),
@@ -40,35 +40,36 @@ class WhyNotTest(testtools.TestCase):
         ({'project_id': 'kept'}, 'its project is excluded'))
     @ddt.unpack
     def test_may_not(self, change, reason):
-        rules = movable.Rules(excluded_projects=frozenset({'kept'}))
-        self.assertIn(reason, movable.why_not(
+        rules = eligibility.Rules(excluded_projects=frozenset({'kept'}))
+        self.assertIn(reason, eligibility.why_not(
             dataclasses.replace(FREE, **change), rules, NOW) or '')
 
     def test_attached_may_where_it_is_allowed_and_alone(self):
-        rules = movable.Rules(allow_attached=True)
+        rules = eligibility.Rules(allow_attached=True)
         attached = dataclasses.replace(FREE, status='in-use', attachments=1)
-        self.assertIsNone(movable.why_not(attached, rules, NOW))
+        self.assertIsNone(eligibility.why_not(attached, rules, NOW))
         shared = dataclasses.replace(attached, attachments=2)
         self.assertEqual('2 servers share it',
-                         movable.why_not(shared, rules, NOW))
+                         eligibility.why_not(shared, rules, NOW))
 
     @ddt.data((3599, True), (3600, False))
     @ddt.unpack
     def test_cools_down(self, since, stays):
-        rules = movable.Rules(cool_down_s=3600, moved_at={'v': NOW - since})
+        rules = eligibility.Rules(cool_down_s=3600,
+                                  moved_at={'v': NOW - since})
         self.assertEqual(
-            stays, bool(movable.why_not(FREE, rules, NOW)))
+            stays, bool(eligibility.why_not(FREE, rules, NOW)))
 
     @ddt.data((1, True), (0, False))
     @ddt.unpack
     def test_backs_off(self, left, stays):
-        rules = movable.Rules(back_off_until={'v': NOW + left})
-        self.assertEqual(stays, bool(movable.why_not(FREE, rules, NOW)))
+        rules = eligibility.Rules(back_off_until={'v': NOW + left})
+        self.assertEqual(stays, bool(eligibility.why_not(FREE, rules, NOW)))
 
     def test_names_the_time_in_words(self):
-        rules = movable.Rules(back_off_until={'v': 1_800_000_060.0})
+        rules = eligibility.Rules(back_off_until={'v': 1_800_000_060.0})
         self.assertIn('2027-01-15T08:01:00Z',
-                      movable.why_not(FREE, rules, NOW))
+                      eligibility.why_not(FREE, rules, NOW))
 
 
 @ddt.ddt
@@ -85,4 +86,4 @@ class HiddenTest(testtools.TestCase):
     @ddt.unpack
     def test_hidden(self, change, hidden):
         self.assertEqual(
-            hidden, movable.hidden(dataclasses.replace(FREE, **change)))
+            hidden, eligibility.hidden(dataclasses.replace(FREE, **change)))

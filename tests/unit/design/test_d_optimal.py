@@ -6,14 +6,14 @@ import ddt
 import numpy as np
 import testtools
 
+from serifos.design import d_optimal
 from serifos.design import design
-from serifos.design import optimal
 from serifos import errors
 from serifos.facts import workload as wl
 
 
 def _log_det(runs):
-    rows = optimal.relative_rows(runs)
+    rows = d_optimal.relative_rows(runs)
     return np.linalg.slogdet(rows.T @ rows)[1]
 
 
@@ -22,31 +22,32 @@ class OptimalTest(testtools.TestCase):
 
     @ddt.data(10, 33, 80)
     def test_runs_are_as_many_as_asked_and_distinct(self, number):
-        runs = optimal.runs(number)
+        runs = d_optimal.runs(number)
         keys = {tuple(sorted(w.pattern for w in run)) for run in runs}
         self.assertEqual(number, len(runs))
         self.assertEqual(number, len(keys))
 
     def test_the_same_seed_gives_the_same_design(self):
-        self.assertEqual(optimal.runs(30, seed=7), optimal.runs(30, seed=7))
-        self.assertNotEqual(optimal.runs(30, seed=7),
-                            optimal.runs(30, seed=8))
+        self.assertEqual(d_optimal.runs(30, seed=7),
+                         d_optimal.runs(30, seed=7))
+        self.assertNotEqual(d_optimal.runs(30, seed=7),
+                            d_optimal.runs(30, seed=8))
 
     def test_every_run_lies_in_the_space(self):
-        wide = optimal.WIDE
-        for workload in itertools.chain(*optimal.runs(80)):
+        wide = d_optimal.WIDE
+        for workload in itertools.chain(*d_optimal.runs(80)):
             self.assertTrue(0 <= workload.write_pct <= 100)
             self.assertTrue(4 <= workload.block_kib <= 256)
             self.assertTrue(1 <= workload.iodepth <= 32)
             self.assertEqual(0, workload.block_kib % 4)
             self.assertEqual(100, workload.random_pct)
         self.assertLessEqual(
-            {len(run) for run in optimal.runs(80)}, set(wide.counts))
+            {len(run) for run in d_optimal.runs(80)}, set(wide.counts))
 
     def test_one_run_in_five_is_no_corner(self):
         # A corner takes its values from the vectors, a drawn run does not.
-        grid = set(optimal.WIDE.patterns)
-        drawn = [run for run in optimal.runs(80) if not set(run) <= grid]
+        grid = set(d_optimal.WIDE.patterns)
+        drawn = [run for run in d_optimal.runs(80) if not set(run) <= grid]
         self.assertTrue(14 <= len(drawn) <= 16, len(drawn))
 
     def test_exchange_finds_the_best_of_a_small_problem(self):
@@ -54,7 +55,7 @@ class OptimalTest(testtools.TestCase):
         x = np.linspace(-1, 1, 12)
         x = np.concatenate([x, [-1, 1]])
         rows = np.stack([np.ones_like(x), x], axis=1)
-        chosen = optimal.exchange(rows, 4, np.random.default_rng(3))
+        chosen = d_optimal.exchange(rows, 4, np.random.default_rng(3))
         self.assertEqual([-1, -1, 1, 1], sorted(x[chosen]))
 
     def test_exchange_meets_brute_force(self):
@@ -64,32 +65,32 @@ class OptimalTest(testtools.TestCase):
                    for c in itertools.combinations(range(11), 5))
         found = max(
             np.linalg.det(rows[c].T @ rows[c]) for c in (
-                optimal.exchange(rows, 5, np.random.default_rng(seed))
+                d_optimal.exchange(rows, 5, np.random.default_rng(seed))
                 for seed in range(5)))
         self.assertAlmostEqual(best, found, places=9)
 
     def test_it_tells_more_than_runs_drawn_blindly(self):
-        patterns = optimal.WIDE.patterns
+        patterns = d_optimal.WIDE.patterns
         blind = []
         for seed in range(5):
             rng = np.random.default_rng(seed)
             blind.append([tuple(patterns[i] for i in rng.choice(
                 len(patterns), rng.integers(1, 11))) for _ in range(80)])
-        self.assertGreater(_log_det(optimal.runs(80)),
+        self.assertGreater(_log_det(d_optimal.runs(80)),
                            max(map(_log_det, blind)))
 
     def test_too_few_runs_are_refused(self):
-        exc = self.assertRaises(errors.InputError, optimal.runs, 9)
+        exc = self.assertRaises(errors.InputError, d_optimal.runs, 9)
         self.assertIn('--runs 10', str(exc))
 
     def test_more_runs_than_the_vectors_hold_are_refused(self):
         space = design.Space((50,), (4,), (1, 2))
-        exc = self.assertRaises(errors.InputError, optimal.runs, 40, space)
+        exc = self.assertRaises(errors.InputError, d_optimal.runs, 40, space)
         self.assertIn('ask for fewer runs', str(exc))
 
     def test_random_pct_follows_the_space(self):
         space = design.Space((0, 100), (4, 64), (1, 2), random_pcts=(0, 100))
-        runs = optimal.runs(20, space)
+        runs = d_optimal.runs(20, space)
         self.assertLessEqual(
             {0.0, 100.0}, {w.random_pct for run in runs for w in run})
         self.assertIsInstance(runs[0][0], wl.Workload)
@@ -97,7 +98,7 @@ class OptimalTest(testtools.TestCase):
     def test_think_times_follow_the_space(self):
         space = design.Space((0, 100), (4, 64), (1, 2),
                              think_times_us=(0, 1000))
-        times = {w.think_time_us for run in optimal.runs(30, space)
+        times = {w.think_time_us for run in d_optimal.runs(30, space)
                  for w in run}
         self.assertLessEqual({0.0, 1000.0}, times)
         self.assertTrue(0 <= min(times) and max(times) <= 1000)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated SSD is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from serifos import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Ssd:
+    """What a simulated device is; serifos is never told.
+
+    :param dies: requests whose fixed cost can run at once
+    :param read_us: fixed cost of a random read on its die, µs
+    :param write_us: the same of a random write
+    :param program_us_per_kib: what a write holds its die for beside that
+    :param bus_read_us_per_kib: what a read holds its channel for
+    :param bus_write_us_per_kib: the same of a write
+    :param sequential: fixed cost of a sequential request over a random one
+    :param drain_us_per_kib: pace at which the write buffer empties
+    :param buffer_kib: the write buffer; a run begins with a full one
+    :param page_kib: a smaller write fills the buffer, or the fast area, as
+        one of this size
+    :param channels: each with every so-many-th die
+    :param stripe_kib: a larger request uses several channels; 0 for never
+    :param fast_kib: the fast area; a run begins with a full one
+    :param fold_us_per_kib: pace at which it is folded, and has room again
+    :param direct: time on a die of a write that finds it full over another
+    :param gc_us: for how long one collection holds a die
+    :param gc_us_per_kib: how much collecting each KiB written at random
+        causes; a sequential one causes none
+    :param cache_share: how much of one workload's region the cache holds;
+        workloads together share it evenly
+    :param cache_us: what a hit costs instead of the time on a die
+    :param readahead: share of sequential reads that are hits
+    :param noise_cv: coefficient of variation of the time on a die
+    :param run_cv: the same of a whole run against another
+    """
+
+    name: str
+    dies: int
+    read_us: float
+    write_us: float
+    bus_read_us_per_kib: float
+    bus_write_us_per_kib: float
+    program_us_per_kib: float = 0.0
+    sequential: float = 1.0
+    drain_us_per_kib: float = 0.0
+    buffer_kib: float = 0.0
+    page_kib: float = 0.0
+    noise_cv: float = 0.0
+    run_cv: float = 0.0
+    channels: int = 1
+    stripe_kib: float = 0.0
+    fast_kib: float = 0.0
+    fold_us_per_kib: float = 0.0
+    direct: float = 1.0
+    gc_us: float = 0.0
+    gc_us_per_kib: float = 0.0
+    cache_share: float = 0.0
+    cache_us: float = 0.0
+    readahead: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self)[1:]:
+            value = getattr(self, field.name)
+            if not (math.isfinite(value) and value >= 0):
+                raise errors.InputError(
+                    f'{field.name} of the simulated device {self.name} is '
+                    f'{value}; give a number that is not negative.')
+        if not (self.dies and self.channels and self.bus_read_us_per_kib
+                and self.bus_write_us_per_kib):
+            raise errors.InputError(
+                f'The simulated device {self.name} needs a die, a channel, '
+                'and a bus that takes its time; give dies, channels and both '
+                'costs of the bus.')
+        if max(self.cache_share, self.readahead) > 1:
+            raise errors.InputError(
+                f'The simulated device {self.name} finds more than it reads; '
+                'give a cache_share and a readahead of 1 at the most.')
