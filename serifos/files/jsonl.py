@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 from typing import Any
+from typing import BinaryIO
 
 from oslo_log import log
 
@@ -67,27 +68,21 @@ def whole(data: bytes) -> bytes:
     return data[:data.rfind(b'\n') + 1]
 
 
-def begun(path: files.Path) -> bool:
+def begun(path: files.Path, work: str) -> bool:
     """Whether there is a file with a line; one cut short is dropped.
 
-    :raises InputError: where it cannot be written
+    :param work: what it is a journal of, such as a build
+    :raises InputError: where another command writes to it, or it cannot be
+        written
     """
     if not os.path.exists(path):
         return False
-    files.open_text(path, 'journal').close()  # refuses what is no file
-    try:
-        with open(path, 'r+b') as file:
-            data = file.read()
-            size = len(whole(data))
-            if size < len(data):
-                file.truncate(size)
-                os.fsync(file.fileno())
-                LOG.warning('The last line of %s was cut short and is '
-                            'dropped; what it told of is done again.', path)
-    except OSError as exc:
-        raise errors.InputError(
-            f'{path} cannot be written: {exc.strerror}.') from None
-    return size > 0
+    with files.open_text(path, 'journal') as file:
+        data = file.buffer.read()
+    if data.endswith(b'\n'):
+        return True
+    with _locked(path, work) as file:
+        return _has_lines(file)
 
 
 def begin(path: files.Path, header: Mapping[str, Any]) -> None:
@@ -124,16 +119,42 @@ def resumed(path: files.Path, header: Mapping[str, Any],
     :raises InputError: where another command writes to it, or it cannot be
         written
     """
-    if not begun(path):
+    if not os.path.exists(path):
         begin(path, header)
-    with open(path, 'rb') as file:
+    with _locked(path, work) as file:
+        if not _has_lines(file):
+            append(path, header)
+        yield
+
+
+@contextlib.contextmanager
+def _locked(path: files.Path, work: str) -> Iterator[BinaryIO]:
+    files.open_text(path, 'journal').close()  # refuses what is no file
+    try:
+        file = open(path, 'r+b')
+    except OSError as exc:
+        raise errors.InputError(
+            f'{path} cannot be written: {exc.strerror}.') from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise errors.InputError(
                 f'Another {work} writes to {path}; wait for its end, or give '
                 'another file.') from None
-        yield
+        yield file
+
+
+def _has_lines(file: BinaryIO) -> bool:
+    """Whether any line is whole; a last one cut short is dropped."""
+    data = file.read()
+    size = len(whole(data))
+    if size < len(data):
+        file.truncate(size)
+        os.fsync(file.fileno())
+        LOG.warning('The last line of %s was cut short and is dropped; what '
+                    'it told of is done again.', file.name)
+    return size > 0
 
 
 def _line(doc: Mapping[str, Any]) -> str:

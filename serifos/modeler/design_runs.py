@@ -34,7 +34,7 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
 
     :raises InputError: where it is of another machine or made otherwise
     """
-    if not jsonl.begun(path):
+    if not jsonl.begun(path, 'build'):
         return ()
     was = store.read_dataset(path)
     apart = was.header.differences(header)

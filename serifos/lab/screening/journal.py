@@ -105,7 +105,7 @@ def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
 
     :raises InputError: where they are not to be compared with ours
     """
-    if not jsonl.begun(path):
+    if not jsonl.begun(path, 'screen'):
         return ()
     was, runs = read(path)
     apart = was.differences(header)

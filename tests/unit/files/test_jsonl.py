@@ -59,6 +59,18 @@ class JsonLinesTest(testtools.TestCase):
             self.assertIn('Another build', str(self.assertRaises(
                 errors.InputError, self.resumed().__enter__)))
 
+    @ddt.data('resumed', 'begun')
+    def test_a_line_that_another_is_writing_is_left_alone(self, verb):
+        with self.resumed():
+            with open(self.path, 'a') as file:
+                file.write('{"half": ')
+            before = self.path.read_bytes()
+            self.assertIn('Another build', str(self.assertRaises(
+                errors.InputError,
+                {'resumed': self.resumed().__enter__,
+                 'begun': lambda: jsonl.begun(self.path, 'build')}[verb])))
+            self.assertEqual(before, self.path.read_bytes())
+
     @ddt.data(('mkdir', 'is a directory'), ('mkfifo', 'is a FIFO'))
     @ddt.unpack
     def test_what_is_no_file_is_refused(self, make, words):
