@@ -9,8 +9,8 @@ import pathlib
 import tempfile
 
 from serifos.bench import command
-from serifos.bench import reply
 from serifos import errors
+from serifos.files import strict_json
 
 _IN_MEMORY = ('tmpfs', 'ramfs')
 
@@ -38,7 +38,7 @@ def parse(text: str) -> tuple[str, str]:
 
     :raises ToolError: where this is not what findmnt prints
     """
-    mount = reply.read(text, 'findmnt')['filesystems'].items(1)[0]
+    mount = strict_json.read(text, 'findmnt')['filesystems'].items(1)[0]
     return mount['source'].text(), mount['fstype'].text()
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import os
 from typing import Any
 
-from serifos.bench import reply
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts import fields
 from serifos.facts import workload as wl
+from serifos.files import strict_json
 
 _MOST_ERRNO = 4095
 _APART_S = 1.0      # what processes may end apart, seconds,
@@ -43,17 +44,17 @@ def parse(text: str) -> dict[str, Any]:
         'latency_us': sum(_mean_us(side) * _requests(side)
                           for side in (read, write)) / requests,
         **_side('read', read), **_side('write', write),
-        'iops': read['iops'].figure() + write['iops'].figure(),
-        'requests': requests, 'ended_ms': doc['timestamp_ms'].figure()}
+        'iops': read['iops'].number() + write['iops'].number(),
+        'requests': requests, 'ended_ms': doc['timestamp_ms'].number()}
 
 
-def _job(text: str) -> tuple[reply.Reply, reply.Reply]:
+def _job(text: str) -> tuple[fields.Field, fields.Field]:
     """fio's document, which its notes may stand before, and its one job."""
     begin = text.find('{')
     if begin < 0:
         raise FioError('fio printed no result: '
                        f'{" ".join(text.split())[:200] or "nothing at all"}')
-    doc = reply.read(text[begin:], 'fio', FioError)
+    doc = strict_json.read(text[begin:], 'fio', FioError)
     jobs = doc['jobs'].items(1)
     if len(jobs) > 1:
         raise doc['jobs'].wrong('one job')
@@ -68,22 +69,22 @@ def written(text: str) -> int:
     return _job(text)[1]['write']['io_bytes'].whole()
 
 
-def _side(name: str, side: reply.Reply) -> dict[str, float | None]:
+def _side(name: str, side: fields.Field) -> dict[str, float | None]:
     some = _requests(side) > 0
     p99 = side['lat_ns']['percentile']['99.000000'] if some else None
     return {
         f'{name}_latency_us': _mean_us(side) if some else None,
-        f'{name}_p99_us': p99.figure() / 1000 if p99 else None,
-        f'{name}_iops': side['iops'].figure(),
-        f'{name}_bw_kib_s': side['bw'].figure()}
+        f'{name}_p99_us': p99.number() / 1000 if p99 else None,
+        f'{name}_iops': side['iops'].number(),
+        f'{name}_bw_kib_s': side['bw'].number()}
 
 
-def _requests(side: reply.Reply) -> int:
+def _requests(side: fields.Field) -> int:
     return side['lat_ns']['N'].whole()
 
 
-def _mean_us(side: reply.Reply) -> float:
-    return side['lat_ns']['mean'].figure() / 1000
+def _mean_us(side: fields.Field) -> float:
+    return side['lat_ns']['mean'].number() / 1000
 
 
 def sample(workloads: Sequence[wl.Workload], runtime_s: float,

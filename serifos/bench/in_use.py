@@ -11,7 +11,7 @@ import stat
 import time
 
 from serifos.bench import command
-from serifos.bench import reply
+from serifos.files import strict_json
 
 
 def major_minor(info: os.stat_result) -> str:
@@ -31,7 +31,7 @@ def signatures(text: str) -> tuple[str, ...]:
     """
     if not text.strip():
         return ()
-    found = reply.read(text, 'wipefs')['signatures'].items()
+    found = strict_json.read(text, 'wipefs')['signatures'].items()
     return tuple(sorted({one['type'].text() for one in found}))
 
 

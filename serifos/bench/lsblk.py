@@ -8,7 +8,8 @@ import dataclasses
 import re
 
 from serifos.bench import command
-from serifos.bench import reply
+from serifos.facts import fields
+from serifos.files import strict_json
 
 # With NAME first, what stands on a disk is listed below it; without, beside.
 _COLUMNS = ('NAME', 'KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
@@ -60,7 +61,7 @@ def tree() -> tuple[Node, ...]:
 
 def parse(text: str) -> tuple[Node, ...]:
     """:raises ToolError: where this is not what lsblk prints"""
-    disks = reply.read(text, 'lsblk')['blockdevices']
+    disks = strict_json.read(text, 'lsblk')['blockdevices']
     return tuple(_node(disk, 1) for disk in disks.items())
 
 
@@ -68,9 +69,9 @@ def stripped(text: str | None) -> str | None:
     return (text or '').strip() or None
 
 
-def _node(node: reply.Reply, depth: int) -> Node:
+def _node(node: fields.Field, depth: int) -> Node:
     if depth > _DEEPEST:
-        raise node.wrong(f'no more than {_DEEPEST} devices on another')
+        raise node.wrong(f'within {_DEEPEST} levels of devices')
     children = node['children']
     number, size = node['maj:min'], node['size']
     if not re.fullmatch('[0-9]{1,9}:[0-9]{1,9}', number.text().strip()):

@@ -14,8 +14,9 @@ import os
 import re
 
 from serifos.bench import command
-from serifos.bench import reply
 from serifos import errors
+from serifos.facts import fields
+from serifos.files import strict_json
 
 TAG = 'serifos-scratch'
 GIB = 2 ** 30
@@ -138,6 +139,7 @@ def _report(program: str, columns: str, group: str) -> list[str]:
             '--nosuffix', '--options', columns, group]
 
 
-def _rows(text: str, program: str, key: str) -> list[reply.Reply]:
-    return [row for report in reply.read(text, program)['report'].items()
+def _rows(text: str, program: str, key: str) -> list[fields.Field]:
+    reports = strict_json.read(text, program)['report'].items()
+    return [row for report in reports
             for row in report[key].items()]

@@ -17,7 +17,6 @@ import pathlib
 from typing import Any
 
 from serifos.bench import fio
-from serifos.bench import reply
 from serifos.bench import steady as sd
 from serifos.bench import target as tg
 from serifos import errors
@@ -25,6 +24,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.files import atomic as files
 from serifos.files import documents as store
+from serifos.files import strict_json
 
 SCHEMA = 'serifos-precondition/1'
 TIMES = 2
@@ -176,9 +176,9 @@ def parse(text: str) -> State:
 
     :raises FormatError: where it is none
     """
-    doc = reply.read(text, 'the record', errors.FormatError)
+    doc = strict_json.read(text, 'the record', errors.FormatError)
     doc['schema'].one_of([SCHEMA])
     return State(
         doc['identity'].object(), doc['purge'].text_or_none(),
         doc['written'].whole(),
-        tuple(one.figure(_LEAST_IOPS) for one in doc['iops'].items()))
+        tuple(one.number(_LEAST_IOPS) for one in doc['iops'].items()))

@@ -120,10 +120,10 @@ def _nvme(path: str) -> dict[str, purge_methods.Purge]:
         LOG.warning('nvme-cli is not installed, so that the format and '
                     'sanitize of %s are not considered', path)
         return {}
-    controller = purge_methods.fields(
+    controller = purge_methods.bit_fields(
         command.run(['nvme', 'id-ctrl', path, '-o', 'json']),
         'nvme id-ctrl', ('oacs', 'fna'), ('sanicap',))
-    namespace = purge_methods.fields(
+    namespace = purge_methods.bit_fields(
         command.run(['nvme', 'id-ns', path, '-o', 'json']),
         'nvme id-ns', ('flbas', 'dps'))
     # With namespace management there may be some that are not attached.

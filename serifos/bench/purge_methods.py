@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import dataclasses
 import re
 
-from serifos.bench import reply
 from serifos import errors
+from serifos.files import strict_json
 
 PASSWORD = 'serifos'
 """What an ATA device is locked with while it erases itself."""
@@ -35,14 +35,14 @@ class Purge:
     timeout_s: float = 3600
 
 
-def fields(text: str, source: str, names: Sequence[str],
-           optional: Sequence[str] = ()) -> dict[str, int]:
+def bit_fields(text: str, source: str, names: Sequence[str],
+               optional: Sequence[str] = ()) -> dict[str, int]:
     """Bit fields of what ``nvme ... -o json`` printed.
 
     :param optional: what older devices lack
     :raises ToolError: where one is missing, or is no field of bits
     """
-    doc = reply.read(text, source)
+    doc = strict_json.read(text, source)
     return {name: doc[name].whole(0, _MOST_BITS) for name in (
         *names, *(name for name in optional if name in doc.object()))}
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import re
-from typing import Any
 from typing import TypeVar
 
 from serifos.facts import fields
@@ -37,28 +36,27 @@ def usable(status: int, body: bytes) -> None:
 
 def record(said: object, snapshots: int = 0) -> inv.Record:
     """A volume as the API's detailed view gives it to an administrator."""
-    doc = fields.document(said)
-    created_at, updated_at = (
-        fields.moment(doc, name) for name in ('created_at', 'updated_at'))
+    doc = fields.Field(said)
+    created_at, updated_at = (doc[name].moment_or_none()
+                              for name in ('created_at', 'updated_at'))
     if created_at is None and updated_at is None:
         raise ValueError('it has neither a created_at nor an updated_at')
     return inv.Record(
-        _id(doc, 'id'), fields.number(doc, 'size', _MOST_GIB),
-        fields.text(doc, 'status'),
-        pool=fields.text_or_none(doc, _HOST),
-        name_id=_id(doc, _NAME_ID) if doc.get(_NAME_ID) else None,
+        _id(doc['id']), doc['size'].number(0, _MOST_GIB),
+        doc['status'].name(), pool=doc[_HOST].name_or_none(),
+        name_id=_id(doc[_NAME_ID]) if doc[_NAME_ID].value else None,
         migration_status=_migration_status(doc),
-        name=fields.words(doc, 'name'),
-        description=fields.words(doc, 'description'),
-        volume_type=fields.text_or_none(doc, 'volume_type'),
-        zone=fields.text_or_none(doc, 'availability_zone'),
-        project_id=fields.text_or_none(doc, 'os-vol-tenant-attr:tenant_id'),
-        metadata=fields.texts(doc, 'metadata'), snapshots=snapshots,
-        group_id=fields.text_or_none(doc, 'group_id')
-        or fields.text_or_none(doc, 'consistencygroup_id'),
-        replication_status=fields.text_or_none(doc, 'replication_status'),
-        encrypted=fields.flag(doc, 'encrypted'),
-        attachments=len(fields.items(doc, 'attachments')),
+        name=doc['name'].text_or_none(),
+        description=doc['description'].text_or_none(),
+        volume_type=doc['volume_type'].name_or_none(),
+        zone=doc['availability_zone'].name_or_none(),
+        project_id=doc['os-vol-tenant-attr:tenant_id'].name_or_none(),
+        metadata=doc['metadata'].texts(), snapshots=snapshots,
+        group_id=doc['group_id'].name_or_none()
+        or doc['consistencygroup_id'].name_or_none(),
+        replication_status=doc['replication_status'].name_or_none(),
+        encrypted=doc['encrypted'].flag(absent=False),
+        attachments=len(doc['attachments'].array_if_any()),
         created_at=created_at, updated_at=updated_at)
 
 
@@ -66,30 +64,30 @@ _HOST = 'os-vol-host-attr:host'
 _NAME_ID = 'os-vol-mig-status-attr:name_id'
 
 
-def _migration_status(doc: Mapping[str, Any]) -> str | None:
-    return (fields.text_or_none(doc, 'migration_status')
-            or fields.text_or_none(doc, 'os-vol-mig-status-attr:migstat'))
+def _migration_status(doc: fields.Field) -> str | None:
+    return (doc['migration_status'].name_or_none()
+            or doc['os-vol-mig-status-attr:migstat'].name_or_none())
 
 
-def _id(doc: Mapping[str, Any], name: str) -> str:
-    """It goes into the paths of requests and the names of volumes."""
-    found = fields.text(doc, name)
-    if not re.fullmatch('[A-Za-z0-9_-]+', found):
-        raise ValueError(f'its {name} {fields.shown(found)} is no id')
-    return found
+def _id(field: fields.Field) -> str:
+    """An id, for the paths of requests and the names of volumes."""
+    if not re.fullmatch('[A-Za-z0-9_-]+', field.name()):
+        raise field.wrong('an id')
+    return field.name()
 
 
 def service(said: object) -> inv.Service:
     """A service as ``os-services`` lists it."""
-    doc = fields.document(said)
-    backend = doc.get('backend_state')
+    doc = fields.Field(said)
+    backend = doc['backend_state'].value
     return inv.Service(
-        fields.text(doc, 'binary'), fields.text(doc, 'host'),
-        zone=fields.text_or_none(doc, 'zone'),
-        up=doc.get('state') == 'up', enabled=doc.get('status') == 'enabled',
-        frozen=fields.flag(doc, 'frozen'),
+        doc['binary'].name(), doc['host'].name(),
+        zone=doc['zone'].name_or_none(),
+        up=doc['state'].value == 'up',
+        enabled=doc['status'].value == 'enabled',
+        frozen=doc['frozen'].flag(absent=False),
         backend_up=None if backend is None else backend == 'up',
-        updated_at=fields.moment(doc, 'updated_at'))
+        updated_at=doc['updated_at'].moment_or_none())
 
 
 def kind(said: object, qos: Mapping[str, Mapping[str, str]]) -> inv.Type:
@@ -97,19 +95,17 @@ def kind(said: object, qos: Mapping[str, Mapping[str, str]]) -> inv.Type:
 
     :param qos: the specs of each QoS, by its id
     """
-    doc = fields.document(said)
-    return inv.Type(fields.text(doc, 'name'),
-                    fields.texts(doc, 'extra_specs'),
-                    qos.get(str(doc.get('qos_specs_id')), {}))
+    doc = fields.Field(said)
+    return inv.Type(doc['name'].name(), doc['extra_specs'].texts(),
+                    qos.get(str(doc['qos_specs_id'].value), {}))
 
 
 def qos(docs: Iterable[object]) -> dict[str, dict[str, str]]:
     """The specs of each QoS, by its id; nothing we do depends on one."""
     found = {}
-    for doc in docs:
+    for doc in map(fields.Field, docs):
         try:
-            said = fields.document(doc)
-            found[fields.text(said, 'id')] = fields.texts(said, 'specs')
+            found[doc['id'].name()] = doc['specs'].texts()
         except ValueError:
             continue
     return found
@@ -197,16 +193,23 @@ def _name(noun: Noun) -> str:
 
 
 def _unread(what: str, said: object, number: int, why: str) -> inv.Unread:
-    doc = said if isinstance(said, dict) else {}
+    doc = fields.Field(said if isinstance(said, dict) else {})
     keys = ('id',) if what == 'volume' else ('name', 'host', 'id')
-    name = next((fields.name(doc[key]) for key in keys
-                 if isinstance(doc.get(key), str) and doc[key]),
+    name = next((_readable(doc[key]) for key in keys
+                 if isinstance(doc[key].value, str) and doc[key].value),
                 f'number {number}')
     if what != 'volume':
         return inv.Unread(what, name, why)
     try:
-        home = fields.text_or_none(doc, _HOST)
-        status = _migration_status(fields.document(said))
+        home = doc[_HOST].name_or_none()
+        status = _migration_status(fields.Field(said))
     except ValueError:
         home, status = None, inv.UNKNOWN
     return inv.Unread(what, name, why, home, status)
+
+
+def _readable(field: fields.Field) -> str:
+    try:
+        return field.name()
+    except ValueError:
+        return fields.shown(field.value)

@@ -182,8 +182,8 @@ class Cinder:
                 found += page
                 if len(found) > self._most:
                     return None
-            return frozenset(fields.text(fields.document(
-                fields.document(one).get('reference')), 'source-name')
+            return frozenset(
+                fields.Field(one)['reference']['source-name'].name()
                 for one in found) or None
 
     def _volumes(self, **query: object) -> list[Any]:
@@ -225,7 +225,7 @@ class Cinder:
     def _get(self, path: str, **query: object) -> Mapping[str, Any]:
         """An answer to a question, which may be asked twice."""
         url = f'{path}?{parse.urlencode(query)}' if query else path
-        return fields.document(self._api.client.get(url, **_RETRIES)[1])
+        return fields.Field(self._api.client.get(url, **_RETRIES)[1]).object()
 
 
 def _items(page: Mapping[str, Any], key: str) -> list[Any]:
@@ -233,7 +233,7 @@ def _items(page: Mapping[str, Any], key: str) -> list[Any]:
 
     :raises LookupError: where it lists no such thing
     """
-    return fields.items({key: page[key]}, key)
+    return fields.Field(page[key], key).array_if_any()
 
 
 def _record(name: str, doc: object) -> inv.Record:

@@ -28,19 +28,17 @@ def pool(item: object) -> inv.PoolStats:
 
     :raises ValueError: where it is none; the clause says why
     """
-    doc = fields.document(item)
-    said = doc.get('capabilities')
-    if not isinstance(said, dict):
-        raise ValueError('it has no capabilities')
+    doc = fields.Field(item)
+    said = doc['capabilities'].object()
     thin = _true(said.get('thin_provisioning_support'))
     total = _gib(said, 'total_capacity_gb')
     if total < 0:
         raise ValueError(f'its total_capacity_gb {total:g} is below 0')
     return inv.PoolStats(
-        fields.text(doc, 'name'), total_gib=min(UNBOUNDED, total),
+        doc['name'].name(), total_gib=min(UNBOUNDED, total),
         free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
         allocated_gib=_gib(said, 'allocated_capacity_gb'),
-        backend_name=fields.text_or_none(said, 'volume_backend_name'),
+        backend_name=fields.Field(said)['volume_backend_name'].name_or_none(),
         model=_model(said.get('serifos_model')), thin=thin,
         device=_device(said.get('serifos_device')), capabilities=said)
 
@@ -49,15 +47,14 @@ def _model(said: object) -> str | None:
     if not said:
         return None
     if isinstance(said, (list, dict, bool)):
-        raise ValueError(f'its serifos_model is {fields.shown(said)}, no '
-                         "model's name")
+        raise fields.Field(said, 'serifos_model').wrong("a model's name")
     return said if isinstance(said, str) else fields.shown(said)
 
 
 def _device(said: object) -> str | None:
     if isinstance(said, (int, float)):
         return fields.shown(said)
-    return fields.text_or_none({'serifos_device': said}, 'serifos_device')
+    return fields.Field(said, 'serifos_device').name_or_none()
 
 
 def _free_gib(said: Mapping[str, Any], thin: bool) -> float:
@@ -114,10 +111,9 @@ def _number(said: Mapping[str, Any], name: str, default: float) -> float:
     value = said.get(name)
     if not isinstance(value, (list, dict)) and value in _NOT_SAID:
         return default
-    found = fields.figure(value)
+    found = fields.finite(value)
     if found is None or abs(found) > _MOST:
-        raise ValueError(
-            f'its {name} {fields.shown(value)} is no figure')
+        raise fields.Field(value, name).wrong('a number')
     return found
 
 

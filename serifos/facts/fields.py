@@ -1,118 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a field of a JSON reply hold? One reader for each type.
+"""Typed reading of JSON from programs, servers and files.
 
-Every reader raises ValueError, with a clause that names the field, where it
-holds something else: NaN where a size is expected, a list where a text is.
+Where a value is not of the type, or not in the bounds, that its reader
+expects, the error names the value and its place: NaN where a size is
+expected, a list where a text is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from collections.abc import Collection
+import dataclasses
 import math
+import re
 from typing import Any
 
+from serifos import errors
 from serifos.facts import times
 
-_SHOWN = 60
+_MOST_WHOLE = 2 ** 63 - 1
+_MOST_NUMBER = 1e18  # products of a few of them are finite
 _MOST_CHARACTERS = 255
+_SHOWN = 60
 
 
-def document(value: object) -> Mapping[str, Any]:
-    """A JSON object."""
-    if not isinstance(value, dict):
-        raise ValueError(f'it is {shown(value)}, no object')
-    return value
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A value of a JSON document, and where it was found.
 
+    The readers whose names end in ``_or_none`` return None for null; what an
+    object lacks is null.
 
-def items(doc: Mapping[str, Any], name: str) -> list[Any]:
-    """A list; none where it is null or absent."""
-    value = doc.get(name)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise ValueError(f'its {name} {shown(value)} is no list')
-    return value
-
-
-def text(doc: Mapping[str, Any], name: str) -> str:
-    """A name: printable, not empty, of at most 255 characters."""
-    value = doc.get(name)
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ValueError(f'its {name} {shown(value)} is no name')
-    if len(value) > _MOST_CHARACTERS:
-        raise ValueError(
-            f'its {name} {shown(value)} is of {len(value)} characters')
-    return value
-
-
-def text_or_none(doc: Mapping[str, Any], name: str) -> str | None:
-    """A name, or None where it is null, absent or empty."""
-    return None if doc.get(name) in (None, '') else text(doc, name)
-
-
-def words(doc: Mapping[str, Any], name: str) -> str | None:
-    """Any text at all, what a tenant wrote; halves of characters are ?."""
-    value = doc.get(name)
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f'its {name} {shown(value)} is no text')
-    return None if value is None else _whole(value)
-
-
-def texts(doc: Mapping[str, Any], name: str) -> dict[str, str]:
-    """Texts by their names; numbers and booleans become texts."""
-    found = doc.get(name)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise ValueError(f'its {name} {shown(found)} is no object')
-    for key, value in found.items():
-        if not isinstance(value, (str, int, float)):
-            raise ValueError(
-                f'its {name} {shown(key)} is {shown(value)}, no text')
-    return {_whole(key): _whole(value if isinstance(value, str)
-                                else shown(value))
-            for key, value in found.items()}
-
-
-def _whole(value: str) -> str:
-    """A text that UTF-8 can hold: JSON may say half a character."""
-    return value.encode('utf-8', 'replace').decode()
-
-
-def flag(doc: Mapping[str, Any], name: str) -> bool:
-    """True or false; false where it is null or absent."""
-    value = doc.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise ValueError(f'its {name} {shown(value)} is neither true nor '
-                         'false')
-    return bool(value)
-
-
-def number(doc: Mapping[str, Any], name: str, most: float) -> float:
-    """A finite number from 0 to ``most``."""
-    value = doc.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or (
-            not 0 <= value <= most):
-        raise ValueError(
-            f'its {name} {shown(value)} is no number from 0 to {most:g}')
-    return float(value)
-
-
-def moment(doc: Mapping[str, Any], name: str) -> float | None:
-    """An ISO 8601 time as seconds of the epoch, UTC where no zone is said.
-
-    None where it is null or absent.
+    :param place: such as ``jobs[0].read``; empty for a whole document
+    :param error: makes the exception that is raised, of a clause
     """
-    value = doc.get(name)
-    if value is None:
-        return None
-    try:
-        return times.parse(value)
-    except ValueError:
-        raise ValueError(f'its {name} {shown(value)} is no time') from None
+
+    value: Any
+    place: str = ''
+    error: Callable[[str], Exception] = ValueError
+
+    def __getitem__(self, name: str) -> Field:
+        """The value of an object's key."""
+        return self._below(self.object().get(name), name)
+
+    def object(self) -> dict[str, Any]:
+        return self._of(dict, 'an object')
+
+    def array(self) -> list[Any]:
+        return self._of(list, 'a list')
+
+    def array_if_any(self) -> list[Any]:
+        """A list; empty where it is null."""
+        return [] if self.value is None else self.array()
+
+    def items(self, least: int = 0) -> list[Field]:
+        if len(self.array()) < least:
+            raise self.wrong(f'a list of {least} or more')
+        return [Field(value, f'{self.place}[{i}]', self.error)
+                for i, value in enumerate(self.value)]
+
+    def pairs(self) -> list[tuple[str, Field]]:
+        return [(name, self._below(value, name))
+                for name, value in self.object().items()]
+
+    def text(self) -> str:
+        """Any text; what UTF-8 cannot hold (half a character) becomes ?."""
+        return _whole(self._of(str, 'a text'))
+
+    def text_or_none(self) -> str | None:
+        return None if self.value is None else self.text()
+
+    def name(self) -> str:
+        value = self.value
+        if not isinstance(value, str) or not value.isprintable() or (
+                not 0 < len(value) <= _MOST_CHARACTERS):
+            raise self.wrong(
+                f'a printable name of 1 to {_MOST_CHARACTERS} characters')
+        return value
+
+    def name_or_none(self) -> str | None:
+        """A name; None also for an empty text."""
+        return None if self.value in (None, '') else self.name()
+
+    def texts(self) -> dict[str, str]:
+        """Texts by their keys, none for null; numbers become texts."""
+        if self.value is None:
+            return {}
+        found = self.object()
+        for name, value in found.items():
+            if not isinstance(value, (str, int, float)):
+                raise self._below(value, name).wrong('a text')
+        return {_whole(name): _whole(value if isinstance(value, str)
+                                     else shown(value))
+                for name, value in found.items()}
+
+    def one_of(self, values: Collection[str]) -> str:
+        if self.value not in [*values]:
+            raise self.wrong(' or '.join(values))
+        return self.text()
+
+    def whole(self, least: int = 0, most: int = _MOST_WHOLE) -> int:
+        """A whole number; older programs print it as text."""
+        value = self.value
+        if isinstance(value, str) and re.fullmatch('[0-9]{1,19}', value):
+            value = int(value)
+        if not _is_number(value, least, most) or value != int(value):
+            raise self.wrong(f'a whole number from {least} to {most}')
+        return int(value)
+
+    def number(self, least: float = 0.0,
+               most: float = _MOST_NUMBER) -> float:
+        if not _is_number(self.value, least, most):
+            raise self.wrong(f'a number from {least:g} to {most:g}')
+        return float(self.value)
+
+    def flag(self, absent: bool | None = None) -> bool:
+        """True or false; older programs print 1 or 0, or these as text.
+
+        :param absent: what null stands for, where it is no error
+        """
+        if self.value is None and absent is not None:
+            return absent
+        if self.value in ('0', '1'):
+            return self.value == '1'
+        if self.value not in (0, 1) or isinstance(self.value, float):
+            raise self.wrong('true or false')
+        return bool(self.value)
+
+    def moment_or_none(self) -> float | None:
+        """An ISO 8601 time as seconds of the epoch; UTC without a zone."""
+        if self.value is None:
+            return None
+        try:
+            return times.parse(self.value)
+        except ValueError:
+            raise self.wrong('an ISO 8601 time') from None
+
+    def wrong(self, expected: str) -> Exception:
+        """The error that says what the value should have been."""
+        place = (self.place if len(self.place) <= _SHOWN
+                 else f'...{self.place[-_SHOWN:]}')
+        whose = f'its {place}' if place.isprintable() else (
+            f'its {place!r}')
+        return self.error(f'{whose if place else "it"} is '
+                          f'{shown(self.value)}, not {expected}')
+
+    def _of(self, kind: type, expected: str) -> Any:
+        if not isinstance(self.value, kind):
+            raise self.wrong(expected)
+        return self.value
+
+    def _below(self, value: Any, name: str) -> Field:
+        return Field(value, f'{self.place}.{name}' if self.place else name,
+                     self.error)
 
 
-def figure(value: object) -> float | None:
+def unusable(source: str,
+             error: type[errors.SerifosError] = errors.ToolError
+             ) -> Callable[[str], errors.SerifosError]:
+    """Makes errors for the user of clauses on what a source said.
+
+    :param source: the program or file
+    """
+    return lambda why: error(f'What {source} says cannot be used: {why}.')
+
+
+def finite(value: object) -> float | None:
     """A finite number, or the text of one; None where it is neither."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)) or (
             isinstance(value, str) and len(value) > _MOST_CHARACTERS):
@@ -122,12 +175,6 @@ def figure(value: object) -> float | None:
     except (OverflowError, ValueError):
         return None
     return found if math.isfinite(found) else None
-
-
-def name(value: str) -> str:
-    """A name in a sentence: as it is, where it can be one."""
-    return value if value.isprintable() and (
-        len(value) <= _MOST_CHARACTERS) else shown(value)
 
 
 def shown(value: object) -> str:
@@ -144,3 +191,13 @@ def shown(value: object) -> str:
         return f'of more than {_SHOWN} digits'
     said = repr(value) if isinstance(value, str) else str(value)
     return said if len(said) <= _SHOWN else f'{said[:_SHOWN]}...'
+
+
+def _is_number(value: object, least: float, most: float) -> bool:
+    """Within the bounds, so that it is neither NaN nor infinite."""
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and least <= value <= most)
+
+
+def _whole(text: str) -> str:
+    return text.encode('utf-8', 'replace').decode()

@@ -47,7 +47,7 @@ def promise_us(extra_specs: Mapping[str, object]) -> float | None:
     said = extra_specs.get(PROMISE)
     if said is None:
         return None
-    found, (least, most) = fields.figure(said), PROMISE_US
+    found, (least, most) = fields.finite(said), PROMISE_US
     if found is None or not least <= found <= most:
         raise ValueError(f'{PROMISE} {fields.shown(said)} is no number from '
                          f'{least:g} to {most:g}')

@@ -16,6 +16,9 @@ import math
 from typing import Any
 from typing import NoReturn
 
+from serifos import errors
+from serifos.facts import fields
+
 
 def loads(text: str | bytes) -> Any:
     """What a JSON text says.
@@ -40,6 +43,22 @@ def loads(text: str | bytes) -> Any:
         raise ValueError('it is not UTF-8 text') from None
     except RecursionError:
         raise ValueError('it is nested too deeply') from None
+
+
+def read(text: str | bytes, source: str,
+         error: type[errors.SerifosError] = errors.ToolError
+         ) -> fields.Field:
+    """The document that a program or file holds, to be read by type.
+
+    Faults of it, here and further on, are of the class that is given.
+
+    :raises SerifosError: where it is not JSON
+    """
+    fault = fields.unusable(source, error)
+    try:
+        return fields.Field(loads(text), error=fault)
+    except ValueError as exc:
+        raise fault(str(exc)) from None
 
 
 def _whole(text: str, value: Any) -> Any:

@@ -88,7 +88,7 @@ def _file(found: Iterable[json_parts.Part],
     if why is not None:
         raise ValueError(why)
     return File(made['pools'], made['volumes'],
-                fields.moment(rest, 'observed_at'))
+                fields.Field(rest)['observed_at'].moment_or_none())
 
 
 def _pool(doc: Mapping[str, Any]) -> cl.Pool:

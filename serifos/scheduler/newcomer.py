@@ -121,7 +121,7 @@ def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
     said = told.get(key)
     if said is None:
         return None
-    value = fields.figure(said)
+    value = fields.finite(said)
     if value is None or not ends[0] <= value <= ends[1]:
         refuse(f'{key}={fields.shown(said)} of {source} is ignored; give a '
                f'figure from {ends[0]:g} to {ends[1]:g}.')

@@ -51,7 +51,7 @@ class Request:
         volume = _get(spec, 'volume_properties') or {}
         qos = _get(properties, 'qos_specs') or _get(
             volume, 'qos_specs') or _get(spec, 'qos_specs')
-        size = fields.figure(_get(volume, 'size'))
+        size = fields.finite(_get(volume, 'size'))
         return cls(
             operation=_operation(spec),
             volume_id=_text(_get(spec, 'volume_id')),
@@ -100,7 +100,7 @@ class Candidate(NamedTuple):
             pool,
             model if type(model) is str and model else str(model or pool),
             gib if type(gib) is int and abs(gib) < _MOST_GIB
-            else fields.figure(gib))
+            else fields.finite(gib))
 
 
 def _get(source: Any, key: str) -> Any:

@@ -88,7 +88,7 @@ class Gnocchi:
             of=lambda place: place.volume)
 
     def _readings(self, place: act.Place, name: str | None,
-                  resources: Mapping[str, list[Mapping[str, Any]]],
+                  resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one that says why there are none."""
         since = now - window_s - (
@@ -111,19 +111,19 @@ class Gnocchi:
                 for at, counters in _joined(counted, timed)]
 
     def _resources(self, names: Sequence[str]) -> dict[
-            str, list[Mapping[str, Any]]]:
+            str, list[fields.Field]]:
         """``<instance>-<vdX>`` → the resources of that name."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        found: dict[str, list[fields.Field]] = {}
         for start in range(0, len(names), _AT_ONCE):
             rows = self._ask(
                 'search/resource/instance_disk', 'POST',
                 json={'in': {'original_resource_id':
                              names[start:start + _AT_ONCE]}})
             try:
-                for resource in map(fields.document, rows):
-                    found.setdefault(fields.text(
-                        resource, 'original_resource_id'), []).append(
-                            resource)
+                for resource in map(fields.Field, rows):
+                    found.setdefault(
+                        resource['original_resource_id'].name(),
+                        []).append(resource)
             except ValueError as exc:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} does not answer as Gnocchi '
@@ -174,8 +174,8 @@ def _name(instance: str, device: str) -> str:
 
 
 def _metrics(name: str | None,
-             resources: Mapping[str, list[Mapping[str, Any]]]) -> Mapping[
-                 str, str]:
+             resources: Mapping[str, list[fields.Field]]
+             ) -> Mapping[str, str]:
     """Name → id of the metrics of a disk; None is attached to nothing."""
     if name is None:
         raise _Unknown('it is not attached to one instance, and Ceilometer '
@@ -186,7 +186,7 @@ def _metrics(name: str | None,
                        f'{"s" if found else ""} {name} of type '
                        'instance_disk')
     try:
-        metrics = fields.texts(found[0], 'metrics')
+        metrics = found[0]['metrics'].texts()
     except ValueError as exc:
         raise _Unknown(f'of {name} Gnocchi says: {exc}') from None
     for wanted in COUNTED:

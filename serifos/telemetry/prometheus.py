@@ -110,14 +110,13 @@ class Prometheus:
         matchers = ','.join(filter(None, (
             f'__name__=~"{"|".join(names)}"', self._selector)))
         query = f'{{{matchers}}}[{math.ceil(seconds)}s]'
-        doc = http.json(http.ask(self._session, self._url, 'POST',
-                                 data={'query': query}))
+        doc = fields.Field(http.json(http.ask(
+            self._session, self._url, 'POST', data={'query': query})))
         try:
-            doc = fields.document(doc)
-            for warning in fields.items(doc, 'warnings')[:9]:
+            for warning in doc['warnings'].array_if_any()[:9]:
                 LOG.warning('Prometheus says: %s',
                             errors.one_line(str(warning)))
-            return _series(fields.document(doc.get('data')))
+            return _series(doc['data']['result'])
         except ValueError as exc:
             raise errors.CloudError(
                 f'{http.shown(self._url)} does not answer as a Prometheus '
@@ -147,21 +146,14 @@ class Prometheus:
                 'prometheus_selector')
 
 
-def _series(data: Mapping[str, Any]) -> list[tuple[Labels, list[Any]]]:
+def _series(result: fields.Field) -> list[tuple[Labels, list[Any]]]:
     """The labels and the values of each series.
 
-    :raises ValueError: where an answer is none of a range vector
+    :raises ValueError: where the result is not a range vector
     """
-    if not isinstance(data.get('result'), list):
-        raise ValueError('it has no result')
-    found = []
-    for series in map(fields.document, data['result']):
-        if not isinstance(series.get('values'), list):
-            raise ValueError('a series has no values')
-        labels = fields.document(series.get('metric'))
-        found.append(({name: str(labels[name]) for name in labels},
-                      series['values']))
-    return found
+    return [({name: str(value)
+              for name, value in series['metric'].object().items()},
+             series['values'].array()) for series in result.items()]
 
 
 def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:

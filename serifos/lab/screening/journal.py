@@ -14,8 +14,8 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from serifos.bench import reply
 from serifos import errors
+from serifos.facts import fields
 from serifos.files import atomic as files
 from serifos.files import jsonl
 from serifos.lab.screening import levels as sl
@@ -90,7 +90,7 @@ def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
     :param path: whose text it is, for errors
     :raises FormatError: where it is cut short, or no journal of ours
     """
-    docs = [reply.Reply(doc, where, error=errors.FormatError)
+    docs = [fields.Field(doc, error=fields.unusable(where, errors.FormatError))
             for where, doc in jsonl.parse(text, path, _MEND)]
     said = docs[0]['schema'].value if docs else None
     if said != SCHEMA:
@@ -132,7 +132,7 @@ def append(path: pathlib.Path, run: Run) -> None:
                         **run.seen})
 
 
-def _header(doc: reply.Reply) -> Header:
+def _header(doc: fields.Field) -> Header:
     varied = {}
     for name, ends in doc['varied'].pairs():
         levels = ends.items(2)
@@ -144,21 +144,21 @@ def _header(doc: reply.Reply) -> Header:
     said = doc['said']
     return Header(
         doc['device'].object(), doc['host'].text(), doc['kernel'].text(),
-        doc['fio'].text(), doc['runtime_s'].figure(), varied,
+        doc['fio'].text(), doc['runtime_s'].number(), varied,
         {name: _level(name, one) for name, one in doc['held'].pairs()},
         () if said.value is None else tuple(
             one.text() for one in said.items()),
         doc['created_at'].text_or_none())
 
 
-def _run(doc: reply.Reply) -> Run:
+def _run(doc: fields.Field) -> Run:
     return Run(
         {name: _level(name, one) for name, one in doc['levels'].pairs()},
         doc['round'].whole(1),
-        {name: doc[name].figure(_LEAST) for name in RESPONSES})
+        {name: doc[name].number(_LEAST) for name in RESPONSES})
 
 
-def _level(name: str, said: reply.Reply) -> str:
+def _level(name: str, said: fields.Field) -> str:
     try:
         return pr.checked(name, said.text())
     except (KeyError, errors.InputError):

@@ -112,9 +112,9 @@ class ParseTest(testtools.TestCase):
 
     @ddt.data(
         ('', 'nothing at all'), ('rubbish', 'rubbish'),
-        ('{}', 'has None as jobs'),
+        ('{}', 'its jobs is null'),
         ('{"jobs": []}', 'a list of 1 or more'),
-        ('{"jobs": [1]}', 'has 1 as jobs[0]'),
+        ('{"jobs": [1]}', 'its jobs[0] is 1'),
         (output(side(10, 50, 60), side(0))[:-9], 'not JSON'),
         (output(side(10, 50, 60), side(0)) * 2, 'Extra data'),
         (output(side(10, float('nan'), 60), side(0)), 'NaN'),
@@ -122,7 +122,7 @@ class ParseTest(testtools.TestCase):
         (output(side(10 ** 400, 50, 60), side(0)), 'no finite number'),
         (output(side(10, 1e300, 60), side(0)), 'read.lat_ns.mean'),
         (output(side(10, 50, 60), side(0), ended_ms='x'), 'timestamp_ms'),
-        (output(side(10, 50, 60), side(0), error=10 ** 30), 'as jobs[0].err'),
+        (output(side(10, 50, 60), side(0), error=10 ** 30), 'its jobs[0].err'),
         (output(side(0), side(0)), 'finished no request'),
         (output(side(0), side(0), error=5), 'Input/output error'))
     @ddt.unpack

@@ -110,9 +110,9 @@ class HostileTest(testtools.TestCase):
     @given(hostile.texts({'oacs': 30, 'fna': 0, 'sanicap': 3},
                          {'flbas': 0, 'dps': 0}))
     def test_nvme(self, text):
-        controller = self.said(lambda t: purge_methods.fields(
+        controller = self.said(lambda t: purge_methods.bit_fields(
             t, 'nvme', ('oacs', 'fna'), ('sanicap',)), text)
-        namespace = self.said(lambda t: purge_methods.fields(
+        namespace = self.said(lambda t: purge_methods.bit_fields(
             t, 'nvme', ('flbas', 'dps')), text)
         for how in purge_methods.nvme('/dev/nvme0n1', controller or {
                 'oacs': 2, 'fna': 0}, namespace or {

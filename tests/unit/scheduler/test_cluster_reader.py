@@ -84,7 +84,7 @@ class ClusterTest(testtools.TestCase):
             found = self.read(json.dumps(doc, indent=indent))
             whole = store.read_cluster(self.path)
             self.assertEqual(
-                fields.moment({'at': whole.observed_at}, 'at'),
+                fields.Field(whole.observed_at).moment_or_none(),
                 found.observed_at)
             self.assertEqual(
                 [(p.name, p.model, p.state, p.device_key, p.copies_gib)
