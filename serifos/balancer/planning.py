@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import os
 import uuid
 
+from serifos.conf import plugins
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.files import model_files
@@ -19,6 +20,12 @@ from serifos.plan import plan as pl
 from serifos.plan import relieve
 
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
+"""Those of serifos itself."""
+
+
+def planners() -> list[str]:
+    """The names of those, and of the planners that other packages bring."""
+    return sorted({*PLANNERS, *plugins.installed(plugins.PLANNERS)})
 
 
 def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
@@ -59,9 +66,13 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
          found: Mapping[str, mm.Model]) -> pl.Plan:
-    """A plan by one of the :data:`PLANNERS`."""
+    """A plan by one of the :data:`PLANNERS`, or of another package.
+
+    :raises InputError: where that cannot be loaded
+    """
+    make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     them = fleet_of(cluster, found, limits.active_floor)
-    return PLANNERS[planner](cluster, them.load, them.latency, limits)
+    return make(cluster, them.load, them.latency, limits)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:

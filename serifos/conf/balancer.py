@@ -3,6 +3,8 @@
 
 from oslo_config import cfg
 
+from serifos.conf import plugins
+
 GROUP = cfg.OptGroup('balancer', title='How plans are made and carried out')
 
 _WEEK_S = 7 * 86400
@@ -16,11 +18,11 @@ ACTIVE_FLOOR = cfg.FloatOpt(
 
 OPTS = [
     cfg.StrOpt(
-        'planner', default='relieve', choices=[
-            ('bfd', 'best fit decreasing over all volumes, as in the Serifos '
-                    'paper; any number of moves unless max_moves is set'),
-            ('relieve', 'a few moves off the slowest pools, each the one '
-                        'that improves the cluster most')],
+        'planner', default='relieve', choices=plugins.choices({
+            'bfd': 'best fit decreasing over all volumes, as in the Serifos '
+                   'paper; any number of moves unless max_moves is set',
+            'relieve': 'a few moves off the slowest pools, each the one that '
+                       'improves the cluster most'}, plugins.PLANNERS),
         help='The planner.'),
     cfg.FloatOpt(
         'min_gain', default=0.05, min=0.0, max=1.0,

@@ -3,19 +3,25 @@
 
 from oslo_config import cfg
 
+from serifos.conf import plugins
+
 GROUP = cfg.OptGroup('telemetry', title='The source of what volumes do')
 
 MOST_WINDOW_S = 7 * 86400
 
+SOURCES = {
+    'scrape': 'the node_exporter of each storage host',
+    'prometheus': 'a Prometheus server, or Aetos, that scrapes these '
+                  'exporters',
+    'gnocchi': "Ceilometer's disk.device.* metrics in Gnocchi; attached "
+               'volumes only, and only idle ones unless '
+               'disk.device.{read,write}.latency are polled too'}
+"""Those of serifos itself."""
+
 OPTS = [
     cfg.StrOpt(
-        'source', default='scrape', choices=[
-            ('scrape', 'the node_exporter of each storage host'),
-            ('prometheus', 'a Prometheus server, or Aetos, that scrapes '
-                           'these exporters'),
-            ('gnocchi', "Ceilometer's disk.device.* metrics in Gnocchi; "
-                        'attached volumes only, and only idle ones unless '
-                        'disk.device.{read,write}.latency are polled too')],
+        'source', default='scrape',
+        choices=plugins.choices(SOURCES, plugins.TELEMETRY),
         help='The source of telemetry.'),
     cfg.IntOpt(
         'window', default=600, min=30, max=MOST_WINDOW_S,

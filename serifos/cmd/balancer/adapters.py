@@ -15,6 +15,7 @@ from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.cloud import api_views
 from serifos.cloud import client as volumes
+from serifos.conf import plugins
 from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos import errors
@@ -104,6 +105,8 @@ def telemetry(conf: cfg.ConfigOpts,
     :raises InputError: where it lacks something
     """
     said = conf.telemetry
+    if said.source not in options.SOURCES:
+        return plugins.load(plugins.TELEMETRY, said.source)(conf, stopped)
     asking = http.session(
         username=said.username if said.auth == 'basic' else None,
         password=said.password,

@@ -34,7 +34,7 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--models', metavar='DIR', help='directory of the latency models '
             '(default: [serifos] models_dir)')
-        parser.add_argument('--planner', choices=tuple(planning.PLANNERS),
+        parser.add_argument('--planner', choices=planning.planners(),
                             help='(default: [balancer] planner)')
         parser.add_argument(
             '--max-moves', type=int, metavar='N', help='moves that the plan '
