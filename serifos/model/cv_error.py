@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of a model of the runs made so far on further runs."""
+"""Cross-validated error of a model of the runs made so far."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from serifos.model import quality
 KIND = 'hybrid'
 """The kind whose error decides when runs are enough."""
 
-
-_FOLDS = 5  # it is asked for between runs: half of what a fit takes
+_FOLDS = 5  # between runs there is less time than for a fit
 
 
 def error(samples: Sequence[ds.Sample], seed: int = 0) -> float:

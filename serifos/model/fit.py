@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which model describes a dataset, and how well?"""
+"""Fit of a model to a dataset, with its cross-validated quality."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ AUTO = ('consolidation', 'outstanding', 'hybrid')
 """The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6
-"""Runs below which nothing can be said of a device."""
+"""The least number of different runs that a model is fitted to."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """What a fit reads of a dataset, n runs of it."""
+    """The n runs of a dataset that a fit reads."""
 
     loads: tuple[wl.Load, ...]
     y: Floats
@@ -45,14 +45,14 @@ class Runs:
 
     @property
     def vectors(self) -> Floats:
-        """The Loads as :meth:`.kinds.Form.many` takes them: float[n, k]."""
+        """The Loads for :meth:`.kinds.Predictor.many`: float[n, k]."""
         return np.array([load.vector for load in self.loads])
 
 
 def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
-    """The runs that have the figure which shall be predicted.
+    """The runs that have the figure to predict.
 
-    :raises InputError: where the name is no figure
+    :raises InputError: where the name is not a figure
     """
     having = telling(samples, predicts)
     return Runs(
@@ -65,13 +65,13 @@ def telling(samples: Sequence[ds.Sample],
             predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
     """The runs that :func:`runs` takes, with their Loads.
 
-    Tenants that all think for long are idle: of them nothing is to be told.
+    Runs whose tenants are all idle (long thinktimes) are left out.
 
-    :raises InputError: where the name is no figure
+    :raises InputError: where the name is not a figure
     """
     if predicts not in ds.FIGURES:
         raise errors.InputError(
-            f'{predicts} is no figure of a run; choose one of '
+            f'{predicts} is not a figure of a run; choose one of '
             f'{", ".join(ds.FIGURES)}.')
     loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
     return [(s, load) for s, load in zip(samples, loads)
@@ -85,9 +85,9 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     """A model of the dataset's valid round.
 
     :param kind: a kind, or auto: that of the least cross-validated error
-    :param dataset_facts: what the model file shall say of the dataset, its
-        ``sha256`` for one
-    :param settings: of the kind, the others are its standard
+    :param dataset_facts: facts of the dataset for the model file, such as
+        its ``sha256``
+    :param settings: of the kind, those left out at their standard
     :raises InputError: where there are too few runs
     """
     valid = dataset.valid()
@@ -124,33 +124,35 @@ def why(error: Mapping[str, float]) -> str:
 
 def _held_out(kind: str, data: Runs, given: Mapping[str, float],
               seed: int) -> tuple[Floats, Floats | None]:
-    """Each run's prediction by a fit that did not see it, and how sure."""
+    """Each run's prediction, and its log_std, by a fit without that run."""
     def predict(train: quality.Ints, test: quality.Ints) -> Floats:
-        form, loads = _form(kind, data, train, given), data.vectors[test]
-        return np.column_stack([form.many(loads), *(
-            [form.deviation(loads)] if isinstance(form, kinds.Unsure)
-            else ())])
-    predicted, *deviation = quality.held_out(data.keys, seed, predict).T
-    return predicted, deviation[0] if deviation else None
+        predictor = _predictor(kind, data, train, given)
+        loads = data.vectors[test]
+        if isinstance(predictor, kinds.UncertainPredictor):
+            return np.column_stack([predictor.many(loads),
+                                    predictor.log_std_many(loads)])
+        return predictor.many(loads)[:, None]
+    predicted, *log_std = quality.held_out(data.keys, seed, predict).T
+    return predicted, log_std[0] if log_std else None
 
 
-def _form(kind: str, data: Runs, train: quality.Ints,
-          given: Mapping[str, float]) -> kinds.Form:
-    return kinds.form(kind, kinds.of(kind).fit(
+def _predictor(kind: str, data: Runs, train: quality.Ints,
+               given: Mapping[str, float]) -> kinds.Predictor:
+    return kinds.predictor(kind, kinds.of(kind).fit(
         [data.loads[i] for i in train], data.y[train], given))
 
 
 def refit(kind: str, data: Runs, given: Mapping[str, float]
           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
-    """What fits on the first runs, by index, and predicts the second."""
-    return lambda train, test: _form(kind, data, train, given).many(
+    """A function that fits to the first indices, predicts the second."""
+    return lambda train, test: _predictor(kind, data, train, given).many(
         data.vectors[test])
 
 
 def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
-             held_out: Floats, deviation: Floats | None) -> dict[str, Any]:
-    form = kinds.form(kind, parameters)
-    fitted = form.many(data.vectors)
+             held_out: Floats, log_std: Floats | None) -> dict[str, Any]:
+    predictor = kinds.predictor(kind, parameters)
+    fitted = predictor.many(data.vectors)
     by_count = quality.mre_by(data.counts, data.y, held_out)
     return {
         'mre': quality.mre(data.y, held_out),
@@ -158,22 +160,23 @@ def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
         'mre_of_fit': quality.mre(data.y, fitted),
         'adj_r2': (
             _adj_r2_by_row(parameters, data) if kind == 'consolidation'
-            else {'any': quality.adjusted_r2(data.y, fitted, form.terms)}),
+            else {'any': quality.adjusted_r2(
+                data.y, fitted, predictor.terms)}),
         'interval': quality.interval(data.y, held_out),
-        **({} if deviation is None else {'deviations': quality.deviations(
-            data.y, held_out, deviation)})}
+        **({} if log_std is None else {'deviations': quality.deviations(
+            data.y, held_out, log_std)})}
 
 
 def _adj_r2_by_row(parameters: Mapping[str, Mapping[str, float]],
                    data: Runs) -> dict[str, float | None]:
-    """Of each row of coefficients, on the runs that it was fitted on."""
+    """The adjusted R² of each row of coefficients on its own runs."""
     found = {}
     for label, row in parameters.items():
         of = [i for i, n in enumerate(data.counts)
               if label == linear.REST or int(label) == n]
-        form = linear.Linear({}, {t: v for t, v in row.items() if v})
+        predictor = linear.Linear({}, {t: v for t, v in row.items() if v})
         found[label] = quality.adjusted_r2(
-            data.y[of], form.many(data.vectors[of]), form.terms)
+            data.y[of], predictor.many(data.vectors[of]), predictor.terms)
     return found
 
 
@@ -199,7 +202,7 @@ class Check:
 
 
 def check(model: mm.Model, dataset: ds.Dataset) -> Check:
-    """How wrong a model is on the valid round of any dataset.
+    """The error of a model on the valid round of any dataset.
 
     :raises InputError: where no run has the figure that it predicts
     """

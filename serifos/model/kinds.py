@@ -2,7 +2,7 @@
 """The kinds of model that are installed: entry points of ``serifos.kinds``.
 
 An entry point names a :class:`Kind`. It is loaded when a model of the kind
-is read or fitted, so that a broken one concerns nobody else. Standard
+is read or fitted, so that a broken one disturbs no other. Standard
 library only: cinder-scheduler loads this module.
 """
 
@@ -34,8 +34,8 @@ LOG = logging.getLogger(__name__)
 GROUP = 'serifos.kinds'
 
 
-class Form(Protocol):
-    """What a model's parameters say, ready to predict."""
+class Predictor(Protocol):
+    """A fitted model, ready to predict."""
 
     def predict(self, load: wl.Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
@@ -44,8 +44,8 @@ class Form(Protocol):
              ) -> npt.NDArray[np.float64]:
         """The same for many Loads at once, to 1e-9, by numpy.
 
-        Each element is computed alike, in whatever company it is asked
-        for: equal Loads are equal to the last bit.
+        Each element is computed alike, whatever the others are: equal
+        Loads give results equal to the last bit.
 
         :param loads: float[n, k], the first k of :data:`.workload.FEATURES`,
             all but ``outside`` at least
@@ -57,40 +57,40 @@ class Form(Protocol):
 
     @property
     def terms(self) -> int:
-        """Fitted figures besides an intercept, for the adjusted R²."""
+        """Fitted coefficients besides an intercept, for the adjusted R²."""
 
     def lines(self) -> list[tuple[str, str]]:
-        """What a person reads of it: (label, rule or formula)."""
+        """The rules or formulas for people: (label, text)."""
 
 
 @runtime_checkable
-class Unsure(Form, Protocol):
-    """A Form that says of each Load how sure it is."""
+class UncertainPredictor(Predictor, Protocol):
+    """A Predictor that gives a standard deviation for each Load."""
 
-    def spread(self, load: wl.Load) -> float:
-        """The standard deviation of the log of what a new run measures."""
+    def log_std(self, load: wl.Load) -> float:
+        """The standard deviation of the log latency of a new run."""
 
-    def spread_work(self) -> float:
-        """About how many multiplications :meth:`spread` takes."""
+    def log_std_work(self) -> float:
+        """About how many multiplications :meth:`log_std` takes."""
 
-    def deviation(self, loads: npt.NDArray[np.float64]
-                  ) -> npt.NDArray[np.float64]:
+    def log_std_many(self, loads: npt.NDArray[np.float64]
+                     ) -> npt.NDArray[np.float64]:
         """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """How the models of a kind are read, and how they are fitted.
+    """The reader and the fitter of a kind of model.
 
-    :param read: (kind, parameters of a model file) → a Form; it and its
+    :param read: (kind, parameters of a model file) → a Predictor; it and its
         module use the standard library alone
-    :param fitter: ``module:function`` of what fits it, imported when it
-        does: (Loads of n runs, float[n] of what they measured, each setting
+    :param fitter: ``module:function`` of the fit, imported when called:
+        (Loads of n runs, float[n] of what they measured, each setting
         by its name) → the parameters of a model file
-    :param settings: what may be chosen
+    :param settings: those of the fitter
     """
 
-    read: Callable[[str, Mapping[str, Any]], Form]
+    read: Callable[[str, Mapping[str, Any]], Predictor]
     fitter: str
     settings: tuple[pm.Parameter, ...] = ()
 
@@ -130,7 +130,7 @@ def _loaded(point: metadata.EntryPoint) -> Kind:
     except Exception as exc:  # whatever a plug-in does when it is imported
         raise _broken(point, errors.one_line(f'{exc!r}')) from exc
     if not isinstance(kind, Kind):
-        raise _broken(point, 'it is no serifos.model.kinds.Kind')
+        raise _broken(point, 'it is not a serifos.model.kinds.Kind')
     return kind
 
 
@@ -142,7 +142,7 @@ def _broken(point: metadata.EntryPoint, why: str) -> errors.FormatError:
 
 @functools.cache
 def every() -> Mapping[str, Kind]:
-    """The kinds that can be loaded; each other one is warned of, once."""
+    """The kinds that can be loaded; one warning for each other."""
     found = {}
     for name in names():
         try:
@@ -152,6 +152,6 @@ def every() -> Mapping[str, Kind]:
     return found
 
 
-def form(kind: str, parameters: Mapping[str, Any]) -> Form:
+def predictor(kind: str, parameters: Mapping[str, Any]) -> Predictor:
     """:raises FormatError: where the kind or its parameters are unknown"""
     return of(kind).read(kind, parameters)

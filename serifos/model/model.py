@@ -24,17 +24,16 @@ _P90_OF_MAE = 1.645 / 0.7979
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What a device's latency will be under a Load.
+    """The latency of a device under a Load.
 
     :param range: the training range, name → (least, greatest), of
         write_pct, block_kib, iodepth, random_pct and count
     :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
-        5 % and 95 % quantile of (measured - predicted) / predicted, and
-        ``deviations``, of a kind that says how sure it is of each Load,
-        those of log(measured / predicted) in its standard deviations
+        5 % and 95 % quantile of (measured - predicted) / predicted;
+        ``deviations``, of a kind with a ``log_std`` for each Load, those of
+        log(measured / predicted) / log_std
     :param parameters: the coefficients as the file writes them
-    :param settings: what the fit was made with, as minsplit; none where
-        the kind has none to choose
+    :param settings: of the fit, such as minsplit
     """
 
     name: str
@@ -48,18 +47,18 @@ class Model:
     settings: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
-    def form(self) -> kinds.Form:
-        return kinds.form(self.kind, self.parameters)
+    def predictor(self) -> kinds.Predictor:
+        return kinds.predictor(self.kind, self.parameters)
 
     def load(self, workloads: Iterable[wl.Workload | None],
              floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
-        """What the workloads add up to, those outside the range counted."""
+        """The sum of the workloads, those outside the range counted."""
         return sum((wl.Load.of(w, bool(w and self.outside(w)), floor)
                     for w in workloads), wl.Load())
 
     def predict(self, load: wl.Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""
-        return self.form.predict(load)
+        return self.predictor.predict(load)
 
     def outside(self, workload: wl.Workload) -> tuple[str, ...]:
         """The inputs of a workload that lie outside the training range."""
@@ -75,7 +74,7 @@ class Model:
         return least <= value <= greatest
 
     def extrapolates(self, load: wl.Load) -> bool:
-        """Whether a Load lies outside of what the model was trained on."""
+        """Whether a Load lies outside of the training range."""
         return load.count > 0 and bool(
             load.outside or not self._covers('count', load.count))
 
@@ -84,8 +83,8 @@ class Model:
         """The 90 % interval as fractions of the prediction, (low, high).
 
         Where a file states its mean relative error alone, errors are taken
-        as normal: ± 2.06 MRE. Where it states neither, nothing is known of
-        its error and the interval is the prediction itself.
+        as normal: ± 2.06 MRE. Where it states neither, the interval is the
+        prediction itself.
         """
         if 'interval' in self.quality:
             low, high = self.quality['interval']
@@ -97,30 +96,30 @@ class Model:
         """The 90 % prediction interval, in the unit of ``predicts``."""
         middle = self.predict(load)
         if self.deviations is not None:
-            spread = self.form.spread(load)
-            low, high = (math.exp(end * spread) for end in self.deviations)
+            log_std = self.predictor.log_std(load)
+            low, high = (math.exp(end * log_std) for end in self.deviations)
             return middle * low, middle * high
         low, high = self.relative_interval
         return middle * (1 + low), middle * (1 + high)
 
     @functools.cached_property
     def deviations(self) -> tuple[float, float] | None:
-        """The 90 % interval in standard deviations, where they are known."""
+        """The 90 % interval in standard deviations, None if not known."""
         ends = self.quality.get('deviations')
         return tuple(ends) if ends and isinstance(
-            self.form, kinds.Unsure) else None
+            self.predictor, kinds.UncertainPredictor) else None
 
     def plan(self, load: wl.Load) -> float:
-        """What planning uses: the interval's upper end when extrapolating."""
+        """The latency for planning: the upper end when extrapolating."""
         if self.extrapolates(load):
             return self.interval(load)[1]
         return self.predict(load)
 
     def work(self, load: wl.Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""
-        found = self.form.work(load)
+        found = self.predictor.work(load)
         if self.extrapolates(load) and self.deviations is not None:
-            found += self.form.spread_work()
+            found += self.predictor.log_std_work()
         return found
 
     @classmethod
@@ -137,7 +136,7 @@ class Model:
             predicts=doc.get('predicts', 'latency_us'),
             device=doc.get('device'), dataset=doc.get('dataset'),
             settings=doc.get('settings') or {})
-        model.form  # refuses unknown terms while the file is at hand
+        model.predictor  # refuses unknown terms while the file is at hand
         return model
 
     def to_json(self) -> dict[str, Any]:

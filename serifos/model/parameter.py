@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be chosen when a kind is fitted, and what is chosen else?"""
+"""Settings of a fit: standard value and range of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serifos import errors
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A setting of a fit, such as minsplit: its standard and its range.
+    """A setting of a fit, such as minsplit: its standard value and its range.
 
     :param whole: whether it is rounded to a whole number
     """
@@ -31,17 +31,16 @@ class Parameter:
 
 def settings(parameters: Iterable[Parameter],
              given: Mapping[str, float]) -> dict[str, float]:
-    """Every setting of a kind: what is given, else its standard.
+    """Every setting of a kind: the value given, else its standard.
 
-    :raises InputError: where a name is none of them, or a value is outside
-        of its range
+    :raises InputError: where a name is unknown, or a value out of range
     """
     by_name = {one.name: one for one in parameters}
     for name, value in given.items():
         if name not in by_name:
             raise errors.InputError(
                 f'There is no setting {name} here; there is '
-                f'{", ".join(by_name) or "none at all"}.')
+                f'{", ".join(by_name) or "none"}.')
         one = by_name[name]
         if not one.least <= value <= one.greatest or (
                 one.whole and value != round(value)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What will many pools, each with a model of its own, see at once?
+"""Prediction for many pools at once, each with a model of its own.
 
-The numpy path of a prediction. It agrees with the standard library's to
-1e-9, which a property test holds it to. Linear models of all pools are one
+By numpy; it agrees with the prediction by the standard library to 1e-9,
+which a property test checks. Linear models of all pools are one
 table; each other model predicts for its own pools.
 """
 
@@ -45,14 +45,15 @@ class Fleet:
         self._floor = floor
         self.features = len(_COMMON) + len(distinct)
         slot = {id(model): i for i, model in enumerate(distinct)}
-        linears = [m.form if isinstance(m.form, linear.Linear) else _NONE
-                   for m in distinct]
-        self._others = [i for i, form in enumerate(linears) if form is _NONE]
+        linears = [
+            m.predictor if isinstance(m.predictor, linear.Linear) else _NONE
+            for m in distinct]
+        self._others = [i for i, one in enumerate(linears) if one is _NONE]
         self._slot = np.array([slot.get(id(m), -1) for m in models], int)
         self._rows = 2 + max(
-            (max(form.by_count, default=0) for form in linears), default=0)
+            (max(one.by_count, default=0) for one in linears), default=0)
         table = np.array([
-            _row(form.row(count)) for form in linears
+            _row(one.row(count)) for one in linears
             for count in range(self._rows)]).reshape(-1, 1 + len(_COMMON))
         self._intercept = table[:, 0].copy()
         self._terms = [(column, table[:, 1 + column].copy())
@@ -63,7 +64,7 @@ class Fleet:
         ).reshape(-1, 2).T.copy()
         self._upper = np.array([0.0 if m.deviations else
                                 m.relative_interval[1] for m in distinct])
-        self._unsure = [i for i, m in enumerate(distinct) if m.deviations]
+        self._uncertain = [i for i, m in enumerate(distinct) if m.deviations]
 
     def load(self, workload: wl.Workload | None) -> Floats:
         """The Load of one workload: float[features]."""
@@ -78,7 +79,7 @@ class Fleet:
         return np.array(rows).reshape(-1, self.features)
 
     def latency(self, pools: npt.NDArray[np.intp], loads: Floats) -> Floats:
-        """What planning expects of pools under Loads.
+        """The latency for planning of pools under Loads.
 
         :param pools: int[n], indices into ``models``
         :param loads: float[n, features]
@@ -91,25 +92,25 @@ class Fleet:
         count = loads[:, 0]
         row = slot * self._rows + np.minimum(
             count, self._rows - 1).astype(np.intp)
-        # Term by term: every element is computed alike, in whatever company
-        # it is asked for, so that equal pools are equal to the last bit.
+        # Term by term: every element is computed alike, whatever the others
+        # are, so that equal pools are equal to the last bit.
         middle = self._intercept[row]
         for column, coefficients in self._terms:
             middle += coefficients[row] * loads[:, column]
         np.maximum(middle, 0.0, out=middle)
         for other in self._others:
             its = slot == other
-            middle[its] = self._models[other].form.many(
+            middle[its] = self._models[other].predictor.many(
                 loads[its, :len(_COMMON)])
         outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
         beyond = ((outside > 0) | (count < self._least[slot])
                   | (count > self._greatest[slot]))
         middle *= np.where(beyond, 1 + self._upper[slot], 1.0)
-        for unsure in self._unsure:
-            its = beyond & (slot == unsure)
+        for uncertain in self._uncertain:
+            its = beyond & (slot == uncertain)
             middle[its] *= np.exp(
-                self._models[unsure].deviations[1]
-                * self._models[unsure].form.deviation(
+                self._models[uncertain].deviations[1]
+                * self._models[uncertain].predictor.log_std_many(
                     loads[its, :len(_COMMON)]))
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan

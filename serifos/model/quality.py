@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How wrong is a model, and how wrong will it be on runs it never saw?"""
+"""Errors of a model: of its fit, held out, and their quantiles."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def adjusted_r2(measured: Floats, predicted: Floats,
     :returns: None where there are too few runs, or all runs are alike
     """
     free = len(measured) - 1 - terms
-    spread = float(np.sum((measured - measured.mean()) ** 2))
-    if free <= 0 or spread == 0:
+    total = float(np.sum((measured - measured.mean()) ** 2))
+    if free <= 0 or total == 0:
         return None
     left = float(np.sum((measured - predicted) ** 2))
-    return 1 - left / spread * (len(measured) - 1) / free
+    return 1 - left / total * (len(measured) - 1) / free
 
 
 def interval(measured: Floats, predicted: Floats,
@@ -70,17 +70,15 @@ def interval(measured: Floats, predicted: Floats,
     return _ends((measured - predicted) / floor, coverage)
 
 
-def deviations(measured: Floats, predicted: Floats, deviation: Floats,
+def deviations(measured: Floats, predicted: Floats, log_std: Floats,
                coverage: float = 0.90) -> tuple[float, float]:
-    """The same of log(measured / predicted) / deviation on held-out runs.
+    """Quantiles of log(measured / predicted) / log_std on held-out runs.
 
-    So an interval is as wide at each Load as the model is unsure of it.
-
-    :param deviation: float[n], of log latency, as the model says
+    :param log_std: float[n], the model's standard deviation of log latency
     :returns: (low, high) in standard deviations
     """
     return _ends(np.log(measured / np.maximum(
-        predicted, _LEAST_SHARE * measured)) / deviation, coverage)
+        predicted, _LEAST_SHARE * measured)) / log_std, coverage)
 
 
 def _ends(errors: Floats, coverage: float) -> tuple[float, float]:
@@ -90,27 +88,26 @@ def _ends(errors: Floats, coverage: float) -> tuple[float, float]:
     return float(errors[low]), float(errors[high])
 
 
-def folds(keys: Sequence[Hashable], seed: int,
-          number: int = FOLDS) -> Iterator[tuple[Ints, Ints]]:
+def splits(keys: Sequence[Hashable], seed: int,
+           folds: int = FOLDS) -> Iterator[tuple[Ints, Ints]]:
     """(train, test) indices; runs of one key are never on both sides."""
     distinct = sorted(set(keys))
     order = np.random.default_rng(seed).permutation(len(distinct))
-    fold_of_key = {distinct[k]: i % number for i, k in enumerate(order)}
+    fold_of_key = {distinct[k]: i % folds for i, k in enumerate(order)}
     fold_of = np.array([fold_of_key[key] for key in keys])
-    for fold in range(min(number, len(distinct))):
+    for fold in range(min(folds, len(distinct))):
         yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
 
 
 def held_out(keys: Sequence[Hashable], seed: int,
              predict: Callable[[Ints, Ints], Floats],
-             number: int = FOLDS) -> Floats:
+             folds: int = FOLDS) -> Floats:
     """Each run's prediction by a fit that did not see it, float[n, ...].
 
     :param predict: fits on the first indices, predicts the second
-    :param number: of folds
     """
     found = [(test, predict(train, test))
-             for train, test in folds(keys, seed, number)]
+             for train, test in splits(keys, seed, folds)]
     out = np.empty((len(keys), *found[0][1].shape[1:]))
     for test, values in found:
         out[test] = values

@@ -76,8 +76,8 @@ def _mean_block(sample: ds.Sample) -> int:
 
 
 def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
-    if not isinstance(model.form, linear.Linear):
-        return [(*line, '') for line in model.form.lines()]
+    if not isinstance(model.predictor, linear.Linear):
+        return [(*line, '') for line in model.predictor.lines()]
     rows = (model.parameters if model.kind == 'consolidation'
             else {'any count': model.parameters})
     return [(label, term, value) for label, row in rows.items()

@@ -113,9 +113,10 @@ class Host:
     """A pool as the paper's Algorithm 1 keeps it: three sums."""
 
     def __init__(self, pool: cl.Pool, model: mm.Model) -> None:
-        self.rows = [tuple(model.form.row(count).get(term, 0.0) for term in (
+        rows = map(model.predictor.row, range(7))
+        self.rows = [tuple(row.get(term, 0.0) for term in (
             'intercept_us', 'sum_write_pct', 'sum_block_kib'))
-            for count in range(7)]
+            for row in rows]
         self.free_capacity = pool.free_gib
         self.wklds, self.wr_sum, self.bs_sum = 0, 0.0, 0.0
 
@@ -208,7 +209,7 @@ def optimum(cluster: cl.Cluster,
             rows.append(({**{i: 1.0 for i in x[:, h].flat},
                           **{i: -1.0 for i in x[:, h + 1].flat}}, 0, np.inf))
     for h, pool in enumerate(cluster.pools):
-        form = known[pool.model].form
+        predictor = known[pool.model].predictor
         rows.append(({i: 1.0 for i in y[h]}, 1, 1))
         rows.append(({x[v, h, q]: volume.size_gib for q in range(classes)
                       for v, volume in enumerate(cluster.volumes)},
@@ -218,7 +219,7 @@ def optimum(cluster: cl.Cluster,
             held = {i: 1.0 for i in x[:, h, q]}
             rows.append(({**held, y[h, q]: -float(least[q])}, 0, np.inf))
             rows.append(({**held, y[h, q]: -float(most[q])}, -np.inf, 0))
-            row = form.row(q) if q else {}
+            row = predictor.row(q) if q else {}
             latency[y[h, q]] = row.get('intercept_us', 0.0)
             for v, volume in enumerate(cluster.volumes):
                 latency[x[v, h, q]] = (

@@ -232,4 +232,4 @@ def summary(model: mm.Model) -> dict[str, Any]:
         'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
         **({'adj_r2': _Facts(adj_r2)} if adj_r2 else {}),
         'interval': _Interval(model.relative_interval),
-        **dict(model.form.lines())}
+        **dict(model.predictor.lines())}

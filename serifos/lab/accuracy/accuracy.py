@@ -152,7 +152,7 @@ def scored(job: tuple[ar.Device, str, str]) -> Score:
         data = fit.runs(tests)
         if not len(data.y):  # all were idle
             continue
-        wrong[name] = quality.mre(data.y, model.form.many(data.vectors))
+        wrong[name] = quality.mre(data.y, model.predictor.many(data.vectors))
         low, high = np.array([model.interval(load) for load in data.loads]).T
         covered[name] = float(np.mean((low <= data.y) & (data.y <= high)))
     return dataclasses.replace(
@@ -160,7 +160,7 @@ def scored(job: tuple[ar.Device, str, str]) -> Score:
         coverage=float(np.mean([covered[name] for name in TARGETS
                                 if name in covered])),
         errors={**wrong, **_p99(kind, samples, device.tests['paper'])},
-        falls=_falls(model.form))
+        falls=_falls(model.predictor))
 
 
 def _p99(kind: str, samples: Sequence[ds.Sample],
@@ -169,17 +169,18 @@ def _p99(kind: str, samples: Sequence[ds.Sample],
     wrong = {}
     for figure in P99:
         train, test = fit.runs(samples, figure), fit.runs(tests, figure)
-        form = kinds.form(kind, kinds.of(kind).fit(train.loads, train.y, {}))
+        predictor = kinds.predictor(
+            kind, kinds.of(kind).fit(train.loads, train.y, {}))
         wrong[figure] = quality.relative_errors(
-            test.y, form.many(test.vectors))
+            test.y, predictor.many(test.vectors))
     return {'p99': float(np.mean(np.concatenate([*wrong.values()]))),
             **{figure: float(of.mean()) for figure, of in wrong.items()}}
 
 
-def _falls(form: kinds.Form) -> int:
+def _falls(predictor: kinds.Predictor) -> int:
     """How often one workload more lowered the prediction."""
     before, after = _additions()
-    return int((form.many(after) < form.many(before)).sum())
+    return int((predictor.many(after) < predictor.many(before)).sum())
 
 
 @functools.cache

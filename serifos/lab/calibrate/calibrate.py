@@ -64,11 +64,11 @@ class Runs:
         """What a network says of the runs of these indices, float[m]."""
         rows = np.array([self.data.loads[i].vector for i in test])
         if self.gib is None:
-            return form(parameters).many(rows)
+            return predictor(parameters).many(rows)
         found = np.empty(len(test))
         for size in np.unique(self.gib[test]):
             its = self.gib[test] == size
-            found[its] = form(parameters, self.gib, test[its][0]).many(
+            found[its] = predictor(parameters, self.gib, test[its][0]).many(
                 rows[its])
         return found
 
@@ -138,8 +138,8 @@ def model(measured: Runs, header: ds.Header, name: str, predicts: str,
             'interval': list(quality.interval(y, held_out))})
 
 
-def form(parameters: Mapping[str, Any], gib: Floats | None = None,
-         run: int = 0) -> queueing.Queueing:
+def predictor(parameters: Mapping[str, Any], gib: Floats | None = None,
+              run: int = 0) -> queueing.Queueing:
     """The network of the file set of a run."""
     of = {} if gib is None else {'file_set_gib': float(gib[run])}
     return queueing.from_parameters('queueing', {**parameters, **of})

@@ -86,7 +86,7 @@ class Calibrate(app.Fails, lister.Lister):
             rows.append(qs.in_order(measured, model.parameters, shapes,
                                     args.seed))
         store.write_model(out, model)
-        said = [*model.form.lines(), *(
+        said = [*model.predictor.lines(), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items())]
         for label, text in said:

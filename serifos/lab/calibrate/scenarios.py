@@ -114,9 +114,9 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
         writes = load.sum_q_w / load.sum_iodepth
         shape = ((1 - writes) * shapes.get('read', 1.0)
                  + writes * shapes.get('write', 1.0))
-        form = qc.form(parameters, measured.gib, i)
+        predictor = qc.predictor(parameters, measured.gib, i)
         found.append(queueing_sim.response(
-            stations(form, load, clients, shape), clients,
+            stations(predictor, load, clients, shape), clients,
             np.random.default_rng([seed, i]), _REQUESTS).mean_us)
     product = quality.mre(measured.data.y[some],
                           measured.predictions(parameters, some))
@@ -126,15 +126,15 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
                     np.arange(len(measured.data.y)), some))
 
 
-def stations(form: queueing.Queueing, load: wl.Load, clients: int,
+def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
              shape: float = 1.0) -> tuple[qn.Station, ...]:
     """The network at the mix of a Load, for solver and simulation.
 
     :param shape: of the gamma distribution of the work
     """
-    a1, b1, a2, b2 = form.of_mix(load)
+    a1, b1, a2, b2 = predictor.of_mix(load)
     p1 = sum(share * p for share, p in zip(
-        queueing.shares_of(load), form.p1))
+        queueing.shares_of(load), predictor.p1))
     found = [qn.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
                                  shape=shape)]
     if p1 and a2 + b2:

@@ -18,7 +18,6 @@ from sklearn import tree as sk
 
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
-from serifos.lab.regression import tree
 
 _DEEPEST = 30  # as rpart has it
 
@@ -42,7 +41,7 @@ def fit(loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
 def plain(grown: Any, y: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Scikit-learn's tree as the parameters of a model file."""
     nodes: list[dict[str, Any]] = [
-        {tree.INTERCEPT: float(value)} if then < 0 else
+        {inputs.INTERCEPT: float(value)} if then < 0 else
         {'input': inputs.INPUTS[column], 'at_most': float(at_most),
          'then': int(then), 'else': int(other)}
         for value, column, at_most, then, other in zip(

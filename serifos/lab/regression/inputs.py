@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a model that is not additive read of a Load?
+"""The inputs of a regression: the count of a Load and its mean pattern.
 
-How many workloads are active, and the mean pattern of them: of a single
-workload its own pattern. Standard library only: cinder-scheduler loads
-this module.
+Of a single workload they are its own pattern. Standard library only:
+cinder-scheduler loads this module.
 """
 
 from __future__ import annotations
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
 
 INPUTS = ('count', 'write_pct', 'block_kib', 'iodepth', 'random_pct')
 """The names of the inputs, in the order of every vector of them."""
+
+INTERCEPT = 'intercept'
+
+ROW = (INTERCEPT, *INPUTS)
+"""The terms of a leaf of a tree."""
 
 _SUMS = ('sum_write_pct', 'sum_block_kib', 'sum_iodepth', 'sum_random_pct')
 _COLUMNS = tuple(wl.FEATURES.index(name) for name in _SUMS)

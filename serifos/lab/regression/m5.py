@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
-from serifos.lab.regression import tree
 
 LEAST_RUNS = 2 * len(inputs.INPUTS)
 """Runs of a leaf, at least: two for each input."""
@@ -170,7 +169,7 @@ def linear(x: Floats, y: Floats) -> tuple[float, dict[str, float]]:
             break
         tried = np.array([np.delete(kept, i) for i in range(len(kept))])
     coefficients = slopes / spread[used[kept]]
-    row = {tree.INTERCEPT: mean - float(coefficients @ middle[used[kept]])}
+    row = {inputs.INTERCEPT: mean - float(coefficients @ middle[used[kept]])}
     row.update((inputs.INPUTS[used[k]], float(value))
                for k, value in zip(kept, coefficients) if value)
     return best, row

@@ -112,7 +112,7 @@ class Splines:
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
-        """float[n, k] → float[n], as :meth:`.kinds.Form.many` says."""
+        """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # the scheduler, which has none, never calls this
         x = inputs.of_many(loads)
         total = np.zeros(len(x))
@@ -159,7 +159,7 @@ def to_parameters(products: Iterable[Product],
 
 
 def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Splines:
-    """The form that a model file's ``parameters`` describe.
+    """The predictor that a model file's ``parameters`` describe.
 
     :raises FormatError: where they are no terms, or say nonsense
     """

@@ -105,7 +105,7 @@ def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
         if kind == 'consolidation':
             continue
         for name, model in of_kind.items():
-            lines = model.form.lines()
+            lines = model.predictor.lines()
             if model.kind == 'consolidation':
                 lines = lines[-1:]
             yield (name, kind, model.kind, '; '.join(

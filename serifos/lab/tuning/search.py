@@ -161,7 +161,7 @@ def cost(kind: str, data: fit.Runs, seed: int,
     try:
         return float(np.mean([
             np.sqrt(np.mean((predict(train, test) - data.y[test]) ** 2))
-            for train, test in quality.folds(data.keys, seed)]))
+            for train, test in quality.splits(data.keys, seed)]))
     except (ArithmeticError, ValueError):  # a singular matrix, for one
         return math.nan
 

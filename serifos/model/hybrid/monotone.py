@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of a hybrid model's residual with which it never falls with load.
+"""Weights of a hybrid model's residual that keep it rising with load.
 
 The slope of the residual over that of the trend, along each field of a
-Load, is bounded and even: it is held above -1 by linear constraints at many
-Loads, those near the worst ones first, and at last by scaling. That is a
-search with a margin, no proof; serifos-sim kinds counts what slips through.
+Load, is held above -1 by linear constraints at many Loads, those near the
+worst ones first, and at last by scaling. That is a search with a margin,
+not a proof; ``serifos-sim kinds`` counts the Loads where it fails.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from scipy import linalg
 from scipy import optimize
 
-from serifos.model.hybrid import predict as hybrid
+from serifos.model.hybrid import trend as tr
 
 Floats = npt.NDArray[np.float64]
-Bells = Callable[[Floats], Floats]
+Kernel = Callable[[Floats], Floats]
 
-_OF = hybrid.arrays()
+_OF = tr.arrays()
 
 _SMALLEST_KIB, _LARGEST_KIB = 4.0, 1024.0
 _MOST, _DEEPEST = 20, 64.0
@@ -33,27 +33,27 @@ _WORST, _NEAR = 25, 8
 _ROUNDS, _AT_A_TIME = 12, 60
 
 
-def weights(trend: Mapping[str, float], bells: Bells, precision: Floats,
+def weights(trend: Mapping[str, float], kernel: Kernel, precision: Floats,
             likely: Floats, runs: Floats,
             rng: np.random.Generator) -> Floats:
-    """The most likely weights with which adding load lowers nothing.
+    """The most likely weights with which latency rises with load.
 
-    :param bells: coordinates float[n, k] → float[n, points]
+    :param kernel: coordinates float[n, k] → float[n, points]
     :param precision: of the weights given the runs, float[points, points]
-    :param likely: the most likely weights of all, float[points]
-    :param runs: the Loads measured, float[n, 8] of ``hybrid.FIELDS``
+    :param likely: the most likely weights without constraints, float[points]
+    :param runs: the Loads measured, float[n, 8] of ``tr.FIELDS``
     """
     root = linalg.cholesky(precision, lower=True)
     found, most = likely, 1 - _MARGIN
     loads = np.vstack([runs, *(_random_loads(rng, of) for of in _MIXES)])
-    slopes = _slopes(trend, bells, loads)
+    slopes = _slopes(trend, kernel, loads)
     held = np.empty((0, len(likely)))
     for _ in range(_ROUNDS):
         falls = (-slopes @ found).max(axis=1)
         worst = np.argsort(falls)[-_WORST:]
         near = _near(rng, np.repeat(loads[worst], _NEAR, axis=0))
         loads, slopes = np.vstack([loads, near]), np.vstack([
-            slopes, _slopes(trend, bells, near)])
+            slopes, _slopes(trend, kernel, near)])
         rows = slopes.reshape(-1, len(likely))
         falls = -rows @ found
         broken = np.argsort(falls)[-_AT_A_TIME:]
@@ -67,27 +67,27 @@ def weights(trend: Mapping[str, float], bells: Bells, precision: Floats,
     return found / max(1.0, float((-slopes @ found).max()) / most)
 
 
-def _slopes(trend: Mapping[str, float], bells: Bells,
+def _slopes(trend: Mapping[str, float], kernel: Kernel,
             loads: Floats) -> Floats:
-    """What each bell rises by with the trend: float[n, fields, points].
+    """Slopes of the kernel over the trend: float[n, fields, points].
 
-    Along each field of a Load; a step that moves nothing has no slope.
+    Along each field of a Load; 0 where a step does not move the trend.
     """
-    edges = np.eye(len(hybrid.FIELDS))
+    edges = np.eye(len(tr.FIELDS))
     edges[[4, 5], [0, 1]] = 1  # a random request is one more of its kind
     after = (loads[:, None, :] + (_STEP * loads + _TINY)[:, :, None]
              * edges).reshape(-1, len(edges))
     was, now = _where(trend, loads), _where(trend, after)
     rises = now[:, 0].reshape(len(loads), -1) - was[:, :1]
-    higher = (bells(now).reshape(*rises.shape, -1)
-              - bells(was)[:, None, :])
+    higher = (kernel(now).reshape(*rises.shape, -1)
+              - kernel(was)[:, None, :])
     moves = rises > 1e-12
     return np.where(moves[:, :, None], higher, 0.0) / np.where(
         moves, rises, 1.0)[:, :, None]
 
 
 def _near(rng: np.random.Generator, loads: Floats) -> Floats:
-    """Loads a little different from these."""
+    """The Loads, each field changed at random by some 40 %."""
     found = loads * np.exp(0.4 * rng.standard_normal(loads.shape))
     found[:, 4:6] = np.minimum(found[:, 4:6], found[:, :2])
     return found
@@ -105,7 +105,7 @@ def _least(rows: Floats, bounds: Floats) -> Floats:
 
 
 def _random_loads(rng: np.random.Generator, workloads: int) -> Floats:
-    """Loads of the box, at its corners one time in two: float[n, 8]."""
+    """Random Loads of the space, half at its corners: float[n, 8]."""
     shape = _BASES, workloads
 
     def between(least: float, most: float) -> Floats:
@@ -121,4 +121,4 @@ def _random_loads(rng: np.random.Generator, workloads: int) -> Floats:
 
 
 def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
-    return np.column_stack(hybrid.coordinates(trend, sums.T, _OF))
+    return np.column_stack(tr.coordinates(trend, sums.T, _OF))

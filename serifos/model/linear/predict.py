@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does a linear model predict for a Load?
 
-Standard library only: cinder-scheduler loads this module. A form is a
+Standard library only: cinder-scheduler loads this module. A predictor is a
 table of coefficients over the fields of a Load, one row for each count of
 active workloads and one for every other count.
 """
@@ -58,7 +58,7 @@ class Linear:
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
-        """float[n, k] → float[n], as :meth:`.kinds.Form.many` says."""
+        """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # the scheduler, which has none, never calls this
         count = loads[:, 0]
         last = max(self.by_count, default=0) + 1
@@ -102,7 +102,7 @@ def formula(row: Coefficients) -> str:
 
 
 def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
-    """The form that a model file's ``parameters`` describe.
+    """The predictor that a model file's ``parameters`` describe.
 
     :raises FormatError: where a row or a term is none of the kind's
     """

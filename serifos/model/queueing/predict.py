@@ -102,7 +102,7 @@ class Queueing:
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
-        """float[n, k] → float[n], as :meth:`.kinds.Form.many` says."""
+        """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # as above
         columns = dict(zip(wl.FEATURES, loads.T))
         some = (columns['count'] > 0) & (columns['sum_iodepth'] > 0)
@@ -158,7 +158,7 @@ def _means(times: Any, shares: Any, kib: Any) -> list[Any]:
 
 
 def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
-    """The form that a model file's ``parameters`` describe.
+    """The predictor that a model file's ``parameters`` describe.
 
     :raises FormatError: where a station, class, term or figure is unfit
     """

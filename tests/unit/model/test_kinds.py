@@ -18,8 +18,8 @@ class KindsTest(testtools.TestCase):
         self.useFixture(fake.Kind())
         self.assertIn(fake.KIND, kinds.names())
         self.assertIn(fake.KIND, kinds.every())
-        form = kinds.form(fake.KIND, {'factor': 2.0, 'power': 1.0})
-        self.assertEqual(2 * 16.0, form.predict(_LOAD))
+        predictor = kinds.predictor(fake.KIND, {'factor': 2.0, 'power': 1.0})
+        self.assertEqual(2 * 16.0, predictor.predict(_LOAD))
 
     def test_a_broken_one_is_told_and_the_others_work(self):
         log = self.useFixture(fixtures.FakeLogger())
@@ -29,7 +29,8 @@ class KindsTest(testtools.TestCase):
             self.assertEqual(before, set(kinds.every()))
         self.assertEqual(1, len(log.output.splitlines()), log.output)
         self.assertIn('Kind broken cannot be loaded', log.output)
-        exc = self.assertRaises(errors.FormatError, kinds.form, 'broken', {})
+        exc = self.assertRaises(
+            errors.FormatError, kinds.predictor, 'broken', {})
         self.assertIn('install its package again', str(exc))
 
     def test_a_model_of_a_kind_that_is_not_installed_is_refused(self):

@@ -25,7 +25,7 @@ class QualityTest(testtools.TestCase):
            st.integers(0, 99))
     def test_rounds_of_one_run_are_never_on_both_sides(self, keys, seed):
         tested = []
-        for train, test in quality.folds(keys, seed):
+        for train, test in quality.splits(keys, seed):
             self.assertEqual(
                 set(), {keys[i] for i in train} & {keys[i] for i in test})
             self.assertEqual(len(keys), len(train) + len(test))
@@ -34,12 +34,12 @@ class QualityTest(testtools.TestCase):
 
     def test_there_are_ten_folds_and_the_seed_decides(self):
         keys = list(range(40))
-        first = [list(test) for _, test in quality.folds(keys, 1)]
+        first = [list(test) for _, test in quality.splits(keys, 1)]
         self.assertEqual(10, len(first))
         self.assertEqual(
-            first, [list(test) for _, test in quality.folds(keys, 1)])
+            first, [list(test) for _, test in quality.splits(keys, 1)])
         self.assertNotEqual(
-            first, [list(test) for _, test in quality.folds(keys, 2)])
+            first, [list(test) for _, test in quality.splits(keys, 2)])
 
     def test_the_interval_holds_ninety_percent_of_new_runs(self):
         rng = np.random.default_rng(0)

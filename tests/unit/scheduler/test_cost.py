@@ -58,8 +58,8 @@ class Case(testtools.TestCase):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
         self.files = self.useFixture(files.Files())
-        self.form = Counted(100.0)
-        self.patch(kinds, 'form', lambda *_: self.form)
+        self.predictor = Counted(100.0)
+        self.patch(kinds, 'predictor', lambda *_: self.predictor)
         self.files.models(files.model('ssd', kind='outstanding'))
         chance = random.Random(1)
         self.names = [f'node{i}@ssd#ssd' for i in range(self.pools)]
@@ -76,7 +76,7 @@ class Case(testtools.TestCase):
             capabilities={'serifos_model': 'ssd'}) for name in self.names]
         self.serifos = self.make()
         self.judge()
-        self.form.asked = 0
+        self.predictor.asked = 0
 
     def make(self, **options):
         values = {'cluster_max_age': 1800, 'newcomer_write_pct': 30,
@@ -129,7 +129,7 @@ class Case(testtools.TestCase):
     def most(self):
         """Predictions that one request may take."""
         allowed = pc.WORK + pc.WORK_EACH * self.pools
-        return 2 + allowed / (self.form.cost + pc.OVERHEAD)
+        return 2 + allowed / (self.predictor.cost + pc.OVERHEAD)
 
 
 @ddt.ddt
@@ -137,65 +137,65 @@ class PredictionsTest(Case):
 
     @ddt.data(100.0, 5000.0, 1e9)
     def test_an_unseen_hint_costs_no_more_than_is_allowed(self, cost):
-        self.form.cost = cost
+        self.predictor.cost = cost
         for i in range(25):
-            self.form.asked = 0
+            self.predictor.asked = 0
             found = self.judge(i, self.hostile(i))
             self.assertTrue(all(found.predictions))
-            self.assertLessEqual(self.form.asked, self.most)
+            self.assertLessEqual(self.predictor.asked, self.most)
 
     def test_the_usual_newcomer_costs_none(self):
         self.judge(1)
-        self.assertEqual(0, self.form.asked)
+        self.assertEqual(0, self.predictor.asked)
 
     def test_requests_of_a_kind_go_on_where_the_last_one_stopped(self):
         hint = {'serifos:block_kib': 64}
         for i in range(40):
-            self.form.asked = 0
+            self.predictor.asked = 0
             self.judge(i, hint)
-        self.assertEqual(0, self.form.asked)
-        self.form.asked = 0
+        self.assertEqual(0, self.predictor.asked)
+        self.predictor.asked = 0
         # Another cloud's worth of hints does not push it out at this size.
         for i in range(40):
             self.judge(i, self.hostile(i))
-        self.form.asked = 0
+        self.predictor.asked = 0
         self.judge(0, hint)
-        self.assertEqual(0, self.form.asked)
+        self.assertEqual(0, self.predictor.asked)
 
     def test_a_placement_makes_one_device_new(self):
         self.place(0)
-        self.form.asked = 0
+        self.predictor.asked = 0
         self.judge(1)
-        self.assertEqual(1, self.form.asked)
+        self.assertEqual(1, self.predictor.asked)
 
     def test_ten_thousand_reservations_cost_what_one_does(self):
         newcomers = [self.newcomer(self.hostile(i)) for i in range(500)]
         for i in range(10000):
             self.record(i, i % 50, newcomers[i % 500])
         for i in range(3):
-            self.form.asked = 0
+            self.predictor.asked = 0
             self.judge(20000 + i, self.hostile(i))
-            self.assertLessEqual(self.form.asked, self.most)
+            self.assertLessEqual(self.predictor.asked, self.most)
         for _ in range(40):
             self.judge(30000)
-        self.form.asked = 0
+        self.predictor.asked = 0
         self.place(30001)
         self.judge(30002)
-        self.assertLessEqual(self.form.asked, 2 + pending_pool.KINDS)
+        self.assertLessEqual(self.predictor.asked, 2 + pending_pool.KINDS)
 
     def test_a_new_file_makes_the_next_requests_no_dearer(self):
         for i in range(10):
             self.place(i, self.hostile(i))
         self.write(1)
         for i in range(20):
-            self.form.asked = 0
+            self.predictor.asked = 0
             self.judge(i, self.hostile(i % 10))
             lines = cache.LINES + cache.LINES_EACH * self.pools
-            self.assertLessEqual(self.form.asked, self.most + lines)
+            self.assertLessEqual(self.predictor.asked, self.most + lines)
 
     def test_the_best_is_never_an_estimate(self):
         """Whatever is asked for, its best place was predicted exactly."""
-        self.form.cost = 3000.0  # three predictions a request
+        self.predictor.cost = 3000.0  # three predictions a request
         for i in range(30):
             hint = {'serifos:write_pct': 5 * (i % 21),
                     'serifos:block_kib': 2 ** (i % 9)}
@@ -215,13 +215,14 @@ class PredictionsTest(Case):
             self.assertLess(abs(prediction.latency_us / exact - 1), 0.05)
 
     def exact(self, index, newcomer):
-        asked = self.form.asked
+        asked = self.predictor.asked
         view = files.view([cl.Pool(self.names[index], 'ssd')],
                           [self.volumes[index]],
                           ssd=files.model('ssd', kind='outstanding'))
         load, = view.loads.values()
-        self.form.asked = asked
-        return self.form.predict(load + view.models['ssd'].load([newcomer]))
+        self.predictor.asked = asked
+        return self.predictor.predict(
+            load + view.models['ssd'].load([newcomer]))
 
 
 class PendingTest(Case):

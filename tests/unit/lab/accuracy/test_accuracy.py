@@ -81,11 +81,11 @@ class ScoreTest(testtools.TestCase):
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
         data = fit.runs(self.device.designs['20'])
-        form = kinds.of('outstanding').fit(data.loads, data.y, {})
+        predictor = kinds.of('outstanding').fit(data.loads, data.y, {})
         tests = fit.runs(self.device.tests['paper'])
         predicted = np.array([sum(
             value * (1 if term == 'intercept_us' else getattr(load, term))
-            for term, value in form.items()) for load in tests.loads])
+            for term, value in predictor.items()) for load in tests.loads])
         self.assertAlmostEqual(
             float(np.mean(np.abs(predicted - tests.y) / tests.y)),
             found.errors['paper'])

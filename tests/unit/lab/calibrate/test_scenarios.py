@@ -24,13 +24,13 @@ _TRUTH = {'stations': {
 
 def measured(runs=_RUNS, truth=_TRUTH, size_gib=372.0, serial='S1',
              **facts):
-    form = queueing.from_parameters('queueing', {
+    predictor = queueing.from_parameters('queueing', {
         **truth, 'file_set_gib': size_gib or 1.0})
     header = dataclasses.replace(samples.HEADER, device={
         **samples.HEADER.device, 'size_gib': size_gib, 'serial': serial},
         **facts)
     return samples.dataset(
-        runs, lambda run: form.predict(samples.load(run)), header)
+        runs, lambda run: predictor.predict(samples.load(run)), header)
 
 
 @ddt.ddt

@@ -221,14 +221,15 @@ class FormTest(testtools.TestCase):
     @ddt.data(*kinds_with_settings)
     @ddt.unpack
     def test_numpy_and_the_standard_library_agree(self, kind, given_):
-        form = kinds.form(kind, _parameters(kind, tuple(given_.items())))
+        predictor = kinds.predictor(
+            kind, _parameters(kind, tuple(given_.items())))
 
         @given(st.lists(box, max_size=12))
         @settings(max_examples=40, deadline=None)
         def check(run):
             load = samples.load(run)
-            one = form.predict(load)
-            many, = form.many(np.array([load.vector]))
+            one = predictor.predict(load)
+            many, = predictor.many(np.array([load.vector]))
             self.assertTrue(0 <= one < np.inf)
             self.assertLessEqual(abs(one - many), 1e-9 * max(1, one))
             self.assertEqual(0, one * (not run))
@@ -240,17 +241,17 @@ class FormTest(testtools.TestCase):
         parameters = _parameters(kind, tuple(given_.items()))
         again = json.loads(json.dumps(parameters, allow_nan=False))
         self.assertEqual(parameters, again)
-        self.assertEqual(kinds.form(kind, parameters),
-                         kinds.form(kind, again))
+        self.assertEqual(kinds.predictor(kind, parameters),
+                         kinds.predictor(kind, again))
 
     def test_each_row_is_predicted_alike_in_any_company(self):
-        form = kinds.form('mars', _parameters('mars'))
+        predictor = kinds.predictor('mars', _parameters('mars'))
         rows = np.array([samples.load(run).vector for run in _RUNS])
-        alone = [form.many(row[None])[0] for row in rows]
-        self.assertEqual(alone, form.many(rows).tolist())
+        alone = [predictor.many(row[None])[0] for row in rows]
+        self.assertEqual(alone, predictor.many(rows).tolist())
 
     def test_a_person_can_read_the_terms(self):
-        form = splines.from_parameters('mars', {'terms': [
+        predictor = splines.from_parameters('mars', {'terms': [
             {'coefficient': 113.4, 'factors': []},
             {'coefficient': 3.2, 'factors': [
                 {'input': 'block_kib', 'above': 16},
@@ -258,20 +259,21 @@ class FormTest(testtools.TestCase):
         self.assertEqual(
             [('term 1', '113.4'),
              ('term 2', '3.2 max(0, block_kib - 16) max(0, 4 - count)')],
-            form.lines())
-        self.assertEqual(1, form.terms)
+            predictor.lines())
+        self.assertEqual(1, predictor.terms)
         run = [wl.Workload(0, 20)] * 3
         self.assertAlmostEqual(113.4 + 3.2 * 4 * 1,
-                               form.predict(samples.load(run)))
+                               predictor.predict(samples.load(run)))
 
     @ddt.data(*kinds_with_settings)
     @ddt.unpack
     def test_every_term_is_shown(self, kind, given_):
-        form = kinds.form(kind, _parameters(kind, tuple(given_.items())))
-        self.assertEqual(1 + form.terms, len(dict(form.lines())))
+        predictor = kinds.predictor(
+            kind, _parameters(kind, tuple(given_.items())))
+        self.assertEqual(1 + predictor.terms, len(dict(predictor.lines())))
 
     def test_lrm_reads_as_products(self):
-        lines = kinds.form('lrm', _parameters('lrm')).lines()
+        lines = kinds.predictor('lrm', _parameters('lrm')).lines()
         self.assertTrue(any(formula.endswith(' count block_kib')
                             for _, formula in lines))
 
@@ -308,7 +310,7 @@ class FormTest(testtools.TestCase):
     def _refused(self, kind, parameters, word):
         before = copy.deepcopy(parameters)
         error = self.assertRaises(
-            errors.FormatError, kinds.form, kind, parameters)
+            errors.FormatError, kinds.predictor, kind, parameters)
         self.assertIn(word, str(error))
         self.assertEqual(1, str(error).count('.'))
         self.assertEqual(repr(before), repr(parameters))
@@ -329,9 +331,9 @@ class FitTest(testtools.TestCase):
                       np.arange(1.0, len(runs) + 1) ** 2 * 1e6):
                 with warnings.catch_warnings():
                     warnings.simplefilter('error')
-                    form = kinds.form(kind, kinds.of(kind).fit(
+                    predictor = kinds.predictor(kind, kinds.of(kind).fit(
                         loads, y, given_))
-                    found = form.many(np.array([x.vector for x in loads]))
+                    found = predictor.many(np.array([x.vector for x in loads]))
                 self.assertTrue(np.isfinite(found).all())
                 if len(set(y)) == 1:
                     self.assertTrue(np.allclose(y, found))
@@ -353,11 +355,11 @@ class FitTest(testtools.TestCase):
         loads = [samples.load([wl.Workload(50, 4 * n)]) for n in range(1, 30)]
         y = np.array([90 + 2 * load.sum_block_kib for load in loads])
         for kind in ('lrm', 'mars'):
-            form = kinds.form(kind, kinds.of(kind).fit(loads, y, {}))
+            predictor = kinds.predictor(kind, kinds.of(kind).fit(loads, y, {}))
             self.assertTrue(all('block_kib' in formula
-                                for _, formula in form.lines()[1:]))
+                                for _, formula in predictor.lines()[1:]))
             self.assertAlmostEqual(
-                90 + 2 * 33, form.predict(
+                90 + 2 * 33, predictor.predict(
                     samples.load([wl.Workload(50, 33)])), places=6)
 
     @ddt.data({'nnodes': 2}, {'threshold': 1}, {'nprune': 1},

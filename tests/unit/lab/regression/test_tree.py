@@ -18,7 +18,6 @@ from serifos.lab.regression import cart
 from serifos.lab.regression import cubist
 from serifos.lab.regression import inputs
 from serifos.lab.regression import m5
-from serifos.lab.regression import tree
 from serifos.model import kinds
 from tests.unit.papers import golden
 from tests.unit import samples
@@ -58,12 +57,12 @@ def _parameters(kind, given):
         loads, np.array([_truth(run) for run in _RUNS], float), dict(given))
 
 
-def _form(kind, given):
-    return kinds.form(kind, _parameters(kind, tuple(given.items())))
+def _predictor(kind, given):
+    return kinds.predictor(kind, _parameters(kind, tuple(given.items())))
 
 
 def _foretold(kind, fitted):
-    return kinds.form(kind, fitted).on(_FRESH)
+    return kinds.predictor(kind, fitted).on(_FRESH)
 
 
 def _rmse(found):
@@ -76,14 +75,14 @@ class TreeTest(testtools.TestCase):
     @ddt.data(*_FITTED)
     @ddt.unpack
     def test_numpy_and_the_standard_library_agree(self, kind, given_):
-        form = _form(kind, given_)
+        predictor = _predictor(kind, given_)
 
         @settings(max_examples=60, deadline=None)
         @given(st.lists(box, max_size=20))
         def agree(run):
             load = samples.load(run)
-            one, = form.many(np.array([load.vector]))
-            self.assertLessEqual(abs(one - form.predict(load)),
+            one, = predictor.many(np.array([load.vector]))
+            self.assertLessEqual(abs(one - predictor.predict(load)),
                                  1e-9 * max(1, one))
             self.assertGreaterEqual(one, 0)
             self.assertEqual(one == 0, not run)
@@ -94,16 +93,17 @@ class TreeTest(testtools.TestCase):
     @ddt.unpack
     def test_equal_loads_are_equal_in_any_company(self, kind, given_):
         rows = np.array([samples.load(run).vector for run in _RUNS[:13]])
-        form = _form(kind, given_)
-        found = form.many(np.tile(rows, (60, 1))).reshape(60, 13)
-        self.assertTrue(np.all(found == form.many(rows)))
+        predictor = _predictor(kind, given_)
+        found = predictor.many(np.tile(rows, (60, 1))).reshape(60, 13)
+        self.assertTrue(np.all(found == predictor.many(rows)))
 
     @ddt.data(*_FITTED)
     @ddt.unpack
     def test_a_file_holds_all_of_it(self, kind, given_):
         parameters = json.loads(json.dumps(
             _parameters(kind, tuple(given_.items()))))
-        self.assertEqual(_form(kind, given_), kinds.form(kind, parameters))
+        self.assertEqual(_predictor(kind, given_),
+                         kinds.predictor(kind, parameters))
 
     @ddt.data('read_latency_us', 'write_p99_us', 'write_iops')
     def test_every_figure_may_be_predicted(self, predicts):
@@ -113,12 +113,13 @@ class TreeTest(testtools.TestCase):
         loads = [samples.load(run) for run in _RUNS]
         rows = np.array([load.vector for load in loads])
         for kind, given_ in _FITTED[1:]:
-            form = kinds.form(kind, kinds.of(kind).fit(loads, y, given_))
-            left = y - form.many(rows)
+            predictor = kinds.predictor(
+                kind, kinds.of(kind).fit(loads, y, given_))
+            left = y - predictor.many(rows)
             self.assertLess(np.sqrt(np.mean(left ** 2)), 0.7 * y.std())
 
     def test_rules_are_as_a_person_says_them(self):
-        form = kinds.form('m5', {'within': [0, 9e9], 'trees': [[
+        predictor = kinds.predictor('m5', {'within': [0, 9e9], 'trees': [[
             {'input': 'block_kib', 'at_most': 64, 'then': 1, 'else': 4},
             {'input': 'block_kib', 'at_most': 24, 'then': 2, 'else': 3},
             {'intercept': 1200.5},
@@ -128,20 +129,20 @@ class TreeTest(testtools.TestCase):
             [('block_kib <= 24', '1200.5'),
              ('block_kib <= 64 and block_kib > 24',
               '-10 + 2.5 count - 3 block_kib'),
-             ('block_kib > 64', '7')], form.lines())
-        self.assertEqual(4, form.terms)
+             ('block_kib > 64', '7')], predictor.lines())
+        self.assertEqual(4, predictor.terms)
 
     def test_runs_all_alike_are_a_single_leaf(self):
         loads = [samples.load([wl.Workload(50, 4)])] * 8
         for kind, given_ in _FITTED:
-            form = kinds.form(kind, kinds.of(kind).fit(
+            predictor = kinds.predictor(kind, kinds.of(kind).fit(
                 loads, np.full(8, 250.0), given_))
-            self.assertAlmostEqual(250, form.predict(loads[0]))
+            self.assertAlmostEqual(250, predictor.predict(loads[0]))
 
     def test_m5_finds_a_line_that_is_one(self):
         loads = list(map(_Seen, _X))
-        form = kinds.form('m5', m5.fit(loads, 5 + 3 * _X[:, 2]))
-        self.assertEqual([('always', '5 + 3 block_kib')], form.lines())
+        predictor = kinds.predictor('m5', m5.fit(loads, 5 + 3 * _X[:, 2]))
+        self.assertEqual([('always', '5 + 3 block_kib')], predictor.lines())
 
     def test_nsplits_bounds_the_splits(self):
         for most in (2, 5):
@@ -196,7 +197,7 @@ class RefusalTest(testtools.TestCase):
         doc = copy.deepcopy(_parameters('cubist', (('ninstances', 3),)))
         functools.reduce(lambda d, key: d[key], path[:-1], doc)[
             path[-1]] = value
-        exc = self.assertRaises(errors.FormatError, kinds.form,
+        exc = self.assertRaises(errors.FormatError, kinds.predictor,
                                 'cubist', doc)
         self.assertIn(why, str(exc))
 
@@ -206,12 +207,12 @@ class RefusalTest(testtools.TestCase):
             bomb = [bomb]
         for parameters in ({'trees': bomb, 'within': [0, 1]},
                            {'trees': [bomb], 'within': [0, 1]}):
-            self.assertRaises(errors.FormatError, kinds.form, 'm5',
+            self.assertRaises(errors.FormatError, kinds.predictor, 'm5',
                               parameters)
         deep = [{'input': 'count', 'at_most': 0.5, 'then': i + 1,
                  'else': i + 1} for i in range(5000)]
-        form = kinds.form('m5', {'within': [0, 9], 'trees': [
-            [*deep, {tree.INTERCEPT: 3}]]})
+        predictor = kinds.predictor('m5', {'within': [0, 9], 'trees': [
+            [*deep, {inputs.INTERCEPT: 3}]]})
         load = samples.load([wl.Workload(50, 4)])
-        self.assertEqual(3, form.predict(load))
-        self.assertEqual([3], form.many(np.array([load.vector])).tolist())
+        self.assertEqual(3, predictor.predict(load))
+        self.assertEqual([3], predictor.many(np.array([load.vector])).tolist())

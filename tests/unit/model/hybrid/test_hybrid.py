@@ -63,8 +63,8 @@ def _parameters(truth, **settings):
         loads, np.array([truth(run) for run in _RUNS], float), **settings)
 
 
-def _form(truth, **settings):
-    return kinds.form('hybrid', _parameters(truth, **settings))
+def _predictor(truth, **settings):
+    return kinds.predictor('hybrid', _parameters(truth, **settings))
 
 
 def _rows(*runs):
@@ -76,79 +76,80 @@ class HybridTest(testtools.TestCase):
 
     @ddt.data(_cliff, _dies)
     def test_numpy_and_the_standard_library_agree(self, truth):
-        form = _form(truth)
+        predictor = _predictor(truth)
 
         @given(st.lists(light, max_size=20))
         def agree(run):
-            one, = form.many(_rows(run))
-            expected = form.predict(samples.load(run))
+            one, = predictor.many(_rows(run))
+            expected = predictor.predict(samples.load(run))
             self.assertLessEqual(abs(one - expected), 1e-9 * max(1, expected))
-            self.assertAlmostEqual(form.spread(samples.load(run)),
-                                   form.deviation(_rows(run))[0], 9)
+            self.assertAlmostEqual(predictor.log_std(samples.load(run)),
+                                   predictor.log_std_many(_rows(run))[0], 9)
         agree()
 
     @ddt.data(_cliff, _dies)
     def test_another_workload_never_lowers_a_prediction(self, truth):
-        form = _form(truth)
+        predictor = _predictor(truth)
 
         @settings(max_examples=100, deadline=None)
         @given(st.lists(box, min_size=1, max_size=19), light)
         def rises(run, more):
-            before, after = form.many(_rows(run, [*run, more]))
+            before, after = predictor.many(_rows(run, [*run, more]))
             self.assertLessEqual(before, after)
         rises()
 
     @ddt.data(0.1, 0.3)
     def test_a_request_finds_itself_outstanding(self, q):
-        form = _form(_dies)
+        predictor = _predictor(_dies)
         run = [wl.Workload(30, 16, 1), wl.Workload(60, 64, 1)]
         seldom = [dataclasses.replace(w, iodepth=q / 2) for w in run]
         half = [dataclasses.replace(w, iodepth=0.5) for w in run]
-        self.assertAlmostEqual(1, form.predict(samples.load(seldom))
-                               / form.predict(samples.load(half)), 5)
-        self.assertLess(form.predict(samples.load(half)),
-                        form.predict(samples.load(run)))
+        self.assertAlmostEqual(1, predictor.predict(samples.load(seldom))
+                               / predictor.predict(samples.load(half)), 5)
+        self.assertLess(predictor.predict(samples.load(half)),
+                        predictor.predict(samples.load(run)))
 
     def test_no_prediction_is_wild(self):
-        form = _form(_cliff)
+        predictor = _predictor(_cliff)
         corners = [[wl.Workload(w, s, q, x)] * n for w in (0, 100)
                    for s in (4, 1024) for q in (1, 64) for x in (0, 100)
                    for n in (1, 20)]
         expected = np.array([_cliff(run) for run in corners])
-        ratio = form.many(_rows(*corners)) / expected
+        ratio = predictor.many(_rows(*corners)) / expected
         self.assertTrue(np.all((ratio > 0.1) & (ratio < 10)), ratio)
 
     def test_equal_loads_are_equal_in_any_company(self):
-        form = _form(_cliff)
+        predictor = _predictor(_cliff)
         rows = np.tile(_rows(*_RUNS[:13]), (700, 1))
-        found = form.many(rows).reshape(700, 13)
+        found = predictor.many(rows).reshape(700, 13)
         self.assertTrue(np.all(found == found[0]))
-        self.assertTrue(np.all(form.many(rows[5:19]) == np.r_[
+        self.assertTrue(np.all(predictor.many(rows[5:19]) == np.r_[
             found[0, 5:], found[0, :6]]))
         wide = np.column_stack([rows, rows])  # as a fleet hands them
-        self.assertTrue(np.all(form.many(wide)[:13] == found[0]))
+        self.assertTrue(np.all(predictor.many(wide)[:13] == found[0]))
 
     def test_nothing_active_is_a_latency_of_nothing(self):
-        form = _form(_dies)
-        self.assertEqual(0, form.predict(wl.Load()))
-        self.assertEqual([0], form.many(_rows([])).tolist())
+        predictor = _predictor(_dies)
+        self.assertEqual(0, predictor.predict(wl.Load()))
+        self.assertEqual([0], predictor.many(_rows([])).tolist())
 
     def test_it_is_surest_where_it_was_measured(self):
-        form = _form(_dies)
-        measured = form.deviation(_rows(*_RUNS))
-        strange = form.deviation(_rows(
+        predictor = _predictor(_dies)
+        measured = predictor.log_std_many(_rows(*_RUNS))
+        strange = predictor.log_std_many(_rows(
             [wl.Workload(100, 512, 64, 0)], [wl.Workload(0, 1024, 1, 0)]))
         self.assertLess(measured.mean(), 0.1)
         self.assertGreaterEqual(strange.min(), np.median(measured))
 
     def test_a_file_holds_all_of_it(self):
         parameters = json.loads(json.dumps(_parameters(_dies)))
-        self.assertEqual(_form(_dies), kinds.form('hybrid', parameters))
+        self.assertEqual(_predictor(_dies),
+                         kinds.predictor('hybrid', parameters))
 
     @ddt.data(
-        (('trend', 'read_us'), None, 'read_us of a hybrid model is no numb'),
+        (('trend', 'read_us'), None, 'read_us of a hybrid model is not a n'),
         (('trend', 'read_us'), -1, 'has a negative coefficient'),
-        (('trend', 'read_us'), float('nan'), 'is no number'),
+        (('trend', 'read_us'), float('nan'), 'is not a number'),
         (('trend', 'else'), 1, 'must name floor_us, '),
         (('residual', 'lengths', 'log_us'), 0, 'must be 1e-06 or more'),
         (('residual', 'points'), [[1, 2]], 'must be rows of 7 numbers'),
@@ -160,7 +161,7 @@ class HybridTest(testtools.TestCase):
         doc = copy.deepcopy(_parameters(_dies))
         where = functools.reduce(lambda d, name: d[name], path[:-1], doc)
         where[path[-1]] = value
-        exc = self.assertRaises(errors.FormatError, kinds.form,
+        exc = self.assertRaises(errors.FormatError, kinds.predictor,
                                 'hybrid', doc)
         self.assertIn(why, str(exc))
 

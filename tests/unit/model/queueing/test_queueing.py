@@ -54,12 +54,12 @@ _WORKLOADS = st.builds(
     st.floats(0, 100))
 
 
-def form(parameters):
+def predictor(parameters):
     return queueing.from_parameters('queueing', parameters)
 
 
 def truth(parameters):
-    return lambda run: form(parameters).predict(samples.load(run))
+    return lambda run: predictor(parameters).predict(samples.load(run))
 
 
 class FormTest(testtools.TestCase):
@@ -68,7 +68,7 @@ class FormTest(testtools.TestCase):
     @given(_PARAMETERS, st.lists(st.lists(_WORKLOADS, max_size=16),
                                  min_size=1, max_size=5))
     def test_numpy_says_what_the_standard_library_says(self, doc, runs):
-        ours = form(json.loads(json.dumps(doc)))
+        ours = predictor(json.loads(json.dumps(doc)))
         loads = [samples.load(run) for run in runs]
         many = ours.many(np.array([load.vector for load in loads]))
         one = [ours.predict(load) for load in loads]
@@ -82,7 +82,7 @@ class FormTest(testtools.TestCase):
            st.floats(1, 2), st.floats(1, 2))
     def test_more_of_the_same_and_larger_blocks_never_help(
             self, doc, run, deeper, larger):
-        ours = form(doc)
+        ours = predictor(doc)
         was = ours.predict(samples.load(run)) * (1 - 1e-6)
         for more in (
                 [*run, *run],
@@ -93,7 +93,7 @@ class FormTest(testtools.TestCase):
             self.assertGreaterEqual(ours.predict(samples.load(more)), was)
 
     def test_equal_loads_are_equal_in_whatever_company(self):
-        ours = form(_TWO)
+        ours = predictor(_TWO)
         loads = np.array([samples.load(run).vector for run in _RUNS[:30]])
         self.assertEqual(list(ours.many(loads)),
                          [ours.many(load[None])[0] for load in loads])
@@ -103,26 +103,27 @@ class FormTest(testtools.TestCase):
         read, write = 0.75, 0.25
         self.assertAlmostEqual(two_stations.response_us(
             12, read * 3.0 * 16 + write * 3.2 * 16, 0, read * 2.0,
-            read * 170 + write * (0.4 * 16 + 60)), form(_TWO).predict(load))
+            read * 170 + write * (0.4 * 16 + 60)),
+            predictor(_TWO).predict(load))
 
     def test_p1_is_the_part_that_needs_the_media(self):
         half = {**_TWO, 'p1': {'random_read': 0.5, 'random_write': 0.0}}
         alone = [[wl.Workload(0, 4, 1)], [wl.Workload(100, 4, 1)]]
         self.assertEqual([12 + 86, 12.8], [
-            round(form(half).predict(samples.load(run)), 9)
+            round(predictor(half).predict(samples.load(run)), 9)
             for run in alone])
 
     def test_an_unmeasured_class_has_the_times_of_the_nearest(self):
         random, sequential = (samples.load([wl.Workload(30, 16, 8, x)])
                               for x in (100, 0))
-        self.assertAlmostEqual(form(_TWO).predict(random),
-                               form(_TWO).predict(sequential))
+        self.assertAlmostEqual(predictor(_TWO).predict(random),
+                               predictor(_TWO).predict(sequential))
 
     def test_a_person_reads_times_and_what_the_fit_could_not_tell(self):
-        lines = dict(form(_TWO).lines())
+        lines = dict(predictor(_TWO).lines())
         self.assertEqual('cache and media', lines['stations'])
         self.assertEqual('2 t + 170', lines['media random_read'])
-        self.assertIn('not tell', dict(form(_ONE).lines())['stations'])
+        self.assertIn('not tell', dict(predictor(_ONE).lines())['stations'])
 
 
 @ddt.ddt
@@ -145,7 +146,7 @@ class FileTest(testtools.TestCase):
         ({**_TWO, 'file_set_gib': None}, 'file_set_gib'))
     @ddt.unpack
     def test_a_bad_file_is_refused_by_a_sentence(self, parameters, words):
-        exc = self.assertRaises(errors.FormatError, form, parameters)
+        exc = self.assertRaises(errors.FormatError, predictor, parameters)
         self.assertIn(words, str(exc))
         self.assertTrue(str(exc).endswith('.'))
 
@@ -173,7 +174,7 @@ class FitTest(testtools.TestCase):
             _RUNS, lambda run: truth(_ONE)(run) * rng.lognormal(0, 0.02)),
             'queueing')
         self.assertEqual({}, model.parameters['stations']['media'])
-        self.assertIn('not tell', dict(model.form.lines())['stations'])
+        self.assertIn('not tell', dict(model.predictor.lines())['stations'])
         self.assertLess(model.quality['mre'], 0.03)
 
     def test_terms_that_noise_made_are_pruned(self):
@@ -181,7 +182,7 @@ class FitTest(testtools.TestCase):
         model = fit.fit(samples.dataset(
             _RUNS, lambda run: truth(_TWO)(run) * rng.lognormal(0, 0.03)),
             'queueing')
-        self.assertLessEqual(model.form.terms, 9)
+        self.assertLessEqual(model.predictor.terms, 9)
         self.assertLess(model.quality['mre'], 0.05)
 
     @settings(max_examples=6, deadline=None)
@@ -189,7 +190,7 @@ class FitTest(testtools.TestCase):
     def test_whatever_was_measured_the_form_is_sound(self, seed):
         rng = np.random.default_rng(seed)
         runs = [samples.load(run) for run in _RUNS[:24]]
-        ours = form(queueing_fit.fit(runs, rng.lognormal(7, 2, 24)))
+        ours = predictor(queueing_fit.fit(runs, rng.lognormal(7, 2, 24)))
         found = ours.many(np.array([load.vector for load in runs]))
         self.assertTrue(np.all(np.isfinite(found)) and np.all(found >= 0))
 
@@ -233,7 +234,7 @@ class EquationTest(testtools.TestCase):
                 for gib in ((80, 100, 120, 160) if several else (1,))]
         loads = [samples.load(run) for run, _ in runs]
         gib = np.array([gib for _, gib in runs], float)
-        y = np.array([form({
+        y = np.array([predictor({
             'stations': {'cache': {'sequential_read': row}},
             'file_set_gib': each}).predict(load)
             for load, each in zip(loads, gib)])
@@ -254,7 +255,7 @@ class EquationTest(testtools.TestCase):
         for sizes in (0.25, 1.0), (0.5, 16.0):
             gib = np.repeat(sizes, len(runs))
             gib[[load.sum_q_w > 0 for load in loads]] = 1.0
-            y = np.array([form(_ONE).predict(load) for load in loads])
+            y = np.array([predictor(_ONE).predict(load) for load in loads])
             found = queueing_fit.calibrated(loads, y, gib)
-            self.assertLess(np.abs(form(found).many(np.array(
+            self.assertLess(np.abs(predictor(found).many(np.array(
                 [load.vector for load in loads])) / y - 1).max(), 1e-3)
