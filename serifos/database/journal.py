@@ -12,10 +12,7 @@ the next one, and the next one has all that the last one wrote.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
-import json
 import pathlib
 from typing import Any
 from typing import TypeVar
@@ -30,7 +27,6 @@ from serifos.database import tables as tb
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
-from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 
@@ -38,8 +34,6 @@ T = TypeVar('T')
 
 LONG = 20_000
 """Entries beyond which those that no longer matter are deleted."""
-
-_AT_ONCE = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Journal:
         """
         try:
             entry = jn.Entry.checked(self._now(), kind, facts)
-            row = _row(entry)
+            row = tb.row(entry)
         except ValueError as exc:
             raise errors.InputError(
                 f'The journal takes no such entry: {exc}.') from None
@@ -91,7 +85,7 @@ class Journal:
                        if self.database.exists() else ([], set()))
         if old is None or old.digest in known:
             return tuple(rows)
-        return tuple(_merged(old.entries, rows))
+        return tuple(old_journal.merged(old.entries, rows))
 
     def take_lead(self, member: str) -> Journal:
         """The journal, to be written by the balancer that now leads.
@@ -147,9 +141,9 @@ class Journal:
               ) -> tuple[list[jn.Entry], set[str]]:
         if not tb.are_there(connection):
             return [], set()
-        before = _imports(connection)
-        rows = _rows(connection, self.database.name)
-        after = _imports(connection)
+        before = old_journal.imports(connection)
+        rows = tb.rows(connection, self.database.name)
+        after = old_journal.imports(connection)
         if before != after:
             raise exception.DBDeadlock()  # imported just now: read again
         return [entry for _, entry in rows], after
@@ -160,8 +154,11 @@ class Journal:
         old = old_journal.read(self.old_file)
         if old is None:
             return
-        if self.database.run(lambda connection: self._import(connection, old),
-                             write=True):
+
+        def add(connection: sa.Connection) -> bool:
+            last = dataclasses.replace(self, token=None)._next(connection)
+            return old.add_to(connection, last, self.database.name)
+        if self.database.run(add, write=True):
             LOG.info('%d entries of %s are in %s now.', len(old.entries),
                      old.path, self.database.name)
         old.put_aside()
@@ -179,70 +176,15 @@ class Journal:
         if failed is not None:
             raise failed
 
-    def _import(self, connection: sa.Connection,
-                old: old_journal.OldJournal) -> bool:
-        last = dataclasses.replace(self, token=None)._next(connection)
-        if old.digest in _imports(connection):
-            return False
-        rows = [entry for _, entry in _rows(connection, self.database.name)]
-        if rows:
-            connection.execute(sa.delete(tb.ENTRIES))
-        merged = _merged(old.entries, rows)
-        for begin in range(0, len(merged), _AT_ONCE):
-            connection.execute(sa.insert(tb.ENTRIES), [
-                {**_row(entry), 'id': last + number}
-                for number, entry in enumerate(
-                    merged[begin:begin + _AT_ONCE], begin)])
-        connection.execute(sa.update(tb.HEAD).values(
-            last_entry=last + len(merged)))
-        connection.execute(sa.insert(tb.IMPORTS), {
-            'digest': old.digest, 'file': str(old.path)[-255:]})
-        return True
-
     def _shorten(self, connection: sa.Connection) -> None:
-        rows = _rows(connection, self.database.name)
+        rows = tb.rows(connection, self.database.name)
         if len(rows) <= self.long:
             return
         kept = {id(entry) for entry in jn.still_matter(
             [entry for _, entry in rows], self.long // 2)}
         gone = [number for number, entry in rows if id(entry) not in kept]
-        for begin in range(0, len(gone), _AT_ONCE):
+        for begin in range(0, len(gone), tb.AT_ONCE):
             connection.execute(sa.delete(tb.ENTRIES).where(
-                tb.ENTRIES.c.id.in_(gone[begin:begin + _AT_ONCE])))
+                tb.ENTRIES.c.id.in_(gone[begin:begin + tb.AT_ONCE])))
         LOG.info('The journal was long; %d entries that no longer matter are '
                  'deleted.', len(gone))
-
-
-def _row(entry: jn.Entry) -> dict[str, Any]:
-    return {'written_at': entry.at, 'kind': entry.kind,
-            'facts': json.dumps(entry.facts, allow_nan=False)}
-
-
-def _rows(connection: sa.Connection,
-          where: str) -> list[tuple[int, jn.Entry]]:
-    return [(row.id, _entry(row, where)) for row in connection.execute(
-        sa.select(tb.ENTRIES).order_by(tb.ENTRIES.c.id))]
-
-
-def _entry(row: sa.Row, where: str) -> jn.Entry:
-    try:
-        facts = strict_json.loads(row.facts)
-        if not isinstance(facts, dict):
-            raise ValueError('its facts are no JSON object')
-        return jn.Entry.checked(row.written_at, row.kind, facts)
-    except (TypeError, ValueError) as exc:
-        raise errors.FormatError(
-            f'The journal {where} has a broken entry, id {row.id} of '
-            f'{tb.ENTRIES.name}: {exc}; mend or delete that row.') from None
-
-
-def _imports(connection: sa.Connection) -> set[str]:
-    return set(connection.scalars(sa.select(tb.IMPORTS.c.digest)))
-
-
-def _merged(one: Iterable[jn.Entry],
-            other: Sequence[jn.Entry]) -> list[jn.Entry]:
-    """The entries of two journals in the order of their times."""
-    if not other:
-        return list(one)
-    return sorted([*one, *other], key=lambda entry: times.parse(entry.at))

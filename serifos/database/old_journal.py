@@ -7,14 +7,20 @@ happened.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import hashlib
 import os
 import pathlib
 
+import sqlalchemy as sa
+
+from serifos.database import tables as tb
 from serifos import errors
 from serifos.facts import journal as jn
+from serifos.facts import times
 from serifos.files import jsonl
 from serifos.files import owners
 
@@ -33,6 +39,30 @@ class OldJournal:
     path: pathlib.Path
     digest: str
     entries: tuple[jn.Entry, ...]
+
+    def add_to(self, connection: sa.Connection, last: int,
+               where: str) -> bool:
+        """Adds its entries to the tables; False where they are in them.
+
+        :param last: the id of the last entry there
+        :param where: names the database, for errors
+        """
+        if self.digest in imports(connection):
+            return False
+        rows = [entry for _, entry in tb.rows(connection, where)]
+        if rows:
+            connection.execute(sa.delete(tb.ENTRIES))
+        together = merged(self.entries, rows)
+        for begin in range(0, len(together), tb.AT_ONCE):
+            connection.execute(sa.insert(tb.ENTRIES), [
+                {**tb.row(entry), 'id': last + number}
+                for number, entry in enumerate(
+                    together[begin:begin + tb.AT_ONCE], begin)])
+        connection.execute(sa.update(tb.HEAD).values(
+            last_entry=last + len(together)))
+        connection.execute(sa.insert(tb.IMPORTS), {
+            'digest': self.digest, 'file': str(self.path)[-255:]})
+        return True
 
     def put_aside(self) -> None:
         """Renames the file, unless it is another one by now."""
@@ -75,6 +105,19 @@ def read(path: pathlib.Path | None) -> OldJournal | None:
             f'{path} is not of schema {SCHEMA}, which is imported; {_MEND}.')
     return OldJournal(path, _digest(data),
                       tuple(_entry(*line) for line in lines))
+
+
+def imports(connection: sa.Connection) -> set[str]:
+    """The digests of the files that were imported."""
+    return set(connection.scalars(sa.select(tb.IMPORTS.c.digest)))
+
+
+def merged(one: Iterable[jn.Entry],
+           other: Sequence[jn.Entry]) -> list[jn.Entry]:
+    """The entries of two journals in the order of their times."""
+    if not other:
+        return list(one)
+    return sorted([*one, *other], key=lambda entry: times.parse(entry.at))
 
 
 def _bytes(path: pathlib.Path) -> bytes:

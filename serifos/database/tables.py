@@ -10,11 +10,19 @@ times that a balancer took the lead.
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import sqlalchemy as sa
 
 from serifos import errors
+from serifos.facts import journal as jn
+from serifos.files import strict_json
 
 SCHEMA = 'serifos-journal/2'
+
+AT_ONCE = 500
+"""Rows that one statement inserts or deletes."""
 
 _METADATA = sa.MetaData()
 _OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
@@ -63,3 +71,32 @@ def make(connection: sa.Connection) -> None:
         connection.execute(sa.insert(HEAD).values(
             id=1, version=SCHEMA, token=0, leader='', since='',
             last_entry=0))
+
+
+def row(entry: jn.Entry) -> dict[str, Any]:
+    """An entry as a row, without its id."""
+    return {'written_at': entry.at, 'kind': entry.kind,
+            'facts': json.dumps(entry.facts, allow_nan=False)}
+
+
+def rows(connection: sa.Connection,
+         where: str) -> list[tuple[int, jn.Entry]]:
+    """The id and the entry of every row, the oldest first.
+
+    :param where: names the database, for errors
+    :raises FormatError: where one is broken
+    """
+    return [(row.id, _entry(row, where)) for row in connection.execute(
+        sa.select(ENTRIES).order_by(ENTRIES.c.id))]
+
+
+def _entry(row: sa.Row, where: str) -> jn.Entry:
+    try:
+        facts = strict_json.loads(row.facts)
+        if not isinstance(facts, dict):
+            raise ValueError('its facts are no JSON object')
+        return jn.Entry.checked(row.written_at, row.kind, facts)
+    except (TypeError, ValueError) as exc:
+        raise errors.FormatError(
+            f'The journal {where} has a broken entry, id {row.id} of '
+            f'{ENTRIES.name}: {exc}; mend or delete that row.') from None
