@@ -124,11 +124,6 @@ def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
     files.replace(path, text + '\n')
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Replaces a file by a text, atomically, mode 0640."""
-    files.replace(path, text)
-
-
 def read_document(path: str | os.PathLike[str], what: str, schema: str,
                   from_json: Callable[[Any], T]) -> T:
     """A file of one JSON document.

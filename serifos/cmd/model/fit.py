@@ -17,6 +17,7 @@ from cliff import show
 from serifos.cmd import app
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.files import atomic as files
 from serifos.files import documents as store
 from serifos.model import kinds
 from serifos.model import model as mm
@@ -150,7 +151,7 @@ class Report(app.Fails, command.Command):
         out = pathlib.Path(
             parsed_args.out
             or pathlib.Path(parsed_args.model).with_suffix('.html'))
-        store.write_text(out, report.page_of(model, dataset))
+        files.replace(out, report.page_of(model, dataset))
         print(out.resolve())
 
 

@@ -12,6 +12,7 @@ import time
 from cliff import command
 
 from serifos.cmd import app
+from serifos.files import atomic as files
 from serifos.files import documents as store
 from serifos.lab.sim import evaluate_command as sim_evaluate
 from serifos.model import kinds
@@ -66,7 +67,7 @@ class Kinds(app.Fails, command.Command):
         if out is not None:
             store.write_json(out / 'kinds.json',
                              page.document(settings, scores))
-            store.write_text(out / 'kinds.html', page.page_of(
+            files.replace(out / 'kinds.html', page.page_of(
                 scores, _again(args)))
         if args.format == 'json':
             print(json.dumps(page.document(settings, scores), indent=1))

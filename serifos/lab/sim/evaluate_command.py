@@ -21,6 +21,7 @@ from rich import progress
 
 from serifos.cmd import app
 from serifos import errors
+from serifos.files import atomic as files
 from serifos.files import documents as store
 from serifos.report import table as tb
 
@@ -77,7 +78,7 @@ class Evaluate(app.Fails, command.Command):
             found = evaluation.run(settings, processes.map)
         if out is not None:
             store.write_json(out / 'evaluation.json', found.to_json())
-            store.write_text(out / 'evaluation.html', page.page_of(
+            files.replace(out / 'evaluation.html', page.page_of(
                 found, _again(parsed_args)))
         if parsed_args.format == 'json':
             print(json.dumps(found.brief(), indent=1))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from serifos.cmd.model import fit as model_fit
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.files import atomic as files
 from serifos.files import documents as store
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import kinds
@@ -71,7 +72,7 @@ class Fit(model_fit.Fit):
               trace: search.Trace) -> None:
         from serifos.lab.tuning import page as tune_report
         try:
-            store.write_text(path, tune_report.page_of(model, trace))
+            files.replace(path, tune_report.page_of(model, trace))
             self.say(f'The search is drawn in {path.resolve()}.')
         except errors.ToolError as exc:  # the search is worth keeping
             self.say(str(exc))
