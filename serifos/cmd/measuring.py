@@ -75,17 +75,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(args: argparse.Namespace, design: dn.Design,
-            then: design_runs.Then | None = None) -> pathlib.Path | None:
+            adaptive: design_runs.Adaptive | None = None
+            ) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
     Everything is looked at, shown and confirmed before anything is
     touched.
 
-    :param then: which runs follow the first of the design, if not simply
+    :param adaptive: which runs follow the first of the design, if not simply
         the others
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    job = build.look(_order(args, design), design, then)
+    job = build.look(_options(args, design), design, adaptive)
     only = args.precondition == 'only'
     if job.complete and not only:
         say(f'All {job.made} runs are in {job.path} already.')
@@ -98,8 +99,9 @@ def measure(args: argparse.Namespace, design: dn.Design,
     return None if only else job.path
 
 
-def _order(args: argparse.Namespace, design: dn.Design) -> build.Order:
-    return build.Order(
+def _options(args: argparse.Namespace,
+             design: dn.Design) -> build.BuildOptions:
+    return build.BuildOptions(
         args.target,
         tg.Wish(max(design.numbers), args.size_gib, args.lv_size_gib,
                 args.ioengine, args.keep,

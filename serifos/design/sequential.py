@@ -27,10 +27,10 @@ from serifos.design import d_optimal
 from serifos.design import design
 from serifos.design import stopping
 from serifos import errors
+from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
 Floats = npt.NDArray[np.float64]
-Key = tuple[tuple[float, ...], ...]
 
 CORE = d_optimal.WIDE
 """What most tenants are."""
@@ -76,7 +76,7 @@ class Sequential:
         found = d_optimal.inside(self.space or CORE, _CANDIDATES - edge, rng)
         if edge:
             found += d_optimal.inside(EDGE, edge, rng)
-        return tuple({key(run): run for run in found}.values())
+        return tuple({ds.key(run): run for run in found}.values())
 
     @functools.cached_property
     def begin(self) -> tuple[design.Run, ...]:
@@ -103,7 +103,7 @@ class Sequential:
         return tuple(made)
 
     def following(self, made: Sequence[design.Run],
-                  without: Collection[Key] = ()) -> tuple[design.Run, ...]:
+                  without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
         """The rest of the batch that the runs made are in.
 
         It follows from the runs made alone, whatever they measured, so that
@@ -114,11 +114,11 @@ class Sequential:
         """
         batch = (stopping.BATCH
                  - max(len(made) - self.first, 0) % stopping.BATCH)
-        gone = {*map(key, made), *without}
+        gone = {*map(ds.key, made), *without}
         # What stands in for a run that cannot be made finds its place only
         # where one was prepared for each of its workloads.
         most = max(map(len, self.runs)) if without else math.inf
-        left = np.array([key(run) not in gone and len(run) <= most
+        left = np.array([ds.key(run) not in gone and len(run) <= most
                          for run in self.candidates])
         number = min(batch, self.most - len(made), int(left.sum()))
         return tuple(self.candidates[i] for i in _greedy(
@@ -142,11 +142,6 @@ class Sequential:
     @functools.cached_property
     def _before(self) -> Floats:
         return _alike(self._at, self._at)
-
-
-def key(run: design.Run) -> Key:
-    """The same for runs of the same workloads, whatever their order."""
-    return tuple(sorted(w.pattern for w in run))
 
 
 def _greedy(doubt: Floats, left: npt.NDArray[np.bool_],

@@ -14,8 +14,7 @@ from typing import Protocol
 
 from serifos.design import design
 from serifos import errors
-
-Key = tuple[tuple[float, ...], ...]
+from serifos.facts import dataset as ds
 
 FIRST, BATCH, MOST = 12, 4, 80
 """Runs of the first batch, of every other one, and of all."""
@@ -33,7 +32,7 @@ class Plan(Protocol):
     first: int
 
     def following(self, made: Sequence[design.Run],
-                  without: Collection[Key] = ()) -> tuple[design.Run, ...]:
+                  without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
         """The rest of the batch that the runs made are in."""
 
 
@@ -88,7 +87,7 @@ class Step:
 
 
 def step(plan: Plan, bounds: Enough, made: Sequence[design.Run],
-         without: Collection[Key],
+         without: Collection[ds.Key],
          error: Callable[[int], float]) -> Step:
     """What follows when these runs are made.
 

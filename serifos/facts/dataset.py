@@ -20,6 +20,9 @@ FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
            'write_iops')
 """What a model may predict of a run."""
 
+Key = tuple[tuple[float, ...], ...]
+"""Of runs of the same workloads: their sorted patterns."""
+
 _ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
           'think_time_us')
 
@@ -46,8 +49,7 @@ class Sample:
         return len(self.workloads)
 
     @property
-    def key(self) -> tuple[tuple[float, ...], ...]:
-        """The same for runs of the same workloads, whatever their order."""
+    def key(self) -> Key:
         return key(self.workloads)
 
     @property
@@ -96,8 +98,8 @@ class Sample:
             'round': self.round}
 
 
-def key(workloads: Iterable[wl.Workload]) -> tuple[tuple[float, ...], ...]:
-    """What runs of the same workloads have in common: sorted patterns."""
+def key(workloads: Iterable[wl.Workload]) -> Key:
+    """The same for runs of the same workloads, whatever their order."""
     return tuple(sorted(workload.pattern for workload in workloads))
 
 

@@ -38,11 +38,11 @@ class Chooser:
         self._why = ''
 
     @property
-    def then(self) -> design_runs.Then:
-        return design_runs.Then(self._plan.first, self._choose)
+    def adaptive(self) -> design_runs.Adaptive:
+        return design_runs.Adaptive(self._plan.first, self._choose)
 
     def _choose(self, made: Sequence[ds.Sample],
-                failed: Collection[design_runs.Key]) -> Sequence[dn.Run]:
+                failed: Collection[ds.Key]) -> Sequence[dn.Run]:
         self._made = tuple(made)
         step = stopping.step(
             self._plan, self._bounds, [s.workloads for s in made], failed,

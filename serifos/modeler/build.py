@@ -24,7 +24,7 @@ START_S = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Order:
+class BuildOptions:
     """What a user asks of a measurement.
 
     :param target: a block device, a volume group or file:PATH
@@ -51,15 +51,15 @@ class Order:
 class Build:
     """A measurement that was looked at and found possible; see :func:`look`.
 
-    :param then: which runs follow the first of the design, if not simply
+    :param adaptive: which runs follow the first of the design, if not simply
         the others
     :param made: how many runs are in the dataset already
     :param complete: whether no run is missing
     """
 
-    order: Order
+    options: BuildOptions
     design: dn.Design
-    then: design_runs.Then | None
+    adaptive: design_runs.Adaptive | None
     target: tg.Target
     path: pathlib.Path
     header: ds.Header
@@ -68,7 +68,7 @@ class Build:
 
     @property
     def preconditions(self) -> bool:
-        return (self.order.precondition != 'skip'
+        return (self.options.precondition != 'skip'
                 and self.target.purge is not None)
 
     @property
@@ -79,7 +79,7 @@ class Build:
     @property
     def facts(self) -> dict[str, str]:
         """What will be done, and how long it will take."""
-        facts, rounds = dict(self.target.facts), self.order.rounds
+        facts, rounds = dict(self.target.facts), self.options.rounds
         if self.preconditions:
             facts['preconditioning'] = (
                 f'{self.target.purge}; 128 KiB sequential writes over '
@@ -90,7 +90,7 @@ class Build:
                 facts['preconditioning'] += (
                     f'; goes on after what {self.record} says was done')
         facts['runs'] = (
-            'at the most, fewer when they are enough: ' * bool(self.then)
+            'at the most, fewer when they are enough: ' * bool(self.adaptive)
             + arithmetic(self.design))
         if self.made:
             facts['runs'] += f'; {self.made} of them are made already'
@@ -104,43 +104,43 @@ class Build:
         :param say: tells the user a sentence
         :raises SerifosError: where it cannot be done, or is interrupted
         """
-        order, header = self.order, self.header
+        options, header = self.options, self.header
         with self.target.open() as area:
             if self.preconditions:
                 state = precondition.precondition(
-                    self.target, area, order.rounds, self.record,
+                    self.target, area, options.rounds, self.record,
                     precondition.Ports(
-                        fio.measurer(area.pieces, order.wish.engine,
-                                     order.hang_s),
-                        functools.partial(fio.fill, engine=order.wish.engine,
-                                          hang_s=order.hang_s),
+                        fio.measurer(area.pieces, options.wish.engine,
+                                     options.hang_s),
+                        functools.partial(fio.fill, engine=options.wish.engine,
+                                          hang_s=options.hang_s),
                         ports.show, ports.stop))
                 header = dataclasses.replace(header, device={
                     **header.device, 'precondition': state.words})
                 say(f'Preconditioned: {state.words}.')
-            if order.precondition == 'only':
+            if options.precondition == 'only':
                 return
             failed = design_runs.run(
                 self.design, self.path, header,
-                fio.measurer(area.regions, order.wish.engine, order.hang_s,
-                             host.watched if order.observe_host
+                fio.measurer(area.regions, options.wish.engine, options.hang_s,
+                             host.watched if options.observe_host
                              else host.unwatched),
-                ports, self.then)
+                ports, self.adaptive)
         if failed:
             say(f'{failed} runs failed twice and are missing; the same '
                 'command tries them again.')
 
 
-def look(order: Order, design: dn.Design,
-         then: design_runs.Then | None = None) -> Build:
+def look(options: BuildOptions, design: dn.Design,
+         adaptive: design_runs.Adaptive | None = None) -> Build:
     """What a measurement would do; nothing is touched.
 
     :raises SerifosError: where it cannot be done
     """
-    fio.refuse_hang(order.hang_s)
+    fio.refuse_hang(options.hang_s)
     version = fio.version()
-    target = tg.find(order.target, order.wish)
-    if order.precondition == 'only' and (
+    target = tg.find(options.target, options.wish)
+    if options.precondition == 'only' and (
             target.purge is None or target.fresh):
         raise errors.InputError(
             f'{target.name} is made anew for every build, so that '
@@ -148,17 +148,17 @@ def look(order: Order, design: dn.Design,
             'only out.')
     fio.refuse_unrunnable([w for run in design.runs for w in run],
                           target.regions[0], target.logical_block)
-    path = _dataset(order, target)
+    path = _dataset(options, target)
     seconds = {design.seconds(n) for n in design.numbers}
     header = ds.Header(
         device=dict(target.identity), fio=version,
         runtime_s=seconds.pop() if len(seconds) == 1 else None,
         valid_round=design.valid_round, **campaign.this_machine())
     had = design_runs.had(path, header)
-    todo = design_runs.todo(design, had, then)
+    todo = design_runs.todo(design, had, adaptive)
     return Build(
-        order, design, then, target, path, header,
-        len(had) if then else design.total * design.rounds - len(todo),
+        options, design, adaptive, target, path, header,
+        len(had) if adaptive else design.total * design.rounds - len(todo),
         not todo)
 
 
@@ -173,8 +173,8 @@ def arithmetic(design: dn.Design) -> str:
             f'start and to ramp up ({number * START_S / 3600:.2f} h)')
 
 
-def _dataset(order: Order, target: tg.Target) -> pathlib.Path:
-    name = order.name
+def _dataset(options: BuildOptions, target: tg.Target) -> pathlib.Path:
+    name = options.name
     if name and not re.fullmatch(r'[A-Za-z0-9][\w.-]*', name):
         raise errors.InputError(
             f'{name!r} cannot name a file; use letters, digits, '
@@ -184,5 +184,5 @@ def _dataset(order: Order, target: tg.Target) -> pathlib.Path:
            else None) or pathlib.PurePath(
                target.name.removeprefix('file:')).stem
     return campaign.journal_path(
-        order.output or f'{name or campaign.stem(own, "model")}.jsonl',
+        options.output or f'{name or campaign.stem(own, "model")}.jsonl',
         'dataset')

@@ -22,9 +22,6 @@ Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
 Run = tuple[dn.Run, int]
 """Workloads, and the round in which they run."""
 
-Key = tuple[tuple[float, ...], ...]
-"""What runs of the same workloads have in common (:func:`.dataset.key`)."""
-
 _SAME = ('runtime_s', 'valid_round')
 _SAME_DEVICE = ('workload_gib', 'ioengine')
 
@@ -65,8 +62,8 @@ def missing(design: dn.Design, made: Sequence[ds.Sample]) -> tuple[Run, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Then:
-    """Runs that are chosen by what was measured before.
+class Adaptive:
+    """A choice of runs by what was measured before.
 
     :param first: runs of the design that are made in any case
     :param choose: (the runs in the order in which they were made, the keys
@@ -75,32 +72,33 @@ class Then:
     """
 
     first: int
-    choose: Callable[[Sequence[ds.Sample], Collection[Key]],
+    choose: Callable[[Sequence[ds.Sample], Collection[ds.Key]],
                      Sequence[dn.Run]]
 
 
 def todo(design: dn.Design, made: Sequence[ds.Sample],
-         then: Then | None = None,
+         adaptive: Adaptive | None = None,
          failed: Collection[Run] = ()) -> tuple[Run, ...]:
     """What is run next; none where it is enough.
 
     :param failed: runs that are not to be tried again
     """
-    first = missing(design.beginning(then.first) if then else design, made)
+    first = missing(design.beginning(adaptive.first) if adaptive
+                    else design, made)
     left = tuple(run for run in first if run not in failed)
-    if left or not then:
+    if left or not adaptive:
         return left
     gone = [ds.key(workloads) for workloads, _ in failed]
-    return tuple((workloads, 1) for workloads in then.choose(made, gone))
+    return tuple((workloads, 1) for workloads in adaptive.choose(made, gone))
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
         measure: Measure, ports: campaign.Ports,
-        then: Then | None = None) -> int:
+        adaptive: Adaptive | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
     :param measure: makes one run; a ToolError costs that run only
-    :param then: what to run after the first of the design, in one round,
+    :param adaptive: what to run after the first of the design, in one round,
         and until it is enough
     :returns: how many runs failed twice and are missing
     :raises Interrupted: after the run in hand, where the user stops
@@ -117,14 +115,14 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
 
     with store.resumed_dataset(path, header):
         made = [*had(path, header)]
-        more = todo(design, made, then)
+        more = todo(design, made, adaptive)
         total = design.total * design.rounds
         loop = campaign.Campaign(
             'measure', make, seconds, path, ports,
-            len(made) if then else total - len(more), total)
+            len(made) if adaptive else total - len(more), total)
         while more:
             loop.make(more)
-            more = todo(design, made, then, loop.failed)
+            more = todo(design, made, adaptive, loop.failed)
     return len(loop.failed)
 
 

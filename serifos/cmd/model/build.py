@@ -54,7 +54,8 @@ class Build(app.Fails, show.ShowOne):
         design, plan = design_options.chosen(parsed_args)
         chooser = plan and adaptive.Chooser(
             plan, design_options.bounds(parsed_args))
-        path = measuring.measure(parsed_args, design, chooser and chooser.then)
+        path = measuring.measure(
+            parsed_args, design, chooser and chooser.adaptive)
         if path is None:
             return (), ()
         if chooser and (saved := chooser.saved(

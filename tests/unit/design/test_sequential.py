@@ -11,6 +11,7 @@ from serifos.design import design
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos import errors
+from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
 PLAN = sequential.Sequential()
@@ -24,7 +25,7 @@ def chosen(plan, until=80, lost=()):
     while (runs := plan.following(made, failed)) and len(made) < until:
         for run in runs:
             if len(made) + len(failed) in lost:
-                failed.append(sequential.key(run))
+                failed.append(ds.key(run))
             else:
                 made.append(run)
     return made
@@ -38,7 +39,7 @@ class OrderTest(testtools.TestCase):
 
     def test_so_many_and_none_twice(self):
         self.assertEqual(80, len(EVERY))
-        self.assertEqual(80, len({sequential.key(run) for run in EVERY}))
+        self.assertEqual(80, len({ds.key(run) for run in EVERY}))
 
     def test_the_same_seed_chooses_the_same(self):
         again = chosen(sequential.Sequential(), until=20)
@@ -61,8 +62,8 @@ class OrderTest(testtools.TestCase):
     def test_what_failed_is_not_chosen_again(self):
         made = chosen(PLAN, lost=(14, 15))
         self.assertEqual(80, len(made))
-        self.assertTrue({sequential.key(EVERY[14]), sequential.key(EVERY[15])}
-                        .isdisjoint(map(sequential.key, made)))
+        self.assertTrue({ds.key(EVERY[14]), ds.key(EVERY[15])}
+                        .isdisjoint(map(ds.key, made)))
 
     def test_it_covers_the_wide_space(self):
         workloads = [w for run in EVERY for w in run]

@@ -53,7 +53,7 @@ class ChoosingTest(testtools.TestCase):
         try:
             design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(
                 lambda *step: None, lambda: len(calls) == stop_after),
-                chooser.then)
+                chooser.adaptive)
         except errors.Interrupted as exc:
             return store.read_dataset(path).samples, str(exc)
         return store.read_dataset(path).samples, chooser.saved(

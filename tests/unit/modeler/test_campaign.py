@@ -171,11 +171,11 @@ class CampaignTest(Case):
         self.assertEqual('my notes\n', self.path.read_text())
 
 
-class ThenTest(Case):
+class AdaptiveTest(Case):
     """After the design, whatever is chosen by what was measured."""
 
     MORE = tuple((wl.Workload(50, block),) for block in (4, 8, 16, 32))
-    DESIGN = design.Design({1: 9}, lambda: (*RUNS, *ThenTest.MORE),
+    DESIGN = design.Design({1: 9}, lambda: (*RUNS, *AdaptiveTest.MORE),
                            lambda count: 15.0)
 
     def run_on(self, device, stop=lambda: False, header=HEADER):
@@ -183,7 +183,7 @@ class ThenTest(Case):
         return design_runs.run(
             self.DESIGN, self.path, header, device.measure, campaign.Ports(
                 self.show, stop, lambda: device.now),
-            design_runs.Then(5, self.choose))
+            design_runs.Adaptive(5, self.choose))
 
     def choose(self, made, failed):
         """The next two of MORE that are neither made nor failed."""
