@@ -127,12 +127,12 @@ class KindTest(Case):
         self.assertEqual(0, model.quality['mre'])
         loads = fit.runs(dataset.samples)
         self.assertEqual([model.predict(load) for load in loads.loads],
-                         model.form.many(loads.vectors).tolist())
+                         model.predictor.many(loads.vectors).tolist())
 
     def test_parameters_that_are_none(self):
         for bad in {}, {'one': 1}, {'1': None}, {'1': -5}:
             error = self.assertRaises(
-                errors.FormatError, kinds.form, 'mean-by-count', bad)
+                errors.FormatError, kinds.predictor, 'mean-by-count', bad)
             self.assertIn('fit it again', str(error))
 
 
