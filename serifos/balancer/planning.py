@@ -94,5 +94,6 @@ def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
         return f'there is no pool {move.target}'
     if volume.size_gib > target.free_gib:
         return lm.no_room(target, target.free_gib, volume.size_gib)
-    return lm.bar(cluster.pool(volume.pool).zone,
-                  volume.required_backend_name, volume.volume_type, target)
+    return lm.target_refusal(
+        cluster.pool(volume.pool).zone, volume.required_backend_name,
+        volume.volume_type, target)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which volumes should live elsewhere, over the whole cluster?
+"""Best fit decreasing over the whole cluster, Algorithm 1 of [1]_.
 
-Best fit decreasing, Algorithm 1 of [1]_: the volumes by decreasing block
-size, each to the host with the least predicted latency. Read literally the
-algorithm adds a volume to its own host a second time when it prices
-staying, and never settles; here a volume is lifted off first, so that
-staying costs what its pool sees now. A move must also be acceptable by
-:meth:`serifos.plan.limits.Limits.accepts`: the paper looks at the receiving
-host alone. Passes repeat until a whole one moves nothing. What acceptable
-move is then left does not lead to a volume's best host: the first volume
-that has one takes the best host that is acceptable, and passes begin anew.
+The volumes are tried by decreasing block size, each on the host with the
+least predicted latency. Read literally the algorithm adds a volume to its own
+host a second time when it prices staying, and never settles; here a volume is
+lifted off first, so that staying costs what its pool sees now. A move must
+also be acceptable by :meth:`serifos.plan.limits.Limits.accepts`: the paper
+looks at the receiving host alone. Passes repeat until a whole one moves
+nothing. An acceptable move that is then left does not lead to a volume's best
+host: the first volume that has one goes to the best acceptable host, and
+passes begin again.
 
 .. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
    Consolidation and Load Balancing for SSD Based Cloud Storage Systems.

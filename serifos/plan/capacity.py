@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where would Cinder put a new volume? The baseline of every comparison."""
+"""Placement by free space, as Cinder's CapacityWeigher: the baseline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
     :returns: its name, or None where no pool fits
     """
     fitting = [pool for pool in cluster.pools
-               if pool.free_gib >= volume.size_gib and limits.bar(
+               if pool.free_gib >= volume.size_gib
+               and limits.target_refusal(
                    pool.zone, volume.required_backend_name,
                    volume.volume_type, pool) is None]
     best = max(fitting, key=lambda pool: pool.free_gib, default=None)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""May Cinder move this volume at all, and do we want it to?
+"""Reasons why a volume may not be migrated, whatever the target.
 
 What Cinder itself would refuse, what it would accept and then fail at, and
-what operators forbid. A reason is a few words; it stands in
-``cluster.json`` as the volume's ``movable`` and in the plan as its refusal.
+what operators forbid. The reason is written to ``cluster.json`` as the
+volume's ``movable`` and to the plan as its refusal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from serifos.facts import inventory as inv
 from serifos.facts import times
 
 PIN = 'serifos:pin'
-"""Metadata by which a tenant, or an operator for him, pins a volume."""
+"""Metadata by which a tenant or an operator pins a volume."""
 
 AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
@@ -26,7 +26,7 @@ _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What the operator allows, and what the journal remembers.
+    """The operator's settings, and recent migrations from the journal.
 
     :param allow_attached: whether volumes in use may be moved, by Nova
     :param cool_down_s: how long a moved volume stays where it is
@@ -43,9 +43,9 @@ class Rules:
 
 
 def hidden(record: inv.Record) -> bool:
-    """Whether a record is one half of a migration and no volume of its own.
+    """Whether a record is only a copy that belongs to a migration.
 
-    It is the copy in the making, or the old copy on its way out.
+    That is the new copy being written, or the old one being deleted.
     """
     return record.target_of is not None or leftover_of(record) is not None
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where do the volumes of one pool go when it has to be emptied?
+"""Evacuation of a pool: best fit decreasing, without a minimum gain.
 
-Best fit decreasing again, without the question whether a move is worth
-making: the volumes by decreasing block size, the idle and the unknown last,
-each to the pool where it and its neighbours would then see the least
-latency and, of equals, where most space is left; where a promise of latency
-would be broken, last. One pass; what cannot go is refused with its reason.
+The volumes by decreasing block size, the idle and the unknown last, each to
+the pool with the least predicted latency after the move and, of equals, the
+most free space; pools where a latency promise would be broken come last.
+One pass; a volume that cannot move is refused with the reason.
 """
 
 from __future__ import annotations
@@ -64,15 +63,15 @@ def _order(floor: float, volume: cl.Volume) -> tuple[float, str]:
 
 
 def _target(state: st.State, volume: int) -> int | str:
-    """The pool where a volume goes, or why it goes nowhere."""
+    """The target pool, or the reason for which there is none."""
     problem = state.problem
     if problem.volumes[volume].movable is not True:
         return str(problem.volumes[volume].movable or 'not movable')
     open_to = problem.open[problem.group[volume]].copy()
     open_to[problem.device == problem.device[problem.home[volume]]] = False
     if not open_to.any():
-        return ('no other pool is up, modelled, in its zone, and of its '
-                'backend and type')
+        return ('no other pool is up, has a model, is in its zone, and has '
+                'its backend and type')
     size = problem.size_gib[volume]
     fits = np.flatnonzero(open_to & (state.room >= size))
     if not len(fits):

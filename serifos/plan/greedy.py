@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How does a planner go from move to move, and when is it done?"""
+"""The loop that greedy planners share: search, move, search again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from serifos.plan import state as st
 from serifos.plan import summary
 
 Step = tuple[int, int]
-"""A volume and the pool where it goes."""
+"""A volume and its target pool, by index."""
 
 Found = tuple[Step, st.State]
 """An acceptable step, and the state after it."""
 
 Search = Callable[[st.State], Found | None]
-"""Finds the next step, in the planner's own taste."""
+"""Finds the next step; each planner has its own."""
 
 
 def plan(planner: str, problem: pm.Problem,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may move, how much and how far: a refusal is data with a reason."""
+"""The limits of a plan, and the reasons for refusing a move."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Limits:
 
     @property
     def keeps(self) -> float:
-        """The fraction that a figure may keep to count as fallen.
+        """The fraction of a figure that may remain for it to have fallen.
 
-        A hair above 1 - min_gain, so that a fall of exactly min_gain
+        Slightly above 1 - min_gain, so that a fall of exactly min_gain
         counts; always under 1, so that planning ends.
         """
         return 1 - max(self.min_gain, LEAST_GAIN) + 1e-12
@@ -52,7 +52,7 @@ class Limits:
                 and spread <= spread_was * self.keeps)
 
     def shortfall(self, before: score.Score, after: score.Score) -> str:
-        """Why :meth:`accepts` says no, in words."""
+        """The reason for which :meth:`accepts` returns False."""
         if _figure(after.max_us) > _figure(before.max_us):
             return (f'the worst latency would rise from {_ms(before.max_us)} '
                     f'to {_ms(after.max_us)} ms')
@@ -66,12 +66,12 @@ class Limits:
                 f'{100 * self.min_gain:.3g} %')
 
 
-def bar(zone: str | None, backend_name: str | None, volume_type: str | None,
-        target: cl.Pool) -> str | None:
-    """Why a volume may not go to a pool, space aside, or None.
+def target_refusal(zone: str | None, backend_name: str | None,
+                   volume_type: str | None, target: cl.Pool) -> str | None:
+    """Why a volume may not move to a pool, space aside, or None.
 
-    :param zone: of the pool where it lives
-    :param backend_name: what it has to stay on, None for any
+    :param zone: of the pool that it is in
+    :param backend_name: the backend that its type requires, None for any
     """
     if target.state != 'up':
         return f'{target.name} is {target.state}'
@@ -79,18 +79,18 @@ def bar(zone: str | None, backend_name: str | None, volume_type: str | None,
         return f'{target.name} is in another zone, {target.zone}'
     if backend_name is not None and target.backend_name != backend_name:
         return (f'{target.name} is of backend {target.backend_name}, the '
-                f'volume belongs on {backend_name}')
+                f'volume requires {backend_name}')
     if volume_type in target.refuses:
         return (f'{target.name} does not offer what the extra specs of '
                 f'{volume_type} ask for')
     return None
 
 
-def stays(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
-          active_floor: float) -> str | None:
-    """Why a volume stays whatever it would gain; '' for an idle one.
+def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
+                   active_floor: float) -> str | None:
+    """Why a volume may not move whatever the target; '' for an idle one.
 
-    :param pool: where it lives, None where the cluster has no such pool
+    :param pool: the one it is in, None where the cluster has no such pool
     :param modelled: whether that pool has a model
     :returns: None where it may move
     """

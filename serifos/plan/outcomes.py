@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would each of many moves do to the whole cluster?
+"""The cluster's worst latency and variance after each of many moves.
 
-A pair is a volume and a target pool. A move changes the latencies on two
-devices only, the volume's and the target's, so the cluster's worst latency
-and variance follow from sums over the others. What is found here is a
-proposal: the decision is taken on the whole vector of latencies
-(:meth:`serifos.plan.limits.Limits.accepts`), from which the sums here
-differ by rounding; :data:`SLACK` is wider than that.
+A move changes the latencies of two devices only, the source and the target,
+so that both figures follow from sums over the others. They differ by
+rounding from those of the whole vector of latencies, on which a move is
+accepted (:meth:`serifos.plan.limits.Limits.accepts`); :data:`SLACK` is
+wider than that.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from serifos.plan import state as st
 SLACK = 2e-10
 
 CELLS = 1 << 15
-"""Pairs priced at once: their Loads stay in the processor's cache."""
+"""Moves predicted at once: their Loads fit the processor's cache."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Pairs:
+class Outcomes:
     """Moves, and the cluster's worst latency and variance after each."""
 
     volume: Ints
@@ -37,9 +36,9 @@ class Pairs:
     worst_us: Floats
     variance_us2: Floats
 
-    def __getitem__(self, which: Ints | Bools) -> Pairs:
-        return Pairs(self.volume[which], self.target[which],
-                     self.worst_us[which], self.variance_us2[which])
+    def __getitem__(self, which: Ints | Bools) -> Outcomes:
+        return Outcomes(self.volume[which], self.target[which],
+                        self.worst_us[which], self.variance_us2[which])
 
 
 def elsewhere(state: st.State, volumes: Ints) -> Bools:
@@ -50,7 +49,7 @@ def elsewhere(state: st.State, volumes: Ints) -> Bools:
 
 
 def allowed(state: st.State, volumes: Ints) -> Bools:
-    """bool[volumes, pools]: where the rules and the space let them go."""
+    """bool[volumes, pools]: targets that rules and free space allow."""
     problem = state.problem
     return (elsewhere(state, volumes)
             & problem.open[problem.group[volumes]]
@@ -58,10 +57,10 @@ def allowed(state: st.State, volumes: Ints) -> Bools:
 
 
 def prices(state: st.State, volumes: Ints) -> Floats:
-    """float[volumes, pools]: µs of each pool with each volume come to it.
+    """µs[volumes, pools]: the latency of each pool with each volume added.
 
-    inf where a pool has no model. A volume's own device is priced with the
-    volume there twice; it is no target.
+    inf where a pool has no model. A volume's own device is not a target; its
+    figure counts the volume twice.
     """
     problem = state.problem
     found = np.full((len(volumes), len(problem.device)), np.inf)
@@ -72,7 +71,7 @@ def prices(state: st.State, volumes: Ints) -> Floats:
 
 def reprice(price: Floats, volumes: Ints, was: st.State,
             state: st.State) -> None:
-    """Brings prices of one state to another, device by changed device."""
+    """Updates prices in place for the devices that changed."""
     device = state.problem.device
     changed = np.flatnonzero(
         state.problem.modelled
@@ -92,10 +91,10 @@ def _grid(state: st.State, volumes: Ints, pools: Ints) -> Floats:
 
 def best(state: st.State, volumes: Ints, among: Bools,
          price: Floats) -> Ints:
-    """Where each volume would see the least latency; -1 where at home.
+    """The target with the least latency for each volume; -1 to stay.
 
-    Its home is priced at the home's present latency; a tie stays home, and
-    of several targets the first wins.
+    Staying costs the present latency of its pool; a tie stays, and of
+    several targets the first wins.
 
     :param among: bool[volumes, pools], the targets to compare
     :param price: as from :func:`prices`
@@ -107,11 +106,11 @@ def best(state: st.State, volumes: Ints, among: Bools,
     return np.where(least < home_us, choice, -1)
 
 
-def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
-    """What each pair would make of the cluster: one row per pair."""
+def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Outcomes:
+    """The outcome of each move, volume by volume with its target."""
     problem, figures = state.problem, state.figures
     if not len(volumes):
-        return Pairs(volumes, targets, np.zeros(0), np.zeros(0))
+        return Outcomes(volumes, targets, np.zeros(0), np.zeros(0))
     begins = np.diff(volumes, prepend=-1) != 0  # lifted once for a run
     movers, which = volumes[begins], np.cumsum(begins) - 1
     source = problem.device[state.home[movers]]
@@ -127,14 +126,13 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Pairs:
     worst = np.maximum(worst_of_others(figures, source, there),
                        np.maximum(left[2][which], came[2]))
     variance = np.maximum(0.0, squares / count - (total / count) ** 2)
-    return Pairs(volumes, targets, worst, variance)
+    return Outcomes(volumes, targets, worst, variance)
 
 
-def outcomes_of_most(state: st.State, volumes: Ints, among: Bools) -> Pairs:
+def outcomes_of_most(state: st.State, volumes: Ints, among: Bools) -> Outcomes:
     """As :func:`outcomes`, for most targets of each volume at once.
 
-    Where no pools share a device, rows and columns do what would else be
-    done pair by pair.
+    For clusters where no pools share a device.
     """
     problem, figures = state.problem, state.figures
     source = problem.device[state.home[volumes]]
@@ -150,21 +148,21 @@ def outcomes_of_most(state: st.State, volumes: Ints, among: Bools) -> Pairs:
     worst = np.maximum(np.maximum(price, left[2][:, None]), worst_of_others(
         figures, *np.broadcast_arrays(source[:, None], there)))
     row, target = np.nonzero(among)
-    return Pairs(volumes[row], target, worst[row, target],
-                 variance[row, target])
+    return Outcomes(volumes[row], target, worst[row, target],
+                    variance[row, target])
 
 
-def screen(state: st.State, pairs: Pairs) -> Pairs:
-    """The pairs that may be acceptable; none that is acceptable is lost."""
+def screen(state: st.State, found: Outcomes) -> Outcomes:
+    """The moves that may be acceptable, among them all that are."""
     keeps = state.problem.limits.keeps + SLACK
     was = state.score
-    return pairs[(pairs.worst_us <= was.max_us * keeps)
-                 | ((pairs.worst_us <= was.max_us * (1 + SLACK))
-                    & (pairs.variance_us2 <= was.variance_us2 * keeps))]
+    return found[(found.worst_us <= was.max_us * keeps)
+                 | ((found.worst_us <= was.max_us * (1 + SLACK))
+                    & (found.variance_us2 <= was.variance_us2 * keeps))]
 
 
 def batches(problem: pm.Problem, volumes: Ints) -> Iterator[Ints]:
-    """The volumes in batches whose pairs fit the memory we allow."""
+    """The volumes in batches of at most :data:`CELLS` moves."""
     step = min(256, max(1, CELLS // max(1, len(problem.device))))
     for begin in range(0, len(volumes), step):
         yield volumes[begin:begin + step]
@@ -181,7 +179,7 @@ def worst_of_others(figures: st.Figures, a: Ints, b: Ints) -> Floats:
 
 def _device(state: st.State, devices: Ints,
             change: Floats) -> tuple[Floats, Floats, Floats]:
-    """Devices under a changed Load: as in Figures, but one row per device."""
+    """Devices under a changed Load: as in Figures, one row a device."""
     problem = state.problem
     begins, ends = problem.begins[devices], problem.begins[devices + 1]
     sizes = ends - begins

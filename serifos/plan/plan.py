@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan: moves, refusals, and what is expected before and after."""
+"""A plan: moves, refusals, and predicted latencies before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAN_SCHEMA = 'serifos-plan/1'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Move:
-    """One volume to another pool, and what its two pools would then see.
+    """One volume to another pool, and the latencies predicted for both.
 
     The latencies of a source without a model are None.
     """
@@ -45,7 +45,7 @@ class Move:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """A volume that stays, and why."""
+    """A volume that is not moved, and why."""
 
     volume: str
     reason: str
@@ -61,10 +61,10 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a planner decided.
+    """The result of a planner.
 
-    :param truncated: acceptable moves were left: max_moves was reached, or
-        they wait for space that the plan itself frees
+    :param truncated: acceptable moves are left: max_moves was reached, or
+        they need space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
     :param slo_misses: volumes whose pool is slower than their type promises
     :param id: empty until the plan is issued
@@ -103,7 +103,7 @@ class Plan:
     def from_json(cls, doc: Mapping[str, Any]) -> Plan:
         """A validated ``serifos-plan/1`` document as a Plan.
 
-        :raises ValueError: where a time in it is none
+        :raises ValueError: where a time in it is invalid
         """
         said = {field.name: doc[field.name] for field
                 in dataclasses.fields(cls) if field.name in doc}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does no move of a plan change: volumes, pools, rules, Loads?"""
+"""The planning problem as arrays: what no move of a plan changes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ LatencyOf = Callable[[Ints, Floats], Floats]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
-    """A cluster as arrays. Volumes stand in the order of their ids.
+    """A cluster as arrays, the volumes in the order of their ids.
 
     :param home: int[volumes], the pool of each, -1 where it is unknown
-    :param device: int[pools], what a pool shares its Load with
+    :param device: int[pools]; pools of one device add their Loads
     :param modelled: bool[pools]
     :param members: the modelled pools, device by device; those of device d
         are ``members[begins[d]:begins[d + 1]]``
     :param loads: float[distinct workloads, features]
     :param kind: int[volumes], a volume's row in ``loads``
-    :param open: bool[groups, pools], where the rules let a volume live
+    :param open: bool[groups, pools], the pools that the rules allow
     :param group: int[volumes], a volume's row in ``open``
-    :param stay: reasons of the volumes that may not move at all, '' if idle
+    :param refusals: volume → why it may not move at all, '' if it is idle
     """
 
     cluster: cl.Cluster
@@ -56,7 +56,7 @@ class Problem:
     kind: Ints
     open: Bools
     group: Ints
-    stay: dict[int, str]
+    refusals: dict[int, str]
 
     @classmethod
     def of(cls, cluster: cl.Cluster, load: LoadOf, latency: LatencyOf,
@@ -84,25 +84,26 @@ class Problem:
             np.array([v.size_gib for v in volumes], float),
             device, modelled, members, begins, loads, kind,
             _open(rules, pools) & modelled, group,
-            _stay(volumes, lives, {pools[i].name for i in members}, limits))
+            _refusals(volumes, lives, {pools[i].name for i in members},
+                      limits))
 
     @functools.cached_property
     def candidates(self) -> Ints:
         """The volumes that may move, by decreasing block size, then id."""
         able = np.array([i for i in range(len(self.volumes))
-                         if i not in self.stay], np.intp)
+                         if i not in self.refusals], np.intp)
         block = np.array([self.volumes[i].workload.block_kib for i in able])
         return able[np.argsort(-block, kind='stable')]
 
     @functools.cached_property
     def promise_us(self) -> Floats:
-        """µs[volumes] that were promised, infinite where nothing was."""
+        """µs[volumes], infinite for a volume without a promise."""
         return np.array([np.inf if v.max_latency_us is None
                          else v.max_latency_us for v in self.volumes], float)
 
     @functools.cached_property
     def promised(self) -> Ints:
-        """The volumes that were promised something."""
+        """The volumes with a promise."""
         return np.flatnonzero(np.isfinite(self.promise_us))
 
     @functools.cached_property
@@ -133,16 +134,16 @@ def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
 
 def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
           pools: Sequence[cl.Pool]) -> Bools:
-    found = [[lm.bar(*rule, pool) is None for pool in pools]
+    found = [[lm.target_refusal(*rule, pool) is None for pool in pools]
              for rule in rules]
     return np.array(found, bool).reshape(len(found), len(pools))
 
 
-def _stay(volumes: Iterable[cl.Volume], lives: Iterable[cl.Pool | None],
-          modelled: set[str], limits: lm.Limits) -> dict[int, str]:
+def _refusals(volumes: Iterable[cl.Volume], lives: Iterable[cl.Pool | None],
+              modelled: set[str], limits: lm.Limits) -> dict[int, str]:
     reasons = (
-        lm.stays(volume, pool, bool(pool) and pool.name in modelled,
-                 limits.active_floor)
+        lm.volume_refusal(volume, pool, bool(pool) and pool.name in modelled,
+                          limits.active_floor)
         for volume, pool in zip(volumes, lives))
     return {i: reason for i, reason in enumerate(reasons)
             if reason is not None}

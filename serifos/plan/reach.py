@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The moves that may be acceptable, with bounds that spare most of the rest.
+"""Bounds that rule out moves without predicting their latency.
 
-Whatever a move does to its two devices, the cluster's worst latency stays at
+Whatever a move does to its two devices, the cluster's worst latency is at
 least the worst of the others, and its sum of squares at least theirs about
-their own mean. Where both leave less than min_gain to be had, no Load needs
-to be priced.
+their own mean. Where neither bound allows a fall by min_gain, no move
+between these devices is acceptable.
 """
 
 from __future__ import annotations
@@ -20,22 +20,19 @@ from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
 _WORTH = 0.1
-"""A device's mean share of the variance, 1 / devices, over min_gain: under
-a tenth of it hardly a pair is out of reach, and looking costs more."""
+"""Bounds are used where min_gain x devices is at least this: below it they
+rule out hardly any move, and computing them costs more than it saves."""
 
 
 class Reach:
-    """What can be reached from one state.
-
-    Sources are looked at when they are asked for, each device once.
-    """
+    """The bounds for moves from one state, computed once per device."""
 
     def __init__(self, state: st.State) -> None:
         self._state = state
         self._devices = len(state.problem.begins) - 1
         self._known: dict[int, Bools] = {}
 
-    def acceptable(self, volumes: Ints) -> oc.Pairs:
+    def acceptable(self, volumes: Ints) -> oc.Outcomes:
         """All moves of these volumes that may be acceptable."""
         state = self._state
         found = [oc.outcomes(state, volumes[:0], volumes[:0])]
@@ -47,9 +44,9 @@ class Reach:
                 row, target = np.nonzero(among)
                 outcomes = oc.outcomes(state, some[row], target)
             found.append(oc.screen(state, outcomes))
-        return oc.Pairs(*(
+        return oc.Outcomes(*(
             np.concatenate([getattr(p, field.name) for p in found])
-            for field in dataclasses.fields(oc.Pairs)))
+            for field in dataclasses.fields(oc.Outcomes)))
 
     def promising(self, volumes: Ints) -> Bools:
         """bool[volumes]: those that may have an acceptable move."""

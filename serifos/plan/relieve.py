@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which few moves relieve the slowest pools the most?
+"""The few moves that relieve the slowest pools most.
 
 Each move is taken off the slowest pool that has an acceptable one
 (:meth:`serifos.plan.limits.Limits.accepts`): of that pool's, the one that
@@ -59,7 +59,7 @@ def _next(volumes: Ints, state: st.State) -> greedy.Found | None:
     return None
 
 
-def _ranked(state: st.State, found: outcomes.Pairs) -> outcomes.Pairs:
+def _ranked(state: st.State, found: outcomes.Outcomes) -> outcomes.Outcomes:
     """Best first; equal to ten digits is equal."""
     was = state.score
     return found[np.lexsort((

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good is a distribution of latencies over pools?"""
+"""Worst, mean and variance of latency over pools; broken promises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Score:
-    """The figures that a plan is judged by, over the pools with a model.
+    """The objectives of planning, over the pools with a model.
 
     :param max_us: the worst latency, µs
     :param mean_us: µs
@@ -29,7 +29,7 @@ class Score:
 
     @classmethod
     def of(cls, latency_us: Floats) -> Score:
-        """The score of µs[pools]; NaN is a pool without a figure."""
+        """The score of µs[pools]; NaN is a pool without a model."""
         figures = latency_us[~np.isnan(latency_us)]
         if not figures.size:
             return cls(0.0, 0.0, 0.0)
@@ -41,7 +41,7 @@ def slo_misses(cluster: cl.Cluster,
                latency_us: Mapping[str, float]) -> int:
     """Volumes with a max_latency_us that their pool's latency exceeds.
 
-    :param latency_us: pool name → µs, of the pools that have a figure
+    :param latency_us: pool name → µs, of the pools that have a model
     """
     return sum(
         latency_us.get(volume.pool, 0.0) > volume.max_latency_us

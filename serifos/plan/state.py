@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who lives where while a plan is being made, and what each pool then sees?
+"""One assignment of volumes to pools, with Loads, space and latencies.
 
-A :class:`State` is one assignment of volumes to pools, frozen:
-``state.moved(...)`` is the state after. Everything in it is computed from
-the assignment, never carried along, so that a plan that was applied and a
-plan in the making are the same to the last bit.
+Frozen: ``state.moved(...)`` is the state after a move. Everything in it is
+computed from the assignment, so that a state reached by moves equals, to the
+last bit, the one computed afresh.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from serifos.plan import score
 
 
 class Figures(NamedTuple):
-    """A state's latencies, device by device, about their mean.
+    """A state's latencies by device, about their mean.
 
     ``total`` and ``squares`` are sums of (latency - mean) and its square,
     float[devices]; ``worst`` is the greatest latency, -inf where a device
-    has no figure; ``top`` are the three devices with the greatest.
+    has no model; ``top`` are the three devices with the greatest.
     """
 
     mean: float

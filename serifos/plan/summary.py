@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a finished plan say: figures, and why volumes stay?"""
+"""The plan of a sequence of moves: figures, reasons and refusals."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _refused(state: st.State,
              moves: Sequence[pl.Move]) -> Iterator[pl.Refusal]:
     problem = state.problem
     moved = {move.volume for move in moves}
-    for i, reason in problem.stay.items():
+    for i, reason in problem.refusals.items():
         if reason:
             yield pl.Refusal(problem.volumes[i].id, reason)
     for batch in outcomes.batches(problem, problem.candidates):
@@ -88,21 +88,22 @@ def _refused(state: st.State,
 
 def _why(state: st.State, volume: int, target: int, moves: int,
          then: score.Score) -> str:
-    """Why a volume does not go where it would see the least latency."""
+    """Why a volume does not move to its target of least latency."""
     problem = state.problem
     limits, pools = problem.limits, problem.cluster.pools
     if not limits.accepts(state.score, then):
         return limits.shortfall(state.score, then)
     size, pool = problem.size_gib[volume], pools[target]
-    reason = lm.bar(pools[state.home[volume]].zone,
-                    problem.volumes[volume].required_backend_name,
-                    problem.volumes[volume].volume_type, pool)
+    reason = lm.target_refusal(
+        pools[state.home[volume]].zone,
+        problem.volumes[volume].required_backend_name,
+        problem.volumes[volume].volume_type, pool)
     if reason is not None:
         return reason
     if size > state.room[target]:
         reason = lm.no_room(pool, state.room[target], size)
         if size <= state.free[target]:
-            reason += ' until this plan has freed its space'
+            reason += ', until moves of this plan free more'
         return reason
     broken = promises.broken(state, volume, target)
     if broken is not None:

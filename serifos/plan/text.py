@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How does a person read a plan?"""
+"""Plans and observations as tables of text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def moves(steps: Sequence[pl.Move]) -> str:
 
 
 def observation(cluster: cl.Cluster) -> str:
-    """Each pool, and each volume that does anything."""
+    """Each pool, and the busiest volumes."""
     return '\n'.join(_observed(cluster)) + '\n'
 
 

@@ -102,7 +102,7 @@ class BothTestCase(testtools.TestCase):
         self.assertEqual([('w', 'b', 'c')], _steps(plan))
         self.assertTrue(plan.truncated)
         self.assertEqual(
-            'b has 0 GiB free, 20 needed until this plan has freed its space',
+            'b has 0 GiB free, 20 needed, until moves of this plan free more',
             _why(plan)['u'])
         after = clusters.applied(
             cl.Cluster(tuple(pools), tuple(volumes)), plan.moves)
@@ -131,7 +131,7 @@ class BothTestCase(testtools.TestCase):
         ({'workload': None}, 'no telemetry'),
         ({'workload': None, 'movable': 'in a group'}, 'in a group'),
         ({'required_backend_name': 'hdd'},
-         'b is of backend ssd, the volume belongs on hdd'),
+         'b is of backend ssd, the volume requires hdd'),
         ({'size_gib': 1001}, 'b has 1000 GiB free, 1001 needed'))
     @ddt.unpack
     def test_a_volume_that_may_not_move_says_why(self, more, reason):
