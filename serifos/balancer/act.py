@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is one move carried out, and followed to its end?
+"""Execution of one move: request, wait, outcome.
 
-A move is over when the volume is at rest, and it succeeded if it then lives
-where it was to go and its old copy is gone. Every step is in the journal
-before and after the call that makes it.
+A move is over when the volume is at rest, and succeeded if the volume is then
+on the target and its old copy is gone. Each request to Cinder is written to
+the journal before it is sent, and its answer after.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer import outcome as oc
-from serifos.balancer import requests
+from serifos.balancer import requests as rq
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import inventory as inv
@@ -32,16 +32,16 @@ _TRIES = 3
 
 @dataclasses.dataclass(frozen=True)
 class Executor:
-    """What carries moves out.
+    """Requests migrations and follows them.
 
     :param clock: seconds of the epoch
-    :param pause: waits for so many seconds; True where we shall stop
+    :param pause: waits for so many seconds; True where it is to stop
     :param refresh: is called every ``refresh_s`` while a migration runs
     """
 
-    asks: requests.Requests
+    requests: rq.Requests
     journal: jn.Journal
-    patience: oc.Patience
+    timeouts: oc.Timeouts
     rules: eligibility.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
@@ -50,15 +50,15 @@ class Executor:
 
     @property
     def cinder(self) -> inv.Cloud:
-        """For questions; what changes something is asked by asks."""
-        return self.asks.cinder
+        """For reading; what changes something goes through requests."""
+        return self.requests.cinder
 
     def carry_out(self, move: pl.Move, plan_id: str) -> oc.Outcome:
-        """Requests one migration and waits for what becomes of it.
+        """Requests one migration and waits for its outcome.
 
-        Where Cinder takes no more requests for now it is asked again.
+        Where Cinder limits the rate of requests, it is requested again.
 
-        :raises CloudError: where Cinder cannot be asked at all; nothing was
+        :raises CloudError: where Cinder cannot be reached; nothing was
             requested then
         """
         outcome, wait_s = oc.Outcome('busy', ''), 0.0
@@ -66,13 +66,13 @@ class Executor:
             if self.pause(wait_s):
                 return oc.Outcome(
                     'stopped', 'interrupted before it was requested')
-            outcome = self._ask(move, plan_id)
+            outcome = self._request(move, plan_id)
             if outcome.result != 'busy':
                 break
             wait_s = outcome.retry_s
         return outcome
 
-    def _ask(self, move: pl.Move, plan_id: str) -> oc.Outcome:
+    def _request(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         record = self.cinder.volume(move.volume)
         why = _no_longer(record, move) or eligibility.why_not(
             record, self.rules, self.clock())
@@ -88,15 +88,15 @@ class Executor:
                  move.volume, move.size_gib, move.source, move.target,
                  move.reason)
         try:
-            self.asks.migrate(move.volume, move.target)
+            self.requests.migrate(move.volume, move.target)
         except refused.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
             return self._over(asked, _refusal(exc))
         except errors.NotLeading:
-            # Where another one leads it settles this by itself.
+            # Another balancer that leads closes the request itself.
             with contextlib.suppress(errors.SerifosError):
                 self._over(asked, oc.Outcome('not started', (
-                    'that this balancer may act could not be proved')))
+                    'this balancer could not prove that it leads')))
             raise
         except errors.CloudError as exc:
             LOG.warning('Whether Cinder took up the migration of volume %s '
@@ -107,14 +107,14 @@ class Executor:
         return self.wait_for(asked, sure=True)
 
     def wait_for(self, asked: jn.Entry, sure: bool = False) -> oc.Outcome:
-        """What becomes of a move that was requested, by us or before us.
+        """The outcome of a move that was requested, now or before a restart.
 
         :param sure: whether Cinder is known to have taken it up
         """
         began, refreshed = times.parse(asked.at), self.clock()
         volume = asked.facts['volume']
-        limit = began + self.patience.timeout_s + (
-            asked.facts['size_gib'] * self.patience.timeout_per_gib_s)
+        limit = began + self.timeouts.timeout_s + (
+            asked.facts['size_gib'] * self.timeouts.timeout_per_gib_s)
         while True:
             try:
                 record = self.cinder.volume(volume)
@@ -127,21 +127,21 @@ class Executor:
                             'volume %s: %s', volume, exc)
                 outcome = None
             if outcome is None and self.clock() > max(
-                    limit, began + self.patience.unanswered_s * (not sure)):
+                    limit, began + self.timeouts.unanswered_s * (not sure)):
                 outcome = oc.Outcome('timeout', (
-                    f'after {self.clock() - began:.0f} s it is not over; '
-                    'Cinder may still end it, nothing else is moved before '
-                    'that'))
+                    f'not over after {self.clock() - began:.0f} s; '
+                    'Cinder may still end it, and nothing else is moved '
+                    'before that'))
             if outcome is not None:
                 return self._over(asked, outcome)
-            if self.pause(self.patience.poll_s):
+            if self.pause(self.timeouts.poll_s):
                 return oc.Outcome('waiting', 'interrupted before it was over')
             if self.clock() - refreshed >= self.refresh_s:
                 refreshed = self.clock()
                 self.refresh()
 
     def look_again(self, asked: jn.Entry) -> None:
-        """Follows a request that was given up, where it has begun since."""
+        """Follows a request that was given up but has begun since."""
         volume = asked.facts['volume']
         record = self.cinder.volume(volume)
         if record is None or not oc.began_late(
@@ -167,7 +167,7 @@ class Executor:
         if record is None:
             return oc.Outcome('gone', 'the volume was deleted')
         found = oc.over(asked, record, sure,
-                        self.clock() - times.parse(asked.at), self.patience)
+                        self.clock() - times.parse(asked.at), self.timeouts)
         if found is None or found.result != 'success':
             return found
         return self._succeeded(found, record.id)
@@ -202,7 +202,7 @@ class Executor:
 
     def _back_off(self, volume: str) -> None:
         failures = jn.failures_of(self.journal.entries(), volume)
-        seconds = min(_DAY_S, self.patience.back_off_s
+        seconds = min(_DAY_S, self.timeouts.back_off_s
                       * 2 ** max(0, failures - 1))
         until = times.text(self.clock() + seconds)
         self.journal.write('back-off', volume=volume, until=until)
@@ -216,7 +216,7 @@ def _refusal(exc: refused.Refused) -> oc.Outcome:
 
 
 def _no_longer(record: inv.Record | None, move: pl.Move) -> str | None:
-    """Why what was planned is no longer so, or None where it is."""
+    """Why the planned move is outdated, or None."""
     if record is None:
         return 'it is no longer there'
     if record.pool != move.source:

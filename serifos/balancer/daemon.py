@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer run, for ever: rounds, a scraper, and signals.
+"""The service behind serifos-balancer run: rounds, scraper, signals.
 
-A cotyledon service with native threads. SIGHUP has the configuration read
-again, which the next round uses; SIGTERM ends between two questions to Cinder:
-a migration that runs goes on without us, and the journal knows of it.
+A cotyledon service with native threads. SIGHUP reloads the configuration for
+the next round; SIGTERM stops between two requests to Cinder: a migration
+under way goes on, and the next start takes it up from the journal.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ RETRY_S = 5.0
 
 
 class Daemon:
-    """One balancer among its like.
+    """One of possibly several balancers.
 
-    After SIGHUP a new process is started from it, so that whatever depends
-    on the configuration is made here.
+    The arguments are factories: after SIGHUP they read the configuration
+    again, in a new process.
 
-    :param make: (pause) → a balancer, with the settings of this moment
-    :param reader: (whether we are to end) → what takes one reading for
-        telemetry, None where somebody else does, and seconds between
-        readings
-    :param lock_url: () → tooz's
+    :param make: (pause) → a balancer with the settings of this moment
+    :param reader: (whether it is to stop) → what takes one reading for
+        telemetry, None where the source collects its own, and seconds
+        between readings
+    :param lock_url: () → the URL of tooz's lock
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
@@ -58,7 +58,7 @@ class Daemon:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        LOG.info('Ending: no further migration is requested.')
+        LOG.info('Stopping: no further migration is requested.')
         self._stop.set()
 
     def wait(self) -> None:
@@ -88,7 +88,7 @@ class Daemon:
                 self._round(balancer, leading)
             self._stop.wait(seconds)
         if leading is not None:
-            leading.leave()
+            leading.give_back()
 
     @staticmethod
     def _round(balancer: rounds.Balancer, leading: leader.Lead) -> None:
@@ -105,7 +105,7 @@ class Daemon:
             balancer.observe()
             return
         try:
-            balancer.under(leading.journal, leading.prove).round()
+            balancer.as_leader(leading.journal, leading.prove).round()
         except errors.NotLeading:
             leading.give_back()
             raise
@@ -113,7 +113,7 @@ class Daemon:
 
 @contextlib.contextmanager
 def _logged() -> Iterator[None]:
-    """Whatever goes wrong is told, and is not the end."""
+    """Logs any error and goes on."""
     try:
         yield
     except errors.SerifosError as exc:

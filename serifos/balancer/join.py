@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do Cinder's inventory and telemetry say together?"""
+"""The cluster joined from Cinder's inventory and telemetry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from serifos.facts import times
 from serifos.plan import eligibility
 
 UNSEEN = 'without fresh telemetry'
-"""The state of a pool whose load nobody knows: neither source nor target."""
+"""The state of a pool of unknown load: neither source nor target."""
 
 
 def places(inventory: inv.Inventory) -> list[act.Place]:
@@ -88,10 +88,10 @@ def _model(stats: inv.PoolStats, known: Collection[str]) -> str | None:
 
 
 def _free(stats: inv.PoolStats, taken_gib: float) -> float:
-    """GiB free; Cinder's figure is up to a minute old, its records not.
+    """GiB free; Cinder's figure is up to a minute old, its records are not.
 
-    What Cinder would promise of a thin pool is not what a migration finds
-    there: its copy comes with all its data, and a full pool fails for all.
+    A thin pool counts as its physical space, whatever its over-subscription:
+    a migration writes all of the volume, and a full pool fails for everybody.
     """
     if math.isinf(taken_gib):
         return 0.0
@@ -148,7 +148,7 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
                models: Collection[str], least: int) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each.
 
-    :param models: the names of those that can be used
+    :param models: the names of the usable ones
     :param least: pools that have to be seen, with a model
     """
     yield from in_flight(inventory)
@@ -166,9 +166,9 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
 
 
 def in_flight(inventory: inv.Inventory) -> Iterator[str]:
-    """Anybody's migrations that are not over, a sentence each.
+    """The migrations under way, ours or others', a sentence each.
 
-    A volume that cannot be read may be one.
+    A volume that cannot be read may be migrating.
     """
     for unread in inventory.unread:
         if unread.migration_status not in eligibility.AT_REST:
@@ -184,7 +184,7 @@ def in_flight(inventory: inv.Inventory) -> Iterator[str]:
 
 def gaps(inventory: inv.Inventory, observed: act.Observed,
          found: cl.Cluster) -> Iterator[str]:
-    """What is not known and therefore left out of a plan, a sentence each."""
+    """What is unknown and therefore left out of a plan, a sentence each."""
     named = {stats.name: stats.model for stats in inventory.pools}
     for unread in inventory.unread:
         yield unread.sentence()

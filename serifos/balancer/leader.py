@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several balancers acts? The one that took the lead last.
+"""The leader among several balancers: a tooz lock and a fencing token.
 
-tooz's lock keeps the others from trying; a lock, since leader election is
-missing from half of its drivers. What a driver says of a lock it once got is
-the memory of its process: MariaDB forgets the lock with a connection that it
-closes, etcd with a lease that a stopped process did not renew, and neither
-tells. So whoever gets the lock also counts the fencing token of the journal
-up, and before every request to Cinder both are proved against their servers:
-the lock is not free, and the token is still ours.
+A lock, since half of tooz's drivers lack leader election. A driver reports
+the lock from its own memory: MariaDB releases it with a connection that it
+closes, etcd with a lease that a stopped process did not renew, and the
+driver does not notice. So whoever gets the lock also increments the fencing
+token of the journal, and before every request to Cinder both are checked
+with their servers: the lock is taken, and the token is still the same.
 """
 
 from __future__ import annotations
@@ -41,26 +40,23 @@ class Fenced(jn.Journal, Protocol):
 
     @property
     def local_file(self) -> pathlib.Path | None:
-        """What it is in; None where other hosts reach it too."""
+        """Its file; None where other hosts reach it too."""
 
     def take_lead(self, member: str) -> Self:
-        """The journal, to be written by the balancer that now leads."""
+        """The journal, to be written by the new leader."""
 
     def prove(self) -> None:
         """:raises NotLeading: where another balancer has taken the lead"""
 
 
-def refuse_forgetful(url: str, journal: Fenced) -> None:
-    """Balancers of several hosts have to remember together.
-
-    :raises InputError: where the lock is shared and the journal is not
-    """
+def refuse_local_journal(url: str, journal: Fenced) -> None:
+    """:raises InputError: where hosts share the lock but not the journal"""
     if _parts(url).scheme in _LOCAL or journal.local_file is None:
         return
     raise errors.InputError(
         f'The lock is shared with other hosts, but the journal '
-        f'{journal.local_file} is this one\'s alone, so that each host would '
-        'forget what the others moved; set [database] connection to a '
+        f'{journal.local_file} is not, so that each host would not know '
+        'what the others moved; set [database] connection to a '
         'database that all of them reach, or stay in mode advise.')
 
 
@@ -72,17 +68,17 @@ def _parts(url: str) -> parse.SplitResult:
         parts = None
     if parts is None or not parts.scheme:
         raise errors.InputError(
-            '[balancer] lock_url is no URL; give one such as '
+            '[balancer] lock_url is not a URL; give one such as '
             'etcd3+http://HOST:2379, or leave it unset.')
     return parts
 
 
 class Lead:
-    """The right to act, taken and given back.
+    """Leadership among balancers: lock and fencing token.
 
     :param url: tooz's, such as ``file:///var/lib/serifos/lock``
-    :param journal: whose token goes with the lock
-    :raises InputError: where the URL is none
+    :param journal: has the fencing token
+    :raises InputError: where the URL is invalid
     """
 
     def __init__(self, url: str, journal: Fenced) -> None:
@@ -95,16 +91,16 @@ class Lead:
 
     @property
     def journal(self) -> Fenced:
-        """The journal, to be written while we lead.
+        """The journal, to be written while this balancer leads.
 
-        :raises NotLeading: where we do not
+        :raises NotLeading: where it does not
         """
         if self._journal is None:
             raise errors.NotLeading('This balancer does not lead.')
         return self._journal
 
     def take(self) -> bool:
-        """Takes the lead, or proves it; True where it is ours.
+        """Takes the lead, or proves it; True where this balancer leads.
 
         :raises SerifosError: where the lock or the journal cannot be had
         """
@@ -114,7 +110,7 @@ class Lead:
                 return True
             except errors.NotLeading as exc:
                 LOG.warning('%s', exc)
-        refuse_forgetful(self._url, self._fence)
+        refuse_local_journal(self._url, self._fence)
         if not self._acquire():
             return False
         try:
@@ -126,13 +122,13 @@ class Lead:
         return True
 
     def prove(self) -> None:
-        """Asks the servers whether we lead, right before we act.
+        """Asks the servers whether this balancer leads, before it acts.
 
-        A lock that its server forgot is taken again; where nobody took the
-        lead in between, we lead on.
+        A lock that its server released is taken again; if no other balancer
+        took the lead in between, this one keeps it.
 
-        :raises NotLeading: where we do not, or a server does not say; the
-            lead is given back then
+        :raises NotLeading: where it does not lead or a server does not
+            answer; the lead is given back then
         """
         if self._journal is None:
             raise errors.NotLeading('This balancer does not lead.')
@@ -155,25 +151,21 @@ class Lead:
             ) from None
 
     def give_back(self) -> None:
-        """Lets another balancer act; nothing where the lead is not ours."""
+        """Lets another balancer lead; does nothing where it does not lead."""
         self._journal = None
         self._forget()
-
-    def leave(self) -> None:
-        """Gives the lead back, and the connection up."""
-        self.give_back()
 
     def __enter__(self) -> Lead:
         """:raises InputError: where another balancer acts"""
         if not self.take():
-            self.leave()
+            self.give_back()
             raise errors.InputError(
                 'Another balancer is acting; stop it, or set [balancer] mode '
                 '= advise and send it SIGHUP, and try again.')
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.leave()
+        self.give_back()
 
     def _connect(self) -> None:
         if self._parts.scheme == 'file':
@@ -197,9 +189,9 @@ class Lead:
             raise self._sentence(exc) from None
 
     def _is_free(self) -> bool:
-        """Whether the server would give the lock to anybody who asked.
+        """Whether the server would give the lock to another client.
 
-        :raises CloudError: where it does not say
+        :raises CloudError: where it does not answer
         """
         try:
             other = self._coordinator.get_lock(_NAME)
@@ -211,7 +203,7 @@ class Lead:
             raise self._sentence(exc) from None
 
     def _forget(self) -> None:
-        """Releases what may still be held, whatever the server says."""
+        """Releases lock and connection, whatever the server answers."""
         lock, self._lock = self._lock, None
         coordinator, self._coordinator = self._coordinator, None
         with contextlib.suppress(Exception):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One observation of the cloud: Cinder's inventory, activity and models.
 
-It is written to ``cluster.json``, and says of each migration under way
-whether it may still run.
+It is written to ``cluster.json``; each migration under way is diagnosed.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import dataclasses
 
 from oslo_log import log
 
+from serifos.balancer import clock_skew
+from serifos.balancer import copies
+from serifos.balancer import diagnosis as dg
 from serifos.balancer import join
-from serifos.balancer import journal_time
 from serifos.balancer import planning
 from serifos.balancer import recover
 from serifos.balancer import settings as sg
 from serifos.balancer import stuck
-from serifos.balancer import verdict as vd
-from serifos.balancer import whereabouts
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import cluster as cl
@@ -36,37 +35,37 @@ from serifos.plan import eligibility
 LOG = log.getLogger(__name__)
 
 _MOST_ASKED = 50
-"""Backends that may be asked what they hold, for one volume."""
+"""Backends whose logical volumes are listed for one volume, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """What was seen at one moment.
+    """The cloud at one moment.
 
-    :param models: those that the pools name and that can be used
-    :param verdicts: of the migrations under way, and of what was left
+    :param models: the usable models that the pools name
+    :param diagnoses: of the migrations under way, and of copies left behind
     """
 
     inventory: inv.Inventory
     observed: activity.Observed
     cluster: cl.Cluster
     models: Mapping[str, mm.Model]
-    verdicts: tuple[vd.Verdict, ...] = ()
+    diagnoses: tuple[dg.Diagnosis, ...] = ()
 
     def hindrances(self, least: int = 2) -> list[str]:
         """Why nothing may be moved now, a sentence each.
 
-        :param least: pools that have to be seen, with a model
+        :param least: pools with telemetry and a model that are needed
         """
-        return [*(verdict.sentence() for verdict in self.verdicts
-                  if verdict.over and eligibility.migrating(verdict.record)),
+        return [*(found.sentence() for found in self.diagnoses
+                  if found.over and eligibility.migrating(found.record)),
                 *join.hindrances(self.inventory, self.cluster, self.models,
                                  least)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Observer:
-    """What observations are made with.
+    """Makes observations.
 
     :param clock: seconds of the epoch
     """
@@ -78,14 +77,14 @@ class Observer:
     clock: Callable[[], float]
 
     def observe(self, cool_down: bool = True) -> Observation:
-        """Looks at everything and writes ``cluster.json``.
+        """Observes the cloud and writes ``cluster.json``.
 
-        :param cool_down: whether volumes that were just moved stay
+        :param cool_down: whether volumes that were just moved may not move
         :raises CloudError: where Cinder or telemetry does not answer; the
             file is left as it was
         """
         settings = self.settings
-        entries = journal_time.bounded(self.journal.entries(), self.clock())
+        entries = clock_skew.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
         now = self.clock()
         observed = self.telemetry.observe(
@@ -113,52 +112,52 @@ class Observer:
                 for stem, why in broken.items())):
             LOG.warning('%s', gap)
         seen = Observation(inventory, observed, cluster, models, tuple(
-            self._verdicts(inventory, observed, now)))
-        for verdict in seen.verdicts:
-            if verdict.over and not eligibility.migrating(verdict.record):
-                LOG.warning('%s', verdict.sentence())
+            self._diagnoses(inventory, observed, now)))
+        for diagnosis in seen.diagnoses:
+            if diagnosis.over and not eligibility.migrating(diagnosis.record):
+                LOG.warning('%s', diagnosis.sentence())
         return seen
 
-    def _verdicts(self, inventory: inv.Inventory,
-                  observed: activity.Observed,
-                  now: float) -> Iterator[vd.Verdict]:
-        """What became of the migrations under way, and of their copies."""
+    def _diagnoses(self, inventory: inv.Inventory,
+                   observed: activity.Observed,
+                   now: float) -> Iterator[dg.Diagnosis]:
+        """Diagnoses of the migrations under way and of copies left behind."""
         watched = self._watch(inventory, observed)
-        groups = whereabouts.groups_of(inventory)
-        for verdict in stuck.verdicts(inventory, watched, now):
-            if not verdict.forgotten:
-                yield verdict
+        groups = copies.volume_groups(inventory)
+        for diagnosis in stuck.diagnoses(inventory, watched, now):
+            if not diagnosis.forgotten:
+                yield diagnosis
                 continue
-            pools = self._pools(verdict, groups) & {*groups}
+            pools = self._pools(diagnosis, groups) & {*groups}
             try:
                 names = {pool: self.cinder.logical_volumes(pool)
                          for pool in sorted(pools)}
             except errors.CloudError as exc:
-                yield dataclasses.replace(verdict, forgotten=False, why=(
+                yield dataclasses.replace(diagnosis, forgotten=False, why=(
                     'Cinder does not list the logical volumes of '
                     f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
                 continue
-            yield stuck.decide(verdict, names, groups, watched)
+            yield stuck.confirm(diagnosis, names, groups, watched)
 
-    def _pools(self, verdict: vd.Verdict,
+    def _pools(self, diagnosis: dg.Diagnosis,
                groups: Collection[str]) -> set[str]:
-        """Where its logical volumes may be.
+        """The pools that may have its logical volumes.
 
-        Where it is on its target already its old one may be anywhere else,
-        unless it was us who asked.
+        Where it is on its target already its old one may be on any other,
+        unless the journal has the request.
         """
         asked = [entry.facts['source'] for entry in self.journal.entries()
                  if entry.kind == 'request'
-                 and entry.facts['volume'] == verdict.record.id]
+                 and entry.facts['volume'] == diagnosis.record.id]
         if not asked and len(groups) <= _MOST_ASKED and any(
-                half.target_of and half.pool == verdict.record.pool
-                for half in verdict.halves):
+                half.target_of and half.pool == diagnosis.record.pool
+                for half in diagnosis.halves):
             return {*groups}
-        return {*asked[-1:], *(end.pool for end in verdict.ends if end.pool)}
+        return {*asked[-1:], *(end.pool for end in diagnosis.ends if end.pool)}
 
     def _watch(self, inventory: inv.Inventory,
                observed: activity.Observed) -> activity.Observed:
-        """What the migrations under way did, long enough to judge them."""
+        """Activity over a window long enough for the diagnoses."""
         found = stuck.suspects(inventory)
         if not found:
             return observed
@@ -169,7 +168,7 @@ class Observer:
              if place.volume in ends],
             max(self.settings.window_s, stuck.WATCH_S))
 
-    def verdict(self, volume: str) -> vd.Verdict:
+    def diagnose(self, volume: str) -> dg.Diagnosis:
         """Whether the migration of a volume has been forgotten.
 
         :raises InputError: where none is under way
@@ -178,8 +177,8 @@ class Observer:
         record = seen.inventory.record_by_id.get(volume)
         if record is None:
             raise errors.InputError(f'Cinder has no volume {volume}.')
-        found = next((verdict for verdict in seen.verdicts
-                      if verdict.record.id == volume), None)
+        found = next((diagnosis for diagnosis in seen.diagnoses
+                      if diagnosis.record.id == volume), None)
         if found is None:
             raise errors.InputError(
                 f'Volume {volume} is not being migrated (its migration '

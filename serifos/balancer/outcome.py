@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a migration that was asked for?
+"""The outcome of a requested migration.
 
-Decided from the volume's record as it was before the request and as it is
-now. Cinder's 202 proves little, and an answer that got lost proves nothing:
-a request may begin long after it was sent.
+Decided from the volume's record before the request and now. Cinder's 202
+proves little, and a lost answer proves nothing: a request may begin long
+after it was sent.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from serifos.plan import eligibility
 
 
 @dataclasses.dataclass(frozen=True)
-class Patience:
-    """How long a migration may take, and what follows where it fails.
+class Timeouts:
+    """Time limits of a migration, and the back-off after a failure.
 
     :param timeout_s: beside the copying
     :param timeout_per_gib_s: for each GiB
-    :param grace_s: for which a record may stay as it was though Cinder said
-        202, or a migration may look over that is not
-    :param unanswered_s: for which Cinder may leave a request untouched
-        whose answer was lost
+    :param grace_s: within which Cinder changes the record after its 202,
+        or a migration may look over that is not
+    :param unanswered_s: within which Cinder starts a migration whose answer
+        was lost
     :param back_off_s: after a first failure; doubled with each in a row
     """
 
@@ -40,16 +40,16 @@ class Patience:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of a move.
+    """The outcome of a move.
 
-    :param result: ``success``; ``error``, ``timeout``, ``denied`` where we
-        are not let or ask at the wrong place, and ``recovered`` where it
-        had to be recovered: these failed; ``refused`` for the volume's sake,
-        ``busy`` where too much is asked for now, ``gone``, ``not started``,
-        ``hindered`` where another migration is under way, or, where we
-        were told to stop, ``stopped`` before it was asked for and
-        ``waiting`` before it was over
-    :param retry_s: when to ask again where it is ``busy``
+    :param result: ``success``; ``error``, ``timeout``, ``denied`` where our
+        account or URL is wrong, and ``recovered`` where it had to be
+        recovered: these failed; ``refused`` because of the volume's state,
+        ``busy`` over a rate limit, ``gone``, ``not started``,
+        ``hindered`` where another migration is under way; on a signal,
+        ``stopped`` before it was requested and ``waiting`` before it was
+        over
+    :param retry_s: when to request again where it is ``busy``
     """
 
     result: str
@@ -62,29 +62,29 @@ class Outcome:
 
     @property
     def backs_off(self) -> bool:
-        """Whether the volume is left alone for a while."""
+        """Whether the volume is not moved for a while."""
         return self.result in ('error', 'timeout', 'recovered', 'refused')
 
     @property
     def ends_a_batch(self) -> bool:
-        """Whether the next move must not be asked for."""
+        """Whether the next move must not be requested."""
         return self.failed or self.result in (
             'hindered', 'busy', 'waiting', 'stopped')
 
 
 def seen(record: inv.Record) -> dict[str, Any]:
-    """What the journal keeps of a record as it is before the request."""
+    """The fields of a record that the journal keeps before a request."""
     return {'updated_at': record.updated_at, 'status': record.status,
             'migration_status': record.migration_status}
 
 
 def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
-         patience: Patience) -> Outcome | None:
-    """What became of a request; None while that is open.
+         timeouts: Timeouts) -> Outcome | None:
+    """The outcome of a request; None while it is open.
 
-    An error is that of this request where the record has changed since and
-    Cinder is known to have taken the request up, or the record said no
-    error before it.
+    An error belongs to this request where the record has changed since and
+    either Cinder is known to have taken the request up or the record had no
+    error before.
 
     :param sure: whether Cinder is known to have taken it up
     :param waited_s: since the request
@@ -101,7 +101,7 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     error = record.migration_status == 'error' and changed
     known = error and before is not None and (
         sure or before.get('migration_status') != 'error')
-    grace_s = patience.grace_s if sure else patience.unanswered_s
+    grace_s = timeouts.grace_s if sure else timeouts.unanswered_s
     if not known and waited_s < grace_s:
         return None
     if record.pool != source:
@@ -126,10 +126,9 @@ def was_taken_up(entries: Iterable[jn.Entry], asked: jn.Entry) -> bool:
 
 
 def doubtful(entries: Iterable[jn.Entry]) -> tuple[jn.Entry, ...]:
-    """The requests that came to nothing, as far as was seen.
+    """Unanswered requests that were given up and may still begin.
 
-    Cinder neither took them up nor refused them: they got no answer, and
-    may begin yet.
+    Cinder neither took them up nor refused them.
     """
     asked: dict[str, jn.Entry] = {}
     given_up: dict[str, jn.Entry] = {}
@@ -149,7 +148,7 @@ def doubtful(entries: Iterable[jn.Entry]) -> tuple[jn.Entry, ...]:
 
 def began_late(asked: jn.Entry, record: inv.Record,
                halves: Iterable[inv.Record]) -> bool:
-    """Whether a doubtful request has begun after all, or is even over.
+    """Whether a doubtful request has begun after all, or is over.
 
     :param halves: the hidden records of the volume's migration
     """

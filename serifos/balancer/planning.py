@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How does an observation become a plan?"""
+"""From an observation to a plan: models, planners, ids."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
            say: Callable[[str], None]) -> dict[str, mm.Model]:
     """The models that the pools name, as far as they can be read.
 
-    :param say: is told of each that cannot
+    :param say: is called with a sentence for each other
     :raises InputError: where there is no such directory
     """
     if not os.path.isdir(directory):
@@ -55,7 +55,7 @@ def without(cluster: cl.Cluster, stem: str, why: str) -> str:
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
              floor: float) -> pool_models.Fleet:
-    """What predicts for each pool; a pool whose model is not found has none.
+    """The predictions for each pool; none where its model is not found.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
@@ -71,8 +71,8 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     :raises InputError: where that cannot be loaded
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
-    them = fleet_of(cluster, found, limits.active_floor)
-    return make(cluster, them.load, them.latency, limits)
+    fleet = fleet_of(cluster, found, limits.active_floor)
+    return make(cluster, fleet.load, fleet.latency, limits)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:
@@ -81,7 +81,7 @@ def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:
 
 
 def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
-    """Why a planned move may no longer be made, or None where it may."""
+    """Why a planned move is no longer possible, or None."""
     volume = next((v for v in cluster.volumes if v.id == move.volume), None)
     target = next((p for p in cluster.pools if p.name == move.target), None)
     if volume is None:

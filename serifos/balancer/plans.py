@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where are plans kept, and which of them are still valid?
+"""The directory of plans: ``ID.json``, deleted a week after they expire.
 
-A directory of files ``ID.json``, which several balancers may write and tidy
-at a time. One that cannot be read is left as it is, and is in nobody's way.
+Several balancers may write and delete them at a time. A file that cannot be
+read is left as it is.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _KEPT_S = 7 * 86400.0
 
 def keep(directory: str | os.PathLike[str], plan: pl.Plan, now: float,
          say: Callable[[str], None]) -> pl.Plan:
-    """Writes a plan where ``apply`` finds it, as ``ID.json``; old ones go.
+    """Writes a plan for ``apply`` and deletes old ones.
 
-    A plan of the same moves as the last that is still valid is not written
-    again.
+    Where the last valid plan has the same moves, it is kept instead.
 
-    :param say: is told of each file that is none or cannot be deleted
-    :returns: the plan of these moves that is kept
+    :param say: is called with a sentence for each file that cannot be read
+        or deleted
+    :returns: the plan that is kept
     :raises InputError: where it cannot be written
     """
     there = pathlib.Path(directory)
@@ -66,7 +66,7 @@ def _plans(there: pathlib.Path, say: Callable[[str], None]
 
 def _expired(path: pathlib.Path, old: pl.Plan, now: float,
              say: Callable[[str], None]) -> bool:
-    """Whether it expired long ago, and is deleted."""
+    """Whether it expired long ago; deletes it then."""
     if old.expires_at + _KEPT_S >= now:
         return False
     try:
@@ -77,9 +77,9 @@ def _expired(path: pathlib.Path, old: pl.Plan, now: float,
 
 
 def find(directory: str | os.PathLike[str], named: str) -> pl.Plan:
-    """The plan of this file, or of this id in the directory of plans.
+    """The plan in this file, or with this id in the directory of plans.
 
-    :raises InputError: where there is none, or it is no plan
+    :raises InputError: where there is none, or it cannot be read
     """
     for path in (pathlib.Path(named),
                  pathlib.Path(directory, f'{pathlib.Path(named).name}.json')):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recovery of a volume whose migration Cinder has forgotten.
 
-What hangs is reset, and the copy removed: with its logical volume where that
-is its own, else its record alone. The volume keeps the logical volume that
-its record names, and nothing is removed unless that is there.
+The volume's status is reset, and the copy removed: with its logical volume
+where that is its own, else its record alone. The volume keeps the logical
+volume that its record names, and nothing is removed unless that exists.
 
 Cinder deletes a copy only after its migration status was reset, which says
-whose copy it is. A recovery that ends between the two leaves a volume that
-looks like any other and may name the logical volume of somebody's data: what
-the journal knows of a recovery that was begun tells it again.
+whose copy it is. A recovery that stops between the two leaves a record that
+looks like any volume and may name the logical volume of somebody's data: the
+journal's entry of the recovery identifies it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import requests
+from serifos.balancer import copies
+from serifos.balancer import diagnosis as dg
+from serifos.balancer import requests as rq
 from serifos.balancer import stuck
-from serifos.balancer import verdict as vd
-from serifos.balancer import whereabouts
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
@@ -31,27 +31,28 @@ from serifos.plan import eligibility
 LOG = log.getLogger(__name__)
 
 
-def recover(verdict: vd.Verdict, asks: requests.Requests,
+def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
             journal: jn.Journal, pause: Callable[[float], bool],
             poll_s: float, timeout_s: float) -> None:
-    """Resets the volume where it hangs, and removes what is left of it.
+    """Resets the volume's status and removes its hidden records.
 
-    :raises InputError: where the migration may still run, or what was seen
-        has changed
-    :raises CloudError: where Cinder says no, or does not delete the copy
+    :raises InputError: where the migration may still run, or something has
+        changed since the diagnosis
+    :raises CloudError: where Cinder refuses, or does not delete the copy
     """
-    record, cinder = verdict.record, asks.cinder
-    if not verdict.forgotten:
-        raise errors.InputError(verdict.sentence())
+    record, cinder = diagnosis.record, requests.cinder
+    if not diagnosis.forgotten:
+        raise errors.InputError(diagnosis.sentence())
     journal.write('recover', volume=record.id, result='begun',
-                  reason=verdict.why, halves=[h.id for h in verdict.halves])
-    _still_there(record, verdict, cinder)
-    for removal in verdict.removals:
-        _remove(removal, record, asks)
+                  reason=diagnosis.why,
+                  halves=[half.id for half in diagnosis.halves])
+    _still_there(record, diagnosis, cinder)
+    for removal in diagnosis.removals:
+        _remove(removal, record, requests)
     if eligibility.migrating(record):
-        asks.reset(record.id, _status_at_rest(record))
+        requests.reset(record.id, _status_at_rest(record))
     waited = 0.0
-    while left := [half.id for half in verdict.halves
+    while left := [half.id for half in diagnosis.halves
                    if cinder.volume(half.id) is not None]:
         if waited > timeout_s or pause(poll_s):
             journal.write('recover', volume=record.id, result='unfinished',
@@ -64,15 +65,15 @@ def recover(verdict: vd.Verdict, asks: requests.Requests,
     journal.write('recover', volume=record.id, result='success', reason='')
     LOG.info('Volume %s is at rest on %s, and Cinder knows of no copy of '
              'it.', record.id, record.pool)
-    for orphan in verdict.orphans:
+    for orphan in diagnosis.orphans:
         LOG.warning('%s', orphan.after())
 
 
 def recalled(inventory: inv.Inventory,
              entries: Iterable[jn.Entry]) -> inv.Inventory:
-    """The inventory, its copies known again after an unfinished recovery."""
+    """The inventory with the copies of unfinished recoveries marked."""
     volumes = {half: begun.facts['volume']
-               for begun in jn.open_cures(entries)
+               for begun in jn.open_recoveries(entries)
                for half in _names(begun.facts.get('halves'))}
     if not volumes:
         return inventory
@@ -89,34 +90,34 @@ def _names(value: object) -> list[str]:
 
 
 def _was_reset(record: inv.Record) -> bool:
-    """Whether it is as a copy between its reset and its removal."""
+    """Whether it looks like a copy between its reset and its removal."""
     return (record.status == 'error' and record.migration_status is None
             and not record.attachments)
 
 
-def _still_there(record: inv.Record, verdict: vd.Verdict,
+def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
                  cinder: inv.Cloud) -> None:
-    """:raises InputError: where the volume is another than it was judged"""
+    """:raises InputError: where it has changed since the diagnosis"""
     now = cinder.volume(record.id)
     if now is None or (now.pool, now.lv_id, now.status) != (
             record.pool, record.lv_id, record.status) or (
             now.migration_status != record.migration_status):
         raise errors.InputError(
-            f'Volume {record.id} has changed since it was looked at; nothing '
-            'was done. Look again.')
-    if not verdict.listed:
+            f'Volume {record.id} has changed since it was diagnosed; nothing '
+            'was done. Run recover again.')
+    if not diagnosis.listed:
         return
     names = cinder.logical_volumes(record.pool or '')
-    if whereabouts.lv(record) not in (names or ()):
+    if copies.lv_name(record) not in (names or ()):
         raise errors.InputError(
-            f'{whereabouts.lv(record)} is no longer on {record.pool}; '
-            'nothing was done. Look again.')
+            f'{copies.lv_name(record)} is no longer on {record.pool}; '
+            'nothing was done. Run recover again.')
 
 
-def _remove(removal: whereabouts.Removal, record: inv.Record,
-            asks: requests.Requests) -> None:
+def _remove(removal: copies.Removal, record: inv.Record,
+            requests: rq.Requests) -> None:
     half = removal.record
-    now = asks.cinder.volume(half.id)
+    now = requests.cinder.volume(half.id)
     if now is None:
         return
     if not _was_reset(now) and record.id not in (
@@ -125,16 +126,16 @@ def _remove(removal: whereabouts.Removal, record: inv.Record,
             (now.pool, now.lv_id) != (half.pool, half.lv_id)):
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; it was '
-            'not deleted. Look at both, and begin anew.')
-    asks.reset(half.id, 'error')
+            'not deleted. Look at both, and run recover again.')
+    requests.reset(half.id, 'error')
     if removal.with_data:
-        asks.delete(half.id)
+        requests.delete(half.id)
     else:
-        asks.unmanage(half.id)
+        requests.unmanage(half.id)
 
 
 def _status_at_rest(record: inv.Record) -> str | None:
-    """What to set the status to, None where it is right."""
+    """The status to set, None where it is right already."""
     if record.status not in ('maintenance', 'retyping'):
         return None
     return 'in-use' if record.attachments else 'available'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the balancer asks Cinder to change: the one place where it does.
+"""All requests by which the balancer changes something in Cinder.
 
-Each request is made only after the proof that this balancer may act.
+Each is sent only after the proof that this balancer leads.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from serifos.facts import inventory as inv
 
 
 def nothing() -> None:
-    """No proof is needed: nobody else can act."""
+    """Proves nothing, for where there is no other balancer."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Requests:
     """Requests to one cloud.
 
-    Each raises CloudError where Cinder does not answer, ``refused.Refused``
-    where it says no, and what ``prove`` raises, before anything is asked.
+    Each raises what ``prove`` raises, before it is sent; CloudError where
+    Cinder does not answer and ``refused.Refused`` where it refuses.
 
-    :param prove: raises where we may not act, or cannot know
+    :param prove: raises NotLeading where this balancer is not the leader
     """
 
     cinder: inv.Cloud
@@ -44,6 +44,6 @@ class Requests:
         self.cinder.delete(volume)
 
     def unmanage(self, volume: str) -> None:
-        """Removes a record, and leaves alone whatever it names."""
+        """Removes a record, not its logical volume."""
         self.prove()
         self.cinder.unmanage(volume)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The balancer's round: observe, plan, act on a small batch, observe again.
 
-It decides from one frozen observation and stops where it is not sure:
-while anybody's migration is in flight, a pool is down, too little is known
-or it has failed too often, nothing is moved and the log says why.
+Nothing is moved, and the log says why, while any migration is under way, a
+pool is down, telemetry or models are missing, or after repeated failures.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer import act
+from serifos.balancer import clock_skew
+from serifos.balancer import diagnosis as dg
 from serifos.balancer import join
-from serifos.balancer import journal_time
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import planning
@@ -24,7 +24,6 @@ from serifos.balancer import plans
 from serifos.balancer import recover
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
-from serifos.balancer import verdict as vd
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import inventory as inv
@@ -41,11 +40,11 @@ def _warn(text: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Balancer:
-    """The rounds over one cloud.
+    """The balancer of one cloud.
 
     :param clock: seconds of the epoch
-    :param pause: waits for so many seconds; True where we shall stop
-    :param prove: raises where we may not ask Cinder for anything
+    :param pause: waits for so many seconds; True where it is to stop
+    :param prove: raises where this balancer may not change anything
     """
 
     cinder: inv.Cloud
@@ -56,12 +55,12 @@ class Balancer:
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing
 
-    def under(self, journal: jn.Journal,
-              prove: Callable[[], None]) -> Balancer:
-        """The same where it leads.
+    def as_leader(self, journal: jn.Journal,
+                  prove: Callable[[], None]) -> Balancer:
+        """This balancer as the leader.
 
-        :param journal: written while it does
-        :param prove: raises NotLeading once it does not
+        :param journal: the leader's
+        :param prove: raises NotLeading once it no longer leads
         """
         return dataclasses.replace(self, journal=journal, prove=prove)
 
@@ -73,7 +72,7 @@ class Balancer:
     @property
     def executor(self) -> act.Executor:
         return act.Executor(
-            self.requests, self.journal, self.settings.patience,
+            self.requests, self.journal, self.settings.timeouts,
             self.settings.rules, self.clock, self.pause,
             self._refresh, self.settings.interval_s)
 
@@ -82,12 +81,12 @@ class Balancer:
         return requests.Requests(self.cinder, self.prove)
 
     def entries(self) -> tuple[jn.Entry, ...]:
-        """Of the journal, none of them in the future."""
-        return journal_time.bounded(self.journal.entries(), self.clock())
+        """The journal's entries, none of them in the future."""
+        return clock_skew.corrected(self.journal.entries(), self.clock())
 
-    def _note_the_clock(self) -> None:
-        """Bounds what a clock wrote that was ahead, and says so once."""
-        ahead = journal_time.unbounded(self.journal.entries(), self.clock())
+    def _note_clock_skew(self) -> None:
+        """Writes an entry that dates those in the future, and warns once."""
+        ahead = clock_skew.uncorrected(self.journal.entries(), self.clock())
         if ahead:
             LOG.warning(
                 'The last %d entries of the journal lie in the future: the '
@@ -100,33 +99,33 @@ class Balancer:
         """As :meth:`.observer.Observer.observe`."""
         return self.observer.observe(cool_down)
 
-    def verdict(self, volume: str) -> vd.Verdict:
-        """As :meth:`.observer.Observer.verdict`."""
-        return self.observer.verdict(volume)
+    def diagnose(self, volume: str) -> dg.Diagnosis:
+        """As :meth:`.observer.Observer.diagnose`."""
+        return self.observer.diagnose(volume)
 
     def _refresh(self) -> None:
-        """Keeps ``cluster.json`` fresh while a migration is waited for."""
+        """Updates ``cluster.json`` while a migration runs."""
         try:
             self.observe()
         except errors.SerifosError as exc:
             LOG.warning('No observation: %s', exc)
 
-    def recover(self, verdict: vd.Verdict) -> None:
-        """Recovers a volume from a migration that Cinder has forgotten.
+    def recover(self, diagnosis: dg.Diagnosis) -> None:
+        """Recovers a volume whose migration Cinder has forgotten.
 
         :raises InputError: where it may still run
-        :raises CloudError: where Cinder says no
+        :raises CloudError: where Cinder refuses
         """
-        recover.recover(verdict, self.requests, self.journal, self.pause,
-                        self.settings.patience.poll_s,
-                        self.settings.patience.timeout_s)
+        recover.recover(diagnosis, self.requests, self.journal, self.pause,
+                        self.settings.timeouts.poll_s,
+                        self.settings.timeouts.timeout_s)
         for asked in jn.open_moves(self.journal.entries()):
-            if asked.facts['volume'] == verdict.record.id:
+            if asked.facts['volume'] == diagnosis.record.id:
                 self.executor.recovered(asked)
         self._pause_after_failures()
 
     def round(self) -> pl.Plan | None:
-        """One round; its plan, None where none was made."""
+        """One round; returns its plan, None where none was made."""
         if self.settings.auto:
             self.settle_open_moves()
         seen = self.observe()
@@ -146,13 +145,13 @@ class Balancer:
             return plan
         kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
-        if settings.auto and not self._rests():
+        if settings.auto and not self._must_wait():
             self.carry_out(plan.moves[:settings.batch], kept.id)
             self.observe()
         return kept
 
-    def _rests(self) -> bool:
-        """Whether the time for moving has not come, with the reason said."""
+    def _must_wait(self) -> bool:
+        """Whether nothing may be moved yet; logs the reason."""
         entries = self.entries()
         if jn.paused(entries):
             LOG.warning('Nothing is moved: the balancer is paused; look at '
@@ -169,7 +168,7 @@ class Balancer:
 
     def carry_out(self, moves: Sequence[pl.Move],
                   plan_id: str) -> list[oc.Outcome]:
-        """The moves one after the other; it ends at the first failure."""
+        """Carries the moves out one by one, up to the first failure."""
         outcomes: list[oc.Outcome] = []
         for move in moves:
             busy = next(join.in_flight(self.cinder.inventory()), None)
@@ -184,11 +183,11 @@ class Balancer:
         return outcomes
 
     def settle_open_moves(self) -> None:
-        """Waits for what was requested before, and has not ended.
+        """Waits for migrations that were requested and have no outcome.
 
-        Also for what got no answer, was given up and began after all.
+        Also for unanswered requests that were given up and have begun since.
         """
-        self._note_the_clock()
+        self._note_clock_skew()
         entries = self.entries()
         for asked in jn.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a balancer, as its operator gives them."""
+"""The settings of a balancer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from serifos.plan import limits as lm
 class Settings:
     """Times are in seconds.
 
-    :param batch: moves of a plan that are carried out before all is
-        observed again
+    :param batch: moves of a plan that are carried out in one round
     :param settle_s: after a migration, until the next plan is carried out
-    :param cool_down_s: for which a volume that was moved stays
+    :param cool_down_s: within which a volume is not moved again
     """
 
     state_dir: pathlib.Path
     models_dir: pathlib.Path
     limits: lm.Limits = lm.Limits()
-    patience: outcome.Patience = outcome.Patience()
+    timeouts: outcome.Timeouts = outcome.Timeouts()
     planner: str = 'relieve'
     auto: bool = False
     batch: int = 2
@@ -39,7 +38,7 @@ class Settings:
 
     @property
     def rules(self) -> eligibility.Rules:
-        """What the operator allows, whatever the journal remembers."""
+        """What the operator allows, without what the journal adds."""
         return eligibility.Rules(self.allow_attached, self.excluded_projects)
 
     @property
@@ -52,5 +51,5 @@ class Settings:
 
     @property
     def old_journal_file(self) -> pathlib.Path:
-        """Of earlier releases; imported where it is found."""
+        """The journal of earlier releases, imported where it exists."""
         return self.state_dir / 'journal.jsonl'

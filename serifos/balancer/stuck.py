@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has Cinder forgotten a migration?
+"""Migrations that Cinder has forgotten.
 
-Where the source's cinder-volume dies in the copy, the volume says
-``migrating`` for ever and a hidden ``target:`` record holds the half-made
-copy. Both refuse to be migrated or deleted. Where it dies while it completes
-the migration, the volume says ``completing``; where it dies after that,
-before it takes up the deletion of the old copy, that says ``deleting``. The
-recovery (:mod:`.mend`) resets what hangs and removes the copy; it would ruin a
-copy that still runs, so it is offered only where none can.
+If the source's cinder-volume dies during the copy, the volume stays
+``migrating`` and a hidden ``target:`` record holds the unfinished copy. Cinder
+refuses to migrate or delete either. If it dies while it completes the
+migration, the volume stays ``completing``; if after that, before it deletes
+the old copy, that stays ``deleting``. The recovery (:mod:`.recover`) resets
+the volume and removes the copy; it would ruin a copy that is still being
+written, so it is offered only where none can be.
 """
 
 from __future__ import annotations
@@ -16,39 +16,38 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.balancer import verdict as vd
-from serifos.balancer import whereabouts
+from serifos.balancer import copies
+from serifos.balancer import diagnosis as dg
 from serifos.facts import activity as act
 from serifos.facts import inventory as inv
 from serifos.facts import times
 from serifos.plan import eligibility
 
 QUIET_S = 900.0
-"""Without a request for so long, no copy runs."""
+"""After this time without a request no copy is under way."""
 
 WATCH_S = 1.5 * QUIET_S
-"""What has to be looked at to know that, rather than a window's activity."""
+"""The window of activity that is needed to know that."""
 
 CALL_S = 120.0
-"""After which no call from service to service is under way: 60 s is Cinder's
-rpc_response_timeout, and what a call finds in the queue lives no longer."""
+"""After which no RPC between services is under way: twice 60 s, Cinder's
+rpc_response_timeout, for the call and for its time in the queue."""
 
 STILL_S = 30.0
-"""For which a copy is quiet at least where its source has started anew."""
+"""For which a copy must be quiet where its source was restarted."""
 
 AHEAD_S, BEHIND_S = 60.0, 300.0
-"""By which a heartbeat may differ: a service that is up had one lately."""
+"""By which the last heartbeat of a service that is up may differ from now."""
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
-"""Statuses of a copy that Nova has in its hands."""
-
+"""Statuses of a copy that Nova is working on."""
 
 Suspects = Mapping[str, tuple[inv.Record, ...]]
-"""Volume → the hidden records of its migration, none perhaps."""
+"""Volume → the hidden records of its migration, possibly none."""
 
 
 def suspects(inventory: inv.Inventory) -> Suspects:
-    """The migrations under way, and those of which a copy was left."""
+    """The migrations under way, and those that left a copy."""
     halves: dict[str, tuple[inv.Record, ...]] = {}
     for record in inventory.records:
         source = record.target_of or eligibility.leftover_of(record)
@@ -60,35 +59,36 @@ def suspects(inventory: inv.Inventory) -> Suspects:
                 eligibility.migrating(record) or record.id in halves)}
 
 
-def verdicts(inventory: inv.Inventory, observed: act.Observed,
-             now: float) -> list[vd.Verdict]:
-    """One of each suspect; where the data is, is still to be seen.
+def diagnoses(inventory: inv.Inventory, observed: act.Observed,
+              now: float) -> list[dg.Diagnosis]:
+    """One for each suspect, still to be confirmed by :func:`confirm`.
 
-    :param observed: of :data:`WATCH_S`, of them at least
+    :param observed: over at least :data:`WATCH_S`
     :param now: when the inventory was taken, seconds of the epoch
     """
-    return [judge(inventory.record_by_id[volume], halves, inventory, observed,
-                  now) for volume, halves in suspects(inventory).items()]
+    return [diagnose(inventory.record_by_id[volume], halves, inventory,
+                     observed, now)
+            for volume, halves in suspects(inventory).items()]
 
 
-def judge(record: inv.Record, halves: tuple[inv.Record, ...],
-          inventory: inv.Inventory, observed: act.Observed,
-          now: float) -> vd.Verdict:
-    """Whether a copy of this volume can still be running.
+def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
+             inventory: inv.Inventory, observed: act.Observed,
+             now: float) -> dg.Diagnosis:
+    """Whether this migration can still be running.
 
     It cannot where the services of both ends are up and either the source's
-    has started since the migration last changed, or neither logical volume
-    has had a request for :data:`QUIET_S`. Where the volume's tenant may use
-    it, the copy alone has to be quiet: it is what would be written. A start
-    of the source tells nothing of an attached volume, which Nova copies,
-    nor of an old copy, which a source that starts goes on to delete. What
-    is ``completing`` is copied already: that neither record changes is
-    enough.
+    was restarted since the migration last changed, or neither logical volume
+    has had a request for :data:`QUIET_S`. Where the volume is in use only
+    the copy has to be quiet, since it would be written. A restart of the
+    source proves nothing for an attached volume, which Nova copies, nor for
+    an old copy, which a source that starts goes on deleting. A volume that
+    is ``completing`` is copied already: it is enough that neither record
+    changes.
     """
-    why = (_unread(inventory) or _in_hand(halves)
+    why = (_unread(inventory) or _in_use(halves)
            or _service(record, halves, inventory, now))
     if why is not None:
-        return vd.Verdict(record, False, why, halves)
+        return dg.Diagnosis(record, False, why, halves)
     in_use = bool(record.attachments) or record.status == 'in-use'
     ends = (record, *halves) if eligibility.migrating(record) else halves
     changed = max(map(_changed, ends))
@@ -98,46 +98,47 @@ def judge(record: inv.Record, halves: tuple[inv.Record, ...],
             not any(map(eligibility.leftover_of, halves))):
         calls_s = CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
-            return vd.Verdict(record, True, (
-                f'its source {record.pool} has started anew since, at '
+            return dg.Diagnosis(record, True, (
+                f'its source {record.pool} was restarted since, at '
                 f'{times.text(started)}'), halves)
     if age_s < QUIET_S:
-        return vd.Verdict(record, False, (
+        return dg.Diagnosis(record, False, (
             f'it last changed {max(0.0, age_s):.0f} s ago'), halves)
     if record.migration_status == 'completing' and not in_use:
-        return vd.Verdict(record, True, (
+        return dg.Diagnosis(record, True, (
             f'Cinder was completing it, and has not gone on for '
             f'{QUIET_S / 60:.0f} min'), halves)
-    hands = halves if in_use and halves else ends
-    why = _not_quiet(hands, observed)
+    watched = halves if in_use and halves else ends
+    why = _not_quiet(watched, observed)
     if why is not None:
-        return vd.Verdict(record, False, why, halves)
-    return vd.Verdict(record, True, (
+        return dg.Diagnosis(record, False, why, halves)
+    return dg.Diagnosis(record, True, (
         f'no request to its logical volumes for {QUIET_S / 60:.0f} min'),
-        halves, unseen=tuple(end for end in hands
+        halves, unseen=tuple(end for end in watched
                              if end.id not in observed.volumes))
 
 
-def decide(found: vd.Verdict, held: whereabouts.Held,
-           groups: Mapping[str, str], observed: act.Observed) -> vd.Verdict:
-    """The verdict on what is forgotten, by where its data is.
+def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
+            groups: Mapping[str, str], observed: act.Observed
+            ) -> dg.Diagnosis:
+    """The diagnosis, confirmed by the logical volumes that exist.
 
-    :param held: the logical volumes of the pools of its ends
+    :param held: those of the pools of its records
     """
     if not found.forgotten:
         return found
     for end in found.unseen:
         listed = held.get(end.pool or '')
-        if listed is None or whereabouts.lv(end) in listed:
+        if listed is None or copies.lv_name(end) in listed:
             return dataclasses.replace(found, forgotten=False, why=(
                 f'telemetry does not see its logical volume on {end.pool}'))
-    where = whereabouts.find(found.record, found.halves, held, groups)
-    risk = where.risk or _risk(found.record, held, observed)
+    left = copies.find(found.record, found.halves, held, groups)
+    risk = left.risk or _risk(found.record, held, observed)
     if risk is not None:
         return dataclasses.replace(found, forgotten=False, broken=True,
                                    why=risk)
     return dataclasses.replace(
-        found, removals=where.removals, orphans=where.orphans,
+        found, removals=left.removals, orphans=left.orphans,
         listed=held.get(found.record.pool or '') is not None)
 
 
@@ -147,7 +148,7 @@ def _unread(inventory: inv.Inventory) -> str | None:
                  if unread.what == 'volume'), None)
 
 
-def _in_hand(halves: Sequence[inv.Record]) -> str | None:
+def _in_use(halves: Sequence[inv.Record]) -> str | None:
     for half in halves:
         if half.attachments or half.status in AT_WORK:
             return (f'its copy {half.id} on {half.pool} is {half.status} '
@@ -158,10 +159,10 @@ def _in_hand(halves: Sequence[inv.Record]) -> str | None:
 
 def _service(record: inv.Record, halves: Sequence[inv.Record],
              inventory: inv.Inventory, now: float) -> str | None:
-    """What keeps the services of its ends from telling us anything.
+    """Why the services of its pools prove nothing, or None.
 
-    A heartbeat bears the time of the service's own host, by which it writes
-    the records too: clocks that differ make every age here wrong.
+    A heartbeat has the time of the service's own host, whose clock also
+    dates the records: clocks that differ make every age here wrong.
     """
     for end in (record, *halves) if eligibility.migrating(record) else halves:
         service = inventory.service_of(end.pool) if end.pool else None
@@ -183,14 +184,14 @@ def _service(record: inv.Record, halves: Sequence[inv.Record],
 
 def _heartbeats(ends: Sequence[inv.Record],
                 inventory: inv.Inventory) -> list[float]:
-    """The time by the clocks of the services, as late as is known."""
+    """The last heartbeats of these records' services, by their clocks."""
     services = [inventory.service_of(end.pool or '') for end in ends]
     return [service.updated_at for service in services
             if service is not None and service.updated_at is not None]
 
 
 def _busy(halves: Sequence[inv.Record], observed: act.Observed) -> bool:
-    """Whether a copy had requests a moment ago, whatever a clock says."""
+    """Whether a copy had requests within :data:`STILL_S`."""
     return any(seen.quiet_s < min(STILL_S, seen.seconds)
                for half in halves
                if (seen := observed.volumes.get(half.id)) is not None)
@@ -207,17 +208,17 @@ def _not_quiet(ends: Sequence[inv.Record],
     return None
 
 
-def _risk(record: inv.Record, held: whereabouts.Held,
+def _risk(record: inv.Record, held: copies.LogicalVolumes,
           observed: act.Observed) -> str | None:
     """Why a recovery could cost the volume its data, or None."""
     if record.migration_status != 'completing':
         return None
     if record.attachments or record.status != 'maintenance':
         return (f'it is {record.status} and may have been in use on either '
-                'host; nothing here mends that, look for the data on both')
+                'host; it cannot be recovered here, look for the data on both')
     if held.get(record.pool or '') is None and (
             record.id not in observed.volumes):
-        return (f'telemetry does not see {whereabouts.lv(record)} on '
+        return (f'telemetry does not see {copies.lv_name(record)} on '
                 f'{record.pool}, and Cinder, which was renaming it, does not '
                 'list what is there; look for the data on both hosts')
     return None

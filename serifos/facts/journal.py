@@ -145,7 +145,7 @@ def still_matter(entries: Sequence[Entry],
     begin = max(0, len(entries) - newest)
     older = entries[:begin]
     asked = {id(entry) for entry in (*open_moves(entries),
-                                     *open_cures(entries))}
+                                     *open_recoveries(entries))}
     since: dict[tuple[str, Any], list[Entry]] = {}
     for entry in older:
         volume = entry.facts.get('volume')
@@ -175,7 +175,7 @@ def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(asked.values())
 
 
-def open_cures(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def open_recoveries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """The cures by ``recover`` that were begun and did not succeed."""
     begun: dict[str, list[Entry]] = {}
     for entry in entries:

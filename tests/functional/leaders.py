@@ -123,7 +123,7 @@ def _balance(setting: Setting) -> None:
     cloud = manager.cloud()
     settings = sg.Settings(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
-        patience=outcome.Patience(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
+        timeouts=outcome.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
                                   unanswered_s=3.0))
 
     def make(pause):

@@ -74,7 +74,7 @@ class FaultTest(case.TestbedTest):
         code, _, err = self.balancer.run('run', '--once', '--window', '30')
         self.assertEqual(1, code)
         self.assertIn(f'serifos-balancer recover {volume}', err)
-        self.assertIn('has started anew since', err)
+        self.assertIn('was restarted since', err)
 
         code, out, err = self.balancer.run('recover', volume, '--yes')
         self.assertEqual(0, code, err)

@@ -51,7 +51,7 @@ def settings(conf: cfg.ConfigOpts,
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
         limits.Limits(said.min_gain, said.max_moves, said.active_floor),
-        outcome.Patience(
+        outcome.Timeouts(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
             timeout_per_gib_s=said.migration_timeout_per_gib,
             back_off_s=said.back_off),

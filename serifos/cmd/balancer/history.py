@@ -74,18 +74,18 @@ class Recover(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
             self.gather(balancer)
-            verdict = balancer.verdict(parsed_args.volume)
-            print(verdict.sentence())
-            if not verdict.forgotten:
+            diagnosis = balancer.diagnose(parsed_args.volume)
+            print(diagnosis.sentence())
+            if not diagnosis.forgotten:
                 raise errors.InputError('Nothing was done.')
-            for line in verdict.plan():
+            for line in diagnosis.plan():
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
-                balancer.recover(balancer.verdict(parsed_args.volume))
+                balancer.recover(balancer.diagnose(parsed_args.volume))
             print(f'Volume {parsed_args.volume} is at rest, and Cinder '
                   'knows of no copy of it.')
-            for orphan in verdict.orphans:
+            for orphan in diagnosis.orphans:
                 print(orphan.after())
 
 

@@ -99,7 +99,7 @@ class Run(verb.Verb):
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         first = self.balancer(window_s=window_s)  # bad settings end here
         if first.settings.auto:
-            leader.refuse_forgetful(sources.lock_url(conf), first.journal)
+            leader.refuse_local_journal(sources.lock_url(conf), first.journal)
         daemon.serve(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             lambda stopped: (

@@ -138,7 +138,7 @@ class Verb(app.Fails, _AsOwner):
                 balancer = self.balancer(self._stop.pause, window_s)
                 with leader.Lead(sources.lock_url(self.app.conf),
                                  balancer.journal) as leading:
-                    yield balancer.under(leading.journal, leading.prove)
+                    yield balancer.as_leader(leading.journal, leading.prove)
         except KeyboardInterrupt:
             raise errors.Interrupted(
                 'Stopped; nothing more was requested from Cinder.') from None

@@ -57,7 +57,7 @@ class Case(testtools.TestCase):
                                  {'u': busy(64), 'v': busy(32)})
         self.settings = settings.Settings(
             state, models, auto=True, batch=1, settle_s=0.0,
-            patience=outcome.Patience(poll_s=1.0, timeout_s=60.0,
+            timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
                                       timeout_per_gib_s=60.0, grace_s=20.0))
 
     def cloud(self, records, workloads, names=(A, B, C), models=(),

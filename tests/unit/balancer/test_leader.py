@@ -28,7 +28,7 @@ class Case(cloud.Case):
 
     def lead(self, url=None):
         made = leader.Lead(url or self.url, self.journal())
-        self.addCleanup(made.leave)
+        self.addCleanup(made.give_back)
         return made
 
 
@@ -45,7 +45,7 @@ class LeadTest(Case):
     def test_a_stale_leader_asks_for_nothing(self):
         one, other = self.lead(), self.lead()
         self.assertTrue(one.take())
-        balancer = self.balancer.under(one.journal, one.prove)
+        balancer = self.balancer.as_leader(one.journal, one.prove)
         self.journal().take_lead('other')
         for verb, *arguments in (
                 (balancer.requests.migrate, 'u', cloud.B),
@@ -60,7 +60,7 @@ class LeadTest(Case):
     def test_a_stale_leader_journals_nothing(self):
         leading = self.lead()
         leading.take()
-        balancer = self.balancer.under(leading.journal, leading.prove)
+        balancer = self.balancer.as_leader(leading.journal, leading.prove)
         self.journal().take_lead('other')
         error = self.assertRaises(errors.NotLeading, balancer.round)
         self.assertIn('Another balancer, other, has taken the lead',
@@ -73,7 +73,7 @@ class LeadTest(Case):
 
         def prove():
             raise errors.NotLeading('The server of the lock is away.')
-        balancer = self.balancer.under(leading.journal, prove)
+        balancer = self.balancer.as_leader(leading.journal, prove)
         self.assertRaises(errors.NotLeading, balancer.round)
         self.assertEqual(
             [('request', None), ('outcome', 'not started')],
@@ -92,10 +92,10 @@ class LeadTest(Case):
         one = self.lead()
         one.take()
         one.journal.write('request', volume='v', **REQUEST)
-        one.leave()
+        one.give_back()
         other = self.lead()
         other.take()
-        self.balancer.under(other.journal, other.prove).round()
+        self.balancer.as_leader(other.journal, other.prove).round()
         self.assertEqual(
             [('request', 'v'), ('outcome', 'v'), ('request', 'u'),
              ('accepted', 'u'), ('outcome', 'u')],
@@ -115,8 +115,8 @@ class UrlTest(Case):
 
     @ddt.data(
         ('nothing://here', 'look at [balancer] lock_url'),
-        ('here', 'is no URL'), ('', 'is no URL'),
-        ('http://[', 'is no URL'), ('mysql://u@h:port/d', 'is no URL'),
+        ('here', 'is not a URL'), ('', 'is not a URL'),
+        ('http://[', 'is not a URL'), ('mysql://u@h:port/d', 'is not a URL'),
         ('etcd3+http://u:hush@127.0.0.1:1?timeout=1', 'lock_url'),
         ('mysql://u:hush@127.0.0.1:1/d', 'lock_url'),
         ('mysql://u:hush@127.0.0.1:1', 'lock_url'),
@@ -144,7 +144,7 @@ class UrlTest(Case):
     def test_a_shared_lock_and_a_journal_of_its_own(self):
         error = self.assertRaises(
             errors.InputError, self.lead('etcd3+http://127.0.0.1:1').take)
-        self.assertIn('journal.sqlite is this one\'s alone', str(error))
+        self.assertIn('journal.sqlite is not, so that each host', str(error))
         self.assertIn('set [database] connection', str(error))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a death while Cinder completes a migration leaves."""
+"""Recovery of volumes whose migration Cinder has forgotten."""
 
 import dataclasses
 import logging
@@ -38,7 +38,7 @@ class Case(cloud.Case):
 
     def recover(self):
         balancer = self.balancer
-        found = balancer.verdict('u')
+        found = balancer.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())
         balancer.recover(found)
         return found
@@ -56,7 +56,263 @@ class Case(cloud.Case):
 
 
 @ddt.ddt
+class DiagnosisTest(cloud.Case):
+    """Migrations that Cinder forgot, and their recovery."""
+
+    def forget(self):
+        self.cinder.faults['u'] = 'killed'
+        self.balancer.round()
+        self.cinder.faults.clear()
+        self.cinder.workloads.pop('u')
+
+    def test_a_young_one_may_still_run(self):
+        self.forget()
+        found = self.balancer.diagnose('u')
+        self.assertFalse(found.forgotten)
+        self.assertIn('it last changed', found.why)
+
+    def test_a_quiet_one_is_forgotten(self):
+        self.forget()
+        self.now += 900
+        found = self.balancer.diagnose('u')
+        self.assertTrue(found.forgotten)
+        self.assertIn('serifos-balancer recover u', found.sentence())
+
+    def test_a_source_that_started_since_has_forgotten_at_once(self):
+        self.forget()
+        self.cinder.started[A] = self.now
+        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.cinder.started[A] = cloud.NOW - 1
+        self.assertFalse(self.balancer.diagnose('u').forgotten)
+
+    def test_not_while_a_service_is_down(self):
+        self.forget()
+        self.now += 9000
+        self.cinder.serve(B, up=False)
+        found = self.balancer.diagnose('u')
+        self.assertFalse(found.forgotten)
+        self.assertIn(f'the service of {B} is not up', found.why)
+
+    def test_not_where_telemetry_does_not_see(self):
+        self.forget()
+        self.now += 9000
+        self.cinder.unseen = {B: 'gone'}
+        self.assertFalse(self.balancer.diagnose('u').forgotten)
+
+    def test_not_while_the_copy_writes(self):
+        self.forget()
+        self.now += 9000
+        self.cinder.workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
+        found = self.balancer.diagnose('u')
+        self.assertIn('quiet for 0 s only', found.why)
+
+    def test_a_volume_at_rest_is_not_recovered(self):
+        error = self.assertRaises(
+            errors.InputError, self.balancer.diagnose, 'v')
+        self.assertIn('not being migrated', str(error))
+
+    def leave_old_copy(self, **changes):
+        self.cinder = self.cloud(
+            [record('u', B, migration_status='success'), record('v'),
+             record('t', A, **{
+                 'name_id': 'u', 'status': 'deleting',
+                 'migration_status': 'deleting',
+                 'description': 'migration src for u',
+                 'created_at': cloud.NOW, **changes})],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+
+    def test_an_old_copy_that_is_deleted_no_more(self):
+        # The source died between the end of the copy and the deletion.
+        self.leave_old_copy()
+        self.cinder.started[A] = self.cinder.started[B] = self.now + 1
+        self.assertIn('it last changed', self.balancer.diagnose('u').why)
+        self.now += 900
+        found = self.balancer.diagnose('u')
+        self.assertIn(f'The old copy of volume u was left on {A}',
+                      found.sentence())
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        self.assertIsNone(self.balancer.round())
+        self.assertIn('serifos-balancer recover u', log.output)
+        self.balancer.recover(found)
+        self.assertEqual({'u': B, 'v': A}, self.homes())
+        self.assertEqual('success', self.cinder.volume('u').migration_status)
+        self.assertIsNotNone(self.balancer.round())
+
+    def test_an_old_copy_that_is_being_wiped_is_left_alone(self):
+        self.leave_old_copy()
+        self.cinder.workloads['t'] = cloud.busy(1024)
+        self.cinder.started[A] = self.now + 1
+        self.now += 9000
+        self.assertIn('quiet for 0 s only', self.balancer.diagnose('u').why)
+
+    @ddt.data(
+        # The records were being swapped, and the volume had no new name.
+        ({'pool': B, 'name_id': 't', 'migration_status': None},
+         {'migration_status': 'target:u'}),
+        # It had got its new name, and was not swapped yet.
+        ({'pool': A, 'name_id': 't', 'status': 'maintenance',
+          'migration_status': 'completing'},
+         {'migration_status': 'target:u'}),
+        # An old copy with the name of the volume, on the volume's host.
+        ({'pool': B, 'migration_status': 'success'},
+         {'name_id': 'u', 'status': 'deleting',
+          'description': 'migration src for u',
+          'migration_status': 'deleting'}))
+    @ddt.unpack
+    def test_what_names_the_same_data_is_never_deleted(self, volume, half):
+        self.cinder = self.cloud(
+            [record('u', **{**volume, 'created_at': cloud.NOW}),
+             record('t', B, created_at=cloud.NOW, **half)], {})
+        self.cinder.lists = False
+        self.now += 9000
+        self.cinder.started[A] = self.now
+        found = self.balancer.diagnose('u')
+        self.assertTrue(found.broken, found.sentence())
+        self.assertIn('could delete the data', found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertEqual({'u', 't'}, set(self.homes()))
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        self.balancer.round()
+        self.assertIn('could delete the data', log.output)
+
+    def test_a_volume_whose_data_is_not_seen_is_not_recovered(self):
+        # It was renamed by Cinder before the source died.
+        self.cinder = self.cloud(
+            [record('u', status='maintenance', migration_status='completing'),
+             record('t', B, migration_status='target:u')], {})
+        self.cinder.lists = False
+        self.cinder.started[A] = self.now
+        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.cinder.unseen = {A: 'gone'}
+        found = self.balancer.diagnose('u')
+        self.assertTrue(found.broken)
+        self.assertIn(f'does not see volume-u on {A}', found.sentence())
+
+    def attached(self, half=None, **changes):
+        """A volume in use, which Nova copies, and its copy."""
+        self.cinder = self.cloud(
+            [record('u', **{'status': 'in-use', 'attachments': 1,
+                            'migration_status': 'migrating', **changes}),
+             record('t', B, migration_status='target:u', **(half or {}))],
+            {'u': cloud.busy(64)})
+        self.now += 9000
+
+    def test_a_start_of_the_source_ends_no_copy_by_nova(self):
+        self.attached()
+        self.cinder.workloads['t'] = cloud.busy(1024)
+        self.cinder.started[A] = self.now
+        found = self.balancer.diagnose('u')
+        self.assertFalse(found.over)
+        self.assertIn(f'on {B} is known to be quiet for 0 s', found.why)
+
+    def test_of_a_volume_in_use_the_copy_has_to_be_quiet(self):
+        self.attached()
+        found = self.balancer.diagnose('u')
+        self.assertTrue(found.forgotten, found.sentence())
+        self.balancer.recover(found)
+        self.assertEqual(('in-use', None), (
+            self.cinder.volume('u').status,
+            self.cinder.volume('u').migration_status))
+
+    @ddt.data({'attachments': 1}, {'status': 'in-use'},
+              {'status': 'reserved'})
+    def test_an_attached_copy_is_never_deleted(self, half):
+        self.attached(half)
+        self.cinder.started[A] = self.now
+        found = self.balancer.diagnose('u')
+        self.assertFalse(found.over)
+        self.assertIn('an instance uses it', found.why)
+
+    def test_a_copy_that_was_attached_meanwhile_is_spared(self):
+        self.attached()
+        found = self.balancer.diagnose('u')
+        self.cinder.change('t', attachments=1, status='in-use')
+        error = self.assertRaises(
+            errors.InputError, self.balancer.recover, found)
+        self.assertIn('no longer an idle copy', str(error))
+        self.assertEqual('target:u', self.cinder.volume('t').migration_status)
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
+
+    def test_what_was_completed_in_use_is_not_recovered(self):
+        self.attached(migration_status='completing')
+        self.assertIn('on either host', self.balancer.diagnose('u').why)
+        self.assertTrue(self.balancer.diagnose('u').broken)
+
+    @ddt.data((0, 'available'), (1, 'in-use'))
+    @ddt.unpack
+    def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
+        self.attached(status='retyping', attachments=attachments)
+        self.cinder.workloads.clear()
+        self.balancer.recover(self.balancer.diagnose('u'))
+        self.assertEqual(status, self.cinder.volume('u').status)
+
+    @ddt.data(30.0, 600.0, 3600.0)
+    def test_quiet_is_looked_for_beyond_the_window(self, window_s):
+        self.set(window_s=window_s)
+        self.forget()
+        self.now += 900
+        self.assertTrue(self.balancer.diagnose('u').forgotten)
+
+    def test_recovered_it_is_as_before(self):
+        self.forget()
+        self.now += 900
+        balancer = self.balancer
+        balancer.recover(balancer.diagnose('u'))
+        found = self.cinder.volume('u')
+        self.assertEqual((A, 'available', None),
+                         (found.pool, found.status, found.migration_status))
+        self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
+        self.assertEqual(['begun', 'success'], [
+            entry.facts['result'] for entry in self.entries()
+            if entry.kind == 'recover'])
+
+    def test_what_had_to_be_recovered_has_failed(self):
+        self.set(max_failures=1)
+        self.cinder.faults['u'] = 'killed'
+        self.stop_after = 5
+        self.balancer.round()
+        self.stop_after = None
+        self.now += 960
+        self.cinder.workloads.pop('u')
+        self.balancer.recover(self.balancer.diagnose('u'))
+        self.assertEqual(['outcome', 'back-off', 'pause'], self.kinds()[-3:])
+        self.assertEqual('recovered', self.entries()[-3].facts['result'])
+        self.cinder.workloads['u'] = cloud.busy(64)
+        self.assertIn('a migration of it failed', str(
+            self.balancer.observe().cluster.volume('u').movable))
+
+    def test_a_copy_that_was_left_behind_is_deleted(self):
+        # Cinder gave up, and its word to delete the copy got lost.
+        self.cinder = self.cloud(
+            [record('u', migration_status='error'), record('v'),
+             record('t', B, migration_status='target:u',
+                    created_at=cloud.NOW)],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.assertIsNotNone(self.balancer.round())
+        error = self.assertRaises(errors.InputError, self.balancer.recover,
+                                  self.balancer.diagnose('u'))
+        self.assertIn('it last changed', str(error))
+        self.now += 900
+        found = self.balancer.diagnose('u')
+        self.assertIn(f'The half-made copy of volume u was left on {B}',
+                      found.sentence())
+        self.balancer.recover(found)
+        self.assertEqual({'u', 'v'}, set(self.homes()))
+
+    def test_a_running_one_is_not_recovered(self):
+        self.forget()
+        balancer = self.balancer
+        error = self.assertRaises(
+            errors.InputError, balancer.recover, balancer.diagnose('u'))
+        self.assertIn('may still run', str(error))
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
+
+
+@ddt.ddt
 class CompletingTest(Case):
+    """Migrations whose source died while Cinder completed them."""
 
     def test_before_the_copy_is_renamed(self):
         self.break_off('not renamed')
@@ -83,7 +339,7 @@ class CompletingTest(Case):
                       found.plan()[0])
 
     @ddt.data('not renamed', 'renamed', 'half swapped')
-    def test_a_cure_that_ends_between_reset_and_removal(self, fault):
+    def test_a_recovery_that_ends_between_reset_and_removal(self, fault):
         """The copy looks like any other volume, and may name the data."""
         self.break_off(fault)
         proofs = iter((True, False))
@@ -91,7 +347,7 @@ class CompletingTest(Case):
         def prove():
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.assertRaises(errors.NotLeading, dataclasses.replace(
             self.balancer, prove=prove).recover, found)
         left = self.cinder.volume(T)
@@ -103,10 +359,10 @@ class CompletingTest(Case):
         self.assertNotIn(T, {volume.id for volume in cluster.volumes})
         self.now += 900
         self.assertIn('serifos-balancer recover u',
-                      self.balancer.verdict('u').sentence())
+                      self.balancer.diagnose('u').sentence())
         found = self.recover()
         self.assert_at_rest(B if fault == 'half swapped' else A)
-        self.assertEqual((), jn.open_cures(self.entries()))
+        self.assertEqual((), jn.open_recoveries(self.entries()))
 
     def test_the_copy_gets_its_name_back_first(self):
         self.break_off('renamed')
@@ -117,7 +373,7 @@ class CompletingTest(Case):
 
     def test_the_volume_names_what_is_not_there(self):
         self.break_off('not renamable')
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn(f'run on a: lvrename vg-a volume-u volume-{T} ',
                       found.why.replace('Run', 'run'))
@@ -143,32 +399,32 @@ class CompletingTest(Case):
             [record('u', B, name_id='t'),
              record('t', B, migration_status='target:u')], {})
         self.now += 900
-        self.balancer.recover(self.balancer.verdict('u'))
+        self.balancer.recover(self.balancer.diagnose('u'))
         self.assertEqual({'u'}, set(self.homes()))
         self.assertIn((B, 'volume-t'), self.cinder.lvs)
 
     def test_without_any_data_nothing_is_touched(self):
         self.break_off('renamed')
         self.cinder.lvs -= {(A, U)}
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn('these are there: volume-u on b@ssd#ssd', found.why)
         self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertEqual('completing',
                          self.cinder.volume('u').migration_status)
 
-    def test_data_that_goes_between_the_look_and_the_cure(self):
+    def test_data_that_goes_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.cinder.lvs -= {(A, U)}
         error = self.assertRaises(
             errors.InputError, self.balancer.recover, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
-    def test_a_volume_that_went_on_between_the_look_and_the_cure(self):
+    def test_a_volume_that_went_on_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.cinder.change('u', pool=B, migration_status='success')
         self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
@@ -176,9 +432,9 @@ class CompletingTest(Case):
     def test_not_while_it_may_still_be_completed(self):
         self.break_off('renamed')
         self.now -= 100
-        self.assertFalse(self.balancer.verdict('u').over)
+        self.assertFalse(self.balancer.diagnose('u').over)
         self.cinder.started[A] = self.now - 1
-        self.assertTrue(self.balancer.verdict('u').forgotten)
+        self.assertTrue(self.balancer.diagnose('u').forgotten)
 
     def test_not_while_cinder_does_not_list_what_is_there(self):
         self.break_off('renamed')
@@ -192,7 +448,7 @@ class CompletingTest(Case):
         balancer = cloud.rounds.Balancer(
             Deaf(), self.cinder, self.balancer.journal, self.settings,
             lambda: self.now, self.pause)
-        found = balancer.verdict('u')
+        found = balancer.diagnose('u')
         self.assertFalse(found.over)
         self.assertIn('does not list the logical volumes of', found.why)
 
@@ -212,7 +468,7 @@ class ClockTest(Case):
         self.writing()
         self.cinder.workloads.pop(T)
         self.cinder.started[A] = self.now + 3600
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.assertFalse(found.over, found.sentence())
         error = self.assertRaises(
             errors.InputError, self.balancer.recover, found)
@@ -222,7 +478,7 @@ class ClockTest(Case):
     def test_a_boot_by_a_clock_that_was_set(self):
         self.writing()
         self.cinder.started[A] = self.now - 1
-        self.assertFalse(self.balancer.verdict('u').over)
+        self.assertFalse(self.balancer.diagnose('u').over)
 
     @ddt.data(A, B)
     def test_a_service_whose_clock_is_another(self, pool):
@@ -231,18 +487,18 @@ class ClockTest(Case):
         self.now += 9000
         for ahead_s, words in ((3600, 'after now'), (-3600, 'before now')):
             self.cinder.serve(pool, updated_at=self.now + ahead_s)
-            found = self.balancer.verdict('u')
+            found = self.balancer.diagnose('u')
             self.assertFalse(found.over)
             self.assertIn(words, found.why)
         self.cinder.serve(pool, updated_at=self.now)
-        self.assertTrue(self.balancer.verdict('u').over)
+        self.assertTrue(self.balancer.diagnose('u').over)
 
     def test_a_volume_that_was_changed_in_the_future(self):
         self.writing()
         self.cinder.workloads.pop(T)
         self.cinder.change('u', updated_at=self.now + 3600)
         self.assertIn('after now by the clock here',
-                      self.balancer.verdict('u').why)
+                      self.balancer.diagnose('u').why)
 
 
 class InventoryTest(Case):
@@ -253,5 +509,5 @@ class InventoryTest(Case):
                                 model='flat') for name in (A, B)}
         self.break_off('renamed')
         self.cinder.lists = False
-        found = self.balancer.verdict('u')
+        found = self.balancer.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())

@@ -25,8 +25,8 @@ class Case(cloud.Case):
 
     def setUp(self):
         super().setUp()
-        self.set(patience=dataclasses.replace(
-            self.settings.patience, poll_s=1.0))
+        self.set(timeouts=dataclasses.replace(
+            self.settings.timeouts, poll_s=1.0))
         conf = self.settings.state_dir / 'serifos.conf'
         conf.write_text(f'[serifos]\nstate_dir = {self.settings.state_dir}\n'
                         f'models_dir = {self.settings.models_dir}\n')

@@ -171,7 +171,7 @@ class ShortenedTest(testtools.TestCase):
     def test_every_question_has_the_same_answer(self, entries, newest):
         entries = tuple(sorted(entries, key=lambda entry: entry.at))
         questions = [
-            jn.open_moves, jn.open_cures, jn.last_moves, jn.last_outcome,
+            jn.open_moves, jn.open_recoveries, jn.last_moves, jn.last_outcome,
             jn.failures_in_a_row, jn.paused,
             lambda e: jn.back_offs(e, 1_800_000_000.0),
             *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When did the entries of the journal happen, if a clock was wrong?
+"""Times of journal entries that a clock ahead of this one wrote.
 
-Pure. An entry that lies in the future was written by a clock that was ahead.
-It happened before whatever was written after it by a clock that is not, and
-else before now: so no cool-down, no back-off, no settling and no time limit
-lasts longer than its own length from there.
+Such an entry lies in the future. It counts as of the next entry that does
+not, or as of now, so that no cool-down, back-off or time limit lasts longer
+than its own length from then.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from serifos.facts import journal as jn
 from serifos.facts import times
 
 AHEAD_S = 60.0
-"""By which an entry may be ahead: of a clock that is being slewed."""
+"""Tolerated, as from a clock that is being slewed."""
 
 
-def bounded(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
+def corrected(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
     """The entries, none of them in the future.
 
     :param now: seconds of the epoch
@@ -36,8 +35,8 @@ def bounded(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
     return tuple(reversed(found))
 
 
-def unbounded(entries: Iterable[jn.Entry], now: float) -> int:
-    """How many entries in the future no later one bounds."""
+def uncorrected(entries: Iterable[jn.Entry], now: float) -> int:
+    """The number of entries in the future that no later entry corrects."""
     count = 0
     for entry in entries:
         count = count + 1 if times.parse(entry.at) > now + AHEAD_S else 0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which logical volume holds a volume's data, and what may be removed?
+"""The logical volume that holds the data, and the copies to be removed.
 
 While Cinder completes a migration the target renames the copy's logical
 volume to the volume's own name, both records get their new names, and the
-source swaps the records. Where it dies in between, a record may name a
-logical volume that is not there, or both records the same one, and a copy be
-left that no record names. Cinder itself lists the logical volumes of each
-backend, so that all of that can be seen: nothing is removed before the
-volume's own has been found where its record says.
+source swaps the records. If it dies in between, a record may name a logical
+volume that does not exist, or both records the same one, and a copy may be
+left that no record names. Cinder's list of the logical volumes of each
+backend shows all that: nothing is removed before the volume's own has been
+found where its record says.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import dataclasses
 from serifos.facts import inventory as inv
 from serifos.facts import names
 
-Held = Mapping[str, Collection[str] | None]
-"""Pool → the logical volumes of its backend; None where it does not tell."""
+LogicalVolumes = Mapping[str, Collection[str] | None]
+"""Pool → the logical volumes of its backend; None where it lists none."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Removal:
-    """How a hidden record goes.
+    """How a hidden record is removed.
 
-    :param with_data: its logical volume is its own, and goes with it; else
-        the record goes alone
+    :param with_data: its logical volume is its own and is deleted with it;
+        else the record alone is removed
     """
 
     record: inv.Record
@@ -47,8 +47,8 @@ class Orphan:
     """A logical volume with a copy of the data that no record names.
 
     :param group: its volume group, as far as that is known
-    :param copy: the hidden record that it was made for and whose name it
-        would bear had it not been renamed, None where there is none
+    :param copy: the hidden record that it was created for and that named it
+        before it was renamed, None where there is none
     """
 
     name: str
@@ -61,17 +61,17 @@ class Orphan:
         return names.host(self.pool)
 
     def before(self) -> str:
-        """What has Cinder wipe and delete it together with its record."""
+        """How to have Cinder delete it together with its record."""
         return (f'Cinder will not delete {self.name} on {self.pool}, a copy '
                 'of the data that no record names. To have it wiped and '
                 f'deleted too, run on {self.host}: lvrename {self.group} '
-                f'{self.name} volume-{self.copy}  - and begin anew.')
+                f'{self.name} volume-{self.copy}  - and begin again.')
 
     def after(self) -> str:
-        """How it goes when its record is gone; no step of it loses data.
+        """How to have it deleted when its record is gone.
 
-        On the wrong host the first renames the volume's own, which can be
-        taken back, and the second finds nothing.
+        On the wrong host the first command renames the volume's own, which
+        can be undone, and the second finds nothing: no data is lost.
         """
         return (f'{self.name} is left on {self.pool}, a copy of the data '
                 'that no record names. To have Cinder wipe and delete it, '
@@ -81,10 +81,10 @@ class Orphan:
 
 
 @dataclasses.dataclass(frozen=True)
-class Whereabouts:
-    """What was found.
+class Copies:
+    """The copies of one volume.
 
-    :param risk: why nothing may be removed yet, and what mends that
+    :param risk: why nothing may be removed yet, and what to do about it
     """
 
     risk: str | None
@@ -92,38 +92,37 @@ class Whereabouts:
     orphans: tuple[Orphan, ...] = ()
 
 
-def find(record: inv.Record, halves: Sequence[inv.Record], held: Held,
-         groups: Mapping[str, str]) -> Whereabouts:
-    """Where the data is, and which records and copies are not it.
+def find(record: inv.Record, halves: Sequence[inv.Record],
+         held: LogicalVolumes, groups: Mapping[str, str]) -> Copies:
+    """The records and copies of a volume that do not hold its data.
 
     :param groups: pool → its volume group
     """
     pool = record.pool or ''
     there = held.get(pool)
-    if there is not None and lv(record) not in there:
-        return Whereabouts(_lost(record, halves, there, held, groups))
+    if there is not None and lv_name(record) not in there:
+        return Copies(_lost(record, halves, there, held, groups))
     if there is None and (same := next(
             (half for half in halves if half.lv_id == record.lv_id
              and (half.target_of or _same(record, half))), None)):
-        return Whereabouts(
+        return Copies(
             f'its copy {same.id} on {same.pool} and the volume name the same '
-            f'logical volume, {lv(same)}, so that deleting the copy could '
-            'delete the data, and Cinder does not list the logical volumes '
-            'there; look for the data on both hosts')
-    removals = tuple(Removal(half, with_data=not _same(record, half) and (
-        _tells(held, half.pool) is None
-        or lv(half) in _tells(held, half.pool))) for half in halves)
-    return Whereabouts(None, removals, _orphans(
+            f'logical volume, {lv_name(same)}, so that deleting the copy '
+            'could delete the data, and Cinder does not list the logical '
+            'volumes there; look for the data on both hosts')
+    removals = tuple(Removal(half, with_data=not _same(record, half)
+                             and _may_exist(half, held)) for half in halves)
+    return Copies(None, removals, _orphans(
         record, removals, held, groups))
 
 
-def lv(record: inv.Record) -> str:
+def lv_name(record: inv.Record) -> str:
     """The logical volume that a record names."""
     return f'volume-{record.lv_id}'
 
 
-def groups_of(inventory: inv.Inventory) -> dict[str, str]:
-    """Pool → its volume group, of the pools whose driver says it is LVM."""
+def volume_groups(inventory: inv.Inventory) -> dict[str, str]:
+    """Pool → its volume group, for the pools of Cinder's LVM driver."""
     found = {}
     for pool in inventory.pools:
         kind, *said = str(pool.capabilities.get('location_info')).split(':')
@@ -133,19 +132,19 @@ def groups_of(inventory: inv.Inventory) -> dict[str, str]:
 
 
 def _lost(record: inv.Record, halves: Sequence[inv.Record],
-          there: Collection[str], held: Held,
+          there: Collection[str], held: LogicalVolumes,
           groups: Mapping[str, str]) -> str:
-    """The record names a logical volume that is not there."""
+    """The risk where the record names a logical volume that is missing."""
     pool = record.pool or ''
-    said = f'there is no {lv(record)} on {pool}, which the volume names'
-    may_be = sorted({f'volume-{record.id}', *map(lv, halves)} & {*there})
+    said = f'there is no {lv_name(record)} on {pool}, which the volume names'
+    may_be = sorted({f'volume-{record.id}', *map(lv_name, halves)} & {*there})
     if len(may_be) == 1:
         return (f'{said}; its data is in {may_be[0]}, which Cinder did not '
-                f'come to rename. Run on {names.host(pool)}: lvrename '
-                f'{_group(groups, pool)} {may_be[0]} {lv(record)}  - and '
-                'begin anew')
+                f'get to rename. Run on {names.host(pool)}: lvrename '
+                f'{_group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
+                'begin again')
     wanted = {f'volume-{record.id}', *(
-        f'volume-{each.id}' for each in halves), *map(lv, halves)}
+        f'volume-{each.id}' for each in halves), *map(lv_name, halves)}
     seen = ', '.join(f'{name} on {where}' for where, names_there
                      in held.items() for name in sorted(
                          wanted & {*(names_there or ())})) or 'none'
@@ -153,12 +152,13 @@ def _lost(record: inv.Record, halves: Sequence[inv.Record],
             f'have these are there: {seen}')
 
 
-def _orphans(record: inv.Record, removals: Sequence[Removal], held: Held,
-             groups: Mapping[str, str]) -> tuple[Orphan, ...]:
+def _orphans(record: inv.Record, removals: Sequence[Removal],
+             held: LogicalVolumes, groups: Mapping[str, str]
+             ) -> tuple[Orphan, ...]:
     halves = [removal.record for removal in removals]
-    named = {(record.pool, lv(record)), *(
-        (half.pool, lv(half)) for half in halves)}
-    wanted = {lv(record), f'volume-{record.id}', *map(lv, halves),
+    named = {(record.pool, lv_name(record)), *(
+        (half.pool, lv_name(half)) for half in halves)}
+    wanted = {lv_name(record), f'volume-{record.id}', *map(lv_name, halves),
               *(f'volume-{half.id}' for half in halves)}
     copies = {half.pool: half.id for half in halves
               if half.target_of and half.pool != record.pool
@@ -174,8 +174,9 @@ def _same(record: inv.Record, half: inv.Record) -> bool:
     return record.lv_id == half.lv_id and record.pool == half.pool
 
 
-def _tells(held: Held, pool: str | None) -> Collection[str] | None:
-    return held.get(pool or '')
+def _may_exist(record: inv.Record, held: LogicalVolumes) -> bool:
+    listed = held.get(record.pool or '')
+    return listed is None or lv_name(record) in listed
 
 
 def _group(groups: Mapping[str, str], pool: str) -> str:

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on one migration: whether Cinder has forgotten it, and why."""
+"""The diagnosis of one migration: forgotten by Cinder or not, and why."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from serifos.balancer import whereabouts
+from serifos.balancer import copies
 from serifos.facts import inventory as inv
 from serifos.plan import eligibility
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
-    """Whether a migration has been forgotten, and why.
+class Diagnosis:
+    """Whether Cinder has forgotten a migration, and why.
 
     :param halves: its hidden records; where the volume itself is at rest
         they are all that is left of it
-    :param broken: Cinder has forgotten it in a state that no recovery of ours
-        is safe in; ``why`` says what to do
+    :param broken: Cinder has forgotten it in a state in which ``recover``
+        is not safe; ``why`` says what to do
     :param unseen: the records whose logical volumes telemetry does not see,
-        which is well only where they are not there
-    :param removals: how its hidden records go, where it is forgotten
+        which is safe only where these do not exist
+    :param removals: how its hidden records are removed, where it is forgotten
     :param orphans: copies that no record names
-    :param listed: whether Cinder lists what is where the volume lives
+    :param listed: whether Cinder lists the logical volumes of its backend
     """
 
     record: inv.Record
@@ -31,8 +31,8 @@ class Verdict:
     halves: tuple[inv.Record, ...] = ()
     broken: bool = False
     unseen: tuple[inv.Record, ...] = ()
-    removals: tuple[whereabouts.Removal, ...] = ()
-    orphans: tuple[whereabouts.Orphan, ...] = ()
+    removals: tuple[copies.Removal, ...] = ()
+    orphans: tuple[copies.Orphan, ...] = ()
     listed: bool = False
 
     @property
@@ -42,7 +42,7 @@ class Verdict:
 
     @property
     def ends(self) -> tuple[inv.Record, ...]:
-        """The records that the migration is about."""
+        """The volume's record and the hidden ones."""
         return (self.record, *self.halves)
 
     @property
@@ -55,18 +55,18 @@ class Verdict:
                     f'while Cinder completed it: {self.why}.')
         if not self.forgotten:
             return (f'The migration of volume {self.record.id} may still '
-                    'run, or Cinder still clean up after it: '
+                    'run, or Cinder may still clean up after it: '
                     f'{self.why}.')
         if eligibility.migrating(self.record):
             return (f'Cinder has forgotten the migration of volume '
-                    f'{self.record.id}: {self.why}. Mend it by: '
+                    f'{self.record.id}: {self.why}. Recover it with: '
                     f'{self.command}')
         half = self.halves[0]
         return (f'{_words(half)} of volume {self.record.id} was left on '
-                f'{half.pool}: {self.why}. Mend it by: {self.command}')
+                f'{half.pool}: {self.why}. Recover it with: {self.command}')
 
     def plan(self) -> list[str]:
-        """What the recovery does, a sentence each."""
+        """The steps of the recovery, a sentence each."""
         return [*(orphan.before() for orphan in self.orphans if orphan.copy),
                 *(removal.sentence(_words(removal.record))
                   for removal in self.removals),
