@@ -2,8 +2,8 @@
 """Cache of cluster.json and the models, keyed by mtime, inode and size.
 
 Files that changed are read again a few lines a request; until that is done,
-what was known before stands. A model's file must be replaced by a rename,
-as ours are, for that changes the directory's mtime.
+the old contents are used. A model's file must be replaced by a rename, which
+changes the directory's mtime.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from serifos.scheduler import snapshot as sn
 Signature = tuple[int, int, int]
 
 LINES, LINES_EACH = 128, 0.25
-"""Pools, volumes and predictions of a new file that a request works off,
+"""Pools, volumes and predictions of a new file that a request processes,
 and how many more for each of its candidates."""
 
 LINES_A_SECOND, LINES_SAVED = 1000.0, 4096
-"""Lines that are saved up while no request comes, and the most of them."""
+"""Lines added to the budget between requests, and the most of them."""
 
 LINES_AT_FIRST = 20_000
-"""Lines that a request reads while nothing is known."""
+"""Lines that a request reads while there is no usable view."""
 
 _LINES_A_MODEL = 200
 
 
 class Cache:
-    """What the files say; callers hold a lock.
+    """The contents of the files; callers hold a lock.
 
     :param usual: the newcomer that all pools are predicted with beforehand
     """
@@ -59,11 +59,11 @@ class Cache:
         self._trouble = ''
 
     def look(self, now: float, candidates: int = 0) -> sn.View:
-        """What the files say at ``now``, seconds of the epoch.
+        """The contents of the files at ``now``, seconds of the epoch.
 
         :param candidates: of the request for which this is
         :raises InputError: where cluster.json is missing, broken or stale,
-            or there was no time yet to read it
+            or not read to its end yet
         """
         lines = self._allowed(now, candidates)
         signatures = (_signature(self._cluster_path),
@@ -79,8 +79,8 @@ class Cache:
         if self._is_stale(view, now):
             raise errors.InputError(
                 f'{self._cluster_path} was observed '
-                f'{_ago(now - view.snapshot.taken_at)}; see that '
-                'serifos-balancer runs, and the clocks agree.')
+                f'{_ago(now - view.snapshot.taken_at)}; check that '
+                'serifos-balancer runs and that the clocks agree.')
         return view
 
     def _is_stale(self, view: sn.View, now: float) -> bool:
@@ -100,8 +100,8 @@ class Cache:
         try:
             while left > 0:
                 left -= next(self._work)
-            self._trouble = (f'{self._cluster_path} is new, and the '
-                             'requests to come go on reading it.')
+            self._trouble = (f'{self._cluster_path} is new; the next '
+                             'requests read the rest of it.')
         except StopIteration as done:
             self._view, self._work = done.value, None
         except errors.SerifosError as exc:
@@ -146,7 +146,7 @@ class Cache:
 
 
 def _model(directory: pathlib.Path, stem: str) -> mm.Model | str:
-    """A model of latency, or why there is none with this name."""
+    """A model, or why it cannot be read."""
     try:
         return model_files.read(directory, stem)
     except errors.SerifosError as exc:

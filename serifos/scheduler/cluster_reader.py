@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``cluster.json`` as the scheduler reads it: one pool or volume at a time.
 
-No request can wait until the file of a cloud of 10,000 pools is read: what
-is here are generators, which pause after every pool or volume.
+No request can wait until the file of a cloud of 10,000 pools is read: these
+generators pause after every pool or volume.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Steps = Generator[int, None, _T]
 """Work that pauses; it yields how many lines it did since the last time."""
 
 LINES, LINE = 2, 1024
-"""Lines that a pool or volume counts for, being parsed and checked, and
-characters that count as another one."""
+"""Lines that a pool or volume counts for, and characters that count as
+another line."""
 
 _MEND = 'mend the file, or make it again'
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """What the scheduler uses of a ``serifos-cluster/1`` document.
+    """The part of a ``serifos-cluster/1`` document that is used here.
 
     :param observed_at: seconds of the epoch, where it is said
     """
@@ -56,7 +56,7 @@ def read(path: pathlib.Path) -> Steps[File]:
             return (yield from _file(json_parts.of(file, _MAKERS), path))
     except UnicodeDecodeError:
         raise errors.FormatError(
-            f'{path} is not UTF-8 text, so it is no cluster.') from None
+            f'{path} is not UTF-8 text, so it is not a cluster.') from None
     except ValueError as exc:
         raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
     except OSError as exc:

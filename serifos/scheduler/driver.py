@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """SerifosScheduler: a FilterScheduler that ranks pools by predicted latency.
 
-Cinder's own filters and weighers run as ever, and their order decides among
-the pools that differ by less than the model's error. Without predictions it
-stands as it is.
+Cinder's own filters and weighers run as before, and their order decides among
+the pools that differ by less than the model's error. Without predictions
+their order is kept.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SerifosScheduler(filter_scheduler.FilterScheduler):
             if isinstance(top, Ranked) and (
                     top.placement.requests[0].volume_id):
                 judge.shared(CONF).record(top.placement, top.candidate)
-        except Exception as exc:  # the volume is placed, whatever we forget
+        except Exception as exc:  # the volume is placed without a reservation
             rate_limited_log.WARNINGS.warn(
                 'bug', 'Serifos reserves nothing: %s', exc, exc_info=True)
         return top
@@ -101,14 +101,14 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
                  'expecting %s', volume_id, newcomer)
         return [Ranked(each.obj, each.weight, placement, candidate)
                 for each, candidate in zip(weighed, placement.candidates)]
-    places = ranking.bands(predictions)
+    ranks = ranking.ranks(predictions)
     mine = ranking.weights(predictions)
-    order = sorted(range(len(weighed)), key=places.__getitem__)
+    order = sorted(range(len(weighed)), key=ranks.__getitem__)
     best = predictions[order[0]]
     LOG.info('Serifos ranks %s pools for volume %s: %s first (%s), among %s '
              'that are equal; expecting %s', len(weighed), volume_id,
              weighed[order[0]].obj.backend_id,
              f'{best.latency_us:.0f} µs' if best else 'unknown',
-             places.count(0), newcomer)
+             ranks.count(0), newcomer)
     return [Ranked(weighed[i].obj, mine[i], placement,
                    placement.candidates[i]) for i in order]

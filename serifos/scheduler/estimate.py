@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predictions that a request lacks: made within a budget, or estimated.
+"""Predictions missing in the cache: made within a budget, or estimated.
 
 The candidates that were predicted to be fastest last time are predicted
 first. Where the budget ends, the rest are estimated by straight lines, one
@@ -19,16 +19,16 @@ from serifos.scheduler import predict
 from serifos.scheduler import snapshot as sn
 
 FEW = 2
-"""Predictions that are made whatever they take."""
+"""Predictions that are made even beyond the budget."""
 
 _POINTS = 64  # known predictions that the lines are drawn through
 
 Last = Callable[[sn.Place], float | None]
-"""Place → the latency that was predicted there last, µs."""
+"""Place → the latency that was predicted last, µs."""
 
 
 class Line:
-    """The straight line of least squares through points, never falling."""
+    """A least-squares line through points, with a slope of 0 or more."""
 
     def __init__(self) -> None:
         self._sums = (0.0,) * 5
@@ -57,7 +57,7 @@ class Line:
 
 
 class Lines:
-    """A line for each model, and one of all for those without points."""
+    """A line for each model, and one for all models without points."""
 
     def __init__(self) -> None:
         self._of: dict[str, Line] = {}
@@ -79,8 +79,8 @@ class Filling:
     """Fills in the predictions that one request lacks.
 
     :param found: one for each of ``places``; None where it is missing
-    :param last: of newcomers of this kind
-    :param usual: of the usual newcomer
+    :param last: with the same newcomers
+    :param usual: with the usual newcomer
     :param make: place → its prediction, and the multiplications it took
     :param mre: model → its mean relative error
     """
@@ -104,27 +104,28 @@ class Filling:
         new = {i: self.usual(self.places[i])
                for i, latency in last.items() if latency is None}
         done = self._learn(new, budget / 2) if new else set()
-        rest = [(self._guess(i, new[i]) if latency is None else latency, i)
+        rest = [(self._estimate(i, new[i]) if latency is None else latency, i)
                 for i, latency in last.items() if i not in done]
         heapq.heapify(rest)
         while rest and (self.spent < budget or not self.spent):
             self._predict(heapq.heappop(rest)[1])
         best = min((p.latency_us for p in self.found if p is not None),
                    default=0.0) if rest else 0.0
-        for guess, i in rest:
+        for estimate, i in rest:
             if i in new:  # with the lines of now
-                guess = self._guess(i, new[i])
-            if guess < math.inf:  # none may come before what was predicted
-                guess = max(guess, best)
+                estimate = self._estimate(i, new[i])
+            if estimate < math.inf:  # none may come before what was predicted
+                estimate = max(estimate, best)
                 self.found[i] = predict.Prediction(
-                    guess, guess * self.mre(self.places[i].model))
+                    estimate, estimate * self.mre(self.places[i].model))
 
     def _learn(self, new: dict[int, float | None],
                budget: float) -> set[int]:
-        """Points for the lines of each model: which places were predicted.
+        """Adds points for the line of each model.
 
-        :param new: those never predicted for this kind of newcomers → the
-            latency with the usual one
+        :param new: places never predicted for these newcomers → the latency
+            with the usual one
+        :returns: the indices of the places that were predicted
         """
         for i, prediction in itertools.islice(
                 enumerate(self.found), _POINTS):
@@ -153,6 +154,6 @@ class Filling:
             self.lines.add(self.places[index].model, usual,
                            prediction.latency_us)
 
-    def _guess(self, index: int, usual: float | None) -> float:
+    def _estimate(self, index: int, usual: float | None) -> float:
         return (math.inf if usual is None
                 else self.lines.at(self.places[index].model, usual))

@@ -22,15 +22,14 @@ LOG = log.getLogger(__name__)
 
 _MOVES = frozenset({'retype_volume', 'migrate_volume'})
 _REFUSES = rq.PLACES | _MOVES
-"""Not extending or snapshots: those must never fail for want of speed."""
+"""Not extending or snapshots, which must not fail for want of speed."""
 
 
 class SerifosFilter(filters.BaseBackendFilter):
     """Keeps what ``serifos:max_latency_us`` of a volume type promises.
 
-    To the newcomer, and to the volumes that live in the pool or are on
-    their way there. Without data, and for all that places nothing, every
-    pool passes.
+    To the new volume, and to the volumes that are in the pool or pending
+    there. Without data, and for other operations, every pool passes.
     """
 
     def filter_all(self, filter_obj_list: Iterable[Any],
@@ -63,7 +62,7 @@ def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
 
 def _refused(request: rq.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
-    """Index → why, of the pools that would break a promise."""
+    """Index and reason for each pool that would break a promise."""
     serifos = judge.shared(CONF)
     if not serifos.has_promises(request):
         return
@@ -83,7 +82,7 @@ def _refused(request: rq.Request,
 
 
 def _stays(request: rq.Request, state: Any) -> bool:
-    """Whether the volume lives in this pool already and may stay."""
+    """Whether the volume is in this pool already and may stay."""
     if request.operation not in _MOVES or not request.home:
         return False
     here = {state.backend_id, state.host}

@@ -3,8 +3,8 @@
 
 The parser of the standard library takes a text whole: half a second for
 that of a cloud of 10,000 pools. This one hands out the members of the
-outermost object, and of chosen lists the elements, as they are met; in
-between, whoever reads may do something else.
+outermost object, and of chosen lists the elements, one at a time; in between
+the reader may do something else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TextIO
 AT_ONCE = 1 << 18
 """Characters that are read from a file at a time."""
 
-_CUT = 2  # characters of a number that say nothing without the next
+_CUT = 2  # characters at the end of a number that may be cut
 _LONGEST = 1 << 24  # characters of one part
 _SPACE = re.compile(r'[ \t\n\r]*')
 
@@ -45,7 +45,7 @@ def of(file: TextIO, lists: Collection[str],
 
     :param lists: names of the members whose elements come one by one
     :param at_once: characters that are read at a time
-    :raises ValueError: with a clause that says why it is no JSON object
+    :raises ValueError: where it is not a JSON object, with the reason
     """
     text = _Text(file, at_once)
     text.skip('{')
@@ -53,7 +53,7 @@ def of(file: TextIO, lists: Collection[str],
     while not last:
         name, length = text.value()
         if not isinstance(name, str):
-            raise ValueError('it is not JSON (a name is no text)')
+            raise ValueError('it is not JSON (a name is not a string)')
         text.skip(':')
         if name in lists and text.peek() == '[':
             yield from _elements(text, name)
@@ -74,14 +74,14 @@ def _elements(text: _Text, name: str) -> Iterator[Part]:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f'{name} is no figure')
+    raise ValueError(f'{name} is not a number')
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 class _Text:
-    """A text that is read from its file as far as it is asked for."""
+    """A text that is read from its file as needed."""
 
     def __init__(self, file: TextIO, at_once: int) -> None:
         self._file = file
@@ -116,7 +116,7 @@ class _Text:
         return found
 
     def value(self) -> tuple[Any, int]:
-        """The next value, and how many characters it takes."""
+        """The next value, and its length in characters."""
         self.peek()
         while True:
             try:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What weigher, driver and filter share: the files, and what is pending.
+"""The state that weigher, driver and filter share, and their predictions.
 
 For each request they call :meth:`Judge.observe`, which takes in what Cinder
-reports, then :meth:`Judge.judge`, which leaves all but its cache as it was,
-then, where a volume is placed, :meth:`Judge.record` (the driver, which knows
-where) or :meth:`Judge.weighed` (the weigher, which does not). Cinder makes
-weighers and filters anew for every request, so one Judge serves a process
-for as long as the options stay the same.
+reports, then :meth:`Judge.judge`, which changes nothing but its cache, then,
+where a volume is placed, :meth:`Judge.record` (the driver, which knows the
+pool) or :meth:`Judge.weighed` (the weigher, which does not). Cinder creates
+weighers and filters for every request, so one Judge serves a process for as
+long as the options stay the same.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from serifos.scheduler import snapshot as sn
 class Placement:
     """A request, or those of a group, whose volumes are placed together.
 
-    :param newcomers: what the volume of each request is expected to do
+    :param newcomers: the expected workload of each request's volume
     :param candidates: in the order of the host states
     :param at: seconds of the epoch
     """
@@ -51,17 +51,17 @@ class Placement:
     at: float
 
     @property
-    def asked(self) -> inferred.Asked:
-        return inferred.Asked(
+    def weighed(self) -> inferred.Weighed:
+        return inferred.Weighed(
             self.requests[0].size_gib, self.newcomers[0].workload, self.at)
 
 
 @dataclasses.dataclass(frozen=True)
 class Judgement:
-    """What Serifos predicts for a placement.
+    """The predictions for a placement.
 
-    :param predictions: one for each candidate, in their order, or none at
-        all where Serifos has no opinion
+    :param predictions: one for each candidate, in their order; empty where
+        Serifos has no opinion
     :param promised: device → the least latency, µs, promised to a volume
         that is pending there, where there is one
     """
@@ -72,7 +72,7 @@ class Judgement:
 
 
 class Judge:
-    """What one configuration of Serifos remembers between requests.
+    """The files, pending volumes and predictions of one configuration.
 
     Safe to share between threads, green or native.
 
@@ -97,7 +97,7 @@ class Judge:
 
     def observe(self, requests: Sequence[rq.Request],
                 states: Sequence[Any]) -> Placement:
-        """Takes in what Cinder says of its pools as it asks for a placement.
+        """Takes in what Cinder reports of its pools with a request.
 
         :param requests: one, or those of a group
         :param states: Cinder's host states
@@ -111,11 +111,11 @@ class Judge:
                 [self._newcomer(request, view) for request in requests],
                 [rq.Candidate.of(state, known) for state in states], now)
             if view is not None:
-                self._pending.infer(placement.candidates, placement.asked)
+                self._pending.infer(placement.candidates, placement.weighed)
         return placement
 
     def judge(self, placement: Placement) -> Judgement:
-        """What each candidate would see with the volumes placed there."""
+        """The latency of each candidate with the volumes placed there."""
         with self._lock:
             view = self._view
             if view is None:
@@ -135,7 +135,7 @@ class Judge:
             [sn.Place(devices[pool], model) if pool in devices else None
              for pool, model, _ in placement.candidates],
             self._pending, volume_id,
-            self._apart(volume_id, view.snapshot))
+            self._uncached(volume_id, view.snapshot))
         promised = {devices[pool]: self._pending.promised_us(
             sharing[devices[pool]], but=volume_id)
             for pool in self._pending.promising if pool in devices}
@@ -143,11 +143,12 @@ class Judge:
             device: promise for device, promise in promised.items()
             if promise is not None}, view.snapshot)
 
-    def _apart(self, volume_id: str | None, snapshot: sn.Snapshot
-               ) -> dict[str, wl.Workload | None]:
+    def _uncached(self, volume_id: str | None, snapshot: sn.Snapshot
+                  ) -> dict[str, wl.Workload | None]:
         """Device → the workload that leaves it with this volume.
 
-        None where the volume is pending.
+        None where the volume is pending. Predictions for these devices hold
+        for this request alone.
         """
         found: dict[str, wl.Workload | None] = {}
         pending_in = self._pending.pool_of(volume_id)
@@ -159,7 +160,7 @@ class Judge:
         return found
 
     def record(self, placement: Placement, candidate: rq.Candidate) -> None:
-        """The volume was placed there by whoever calls this."""
+        """Records that the volume was placed in this pool."""
         request = placement.requests[0]
         with self._lock:
             self._pending.record(
@@ -169,10 +170,10 @@ class Judge:
                     self.promise_us(request)))
 
     def weighed(self, placement: Placement) -> None:
-        """The volume will be placed; where, the capacity will tell."""
+        """Remembers a volume whose pool will show by allocated capacity."""
         if placement.requests[0].operation == rq.CREATE:
             with self._lock:
-                self._pending.weighed(placement.asked)
+                self._pending.weighed(placement.weighed)
 
     def has_promises(self, request: rq.Request) -> bool:
         """Whether a latency is promised to the volume, or to any other."""
@@ -199,7 +200,7 @@ class Judge:
 
     def _newcomer(self, request: rq.Request,
                   view: sn.View | None) -> nc.Newcomer:
-        """What the volume will do; one that was seen active goes on."""
+        """The expected workload; the observed one of an active volume."""
         snapshot = view and view.snapshot
         volume = snapshot and snapshot.volumes.get(request.volume_id or '')
         if volume and volume.workload is not None and (
@@ -236,12 +237,12 @@ _SHARED: list[tuple[Any, Judge]] = []
 def shared(conf: cfg.ConfigOpts) -> Judge:
     """The Judge of this process; a new one where the options changed.
 
-    :raises InputError: where the value of an option cannot be worked with
+    :raises InputError: where the value of an option cannot be used
     """
-    told = st.unchecked(conf)
+    values = st.raw_values(conf)
     with _LOCK:
-        if not _SHARED or told is None or _SHARED[0][0] != told:
-            _SHARED[:] = [(told, Judge(
+        if not _SHARED or values is None or _SHARED[0][0] != values:
+            _SHARED[:] = [(values, Judge(
                 st.read(conf), time.time, rate_limited_log.WARNINGS))]
         return _SHARED[0][1]
 

@@ -31,7 +31,7 @@ and iodepth to a power of two or 1.5 times one: 1, 1.5, 2, 3, 4, 6, 8 ..."""
 
 @dataclasses.dataclass(frozen=True)
 class Newcomer:
-    """What a volume is expected to do.
+    """The workload expected of a volume.
 
     :param workload: its ``iops`` is the limit that its QoS sets, if any
     :param sources: figure → where it is from
@@ -50,14 +50,14 @@ class Newcomer:
 
 
 def settled(workload: wl.Workload) -> wl.Workload:
-    """An observed workload with its q for depth; it stays as it moves."""
+    """An observed workload with its outstanding I/Os as iodepth."""
     return dataclasses.replace(workload, iodepth=workload.outstanding,
                                iops=None, latency_us=None)
 
 
 def expected(request: rq.Request, seen: Mapping[str, wl.Workload],
              default: wl.Workload, refuse: rq.Refuse) -> Newcomer:
-    """What the volume of a request will do.
+    """The workload expected of the volume of a request.
 
     :param seen: volume type → the mean of its active volumes
     :param refuse: called with a sentence on each value that is ignored
@@ -124,6 +124,6 @@ def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
     value = fields.finite(said)
     if value is None or not ends[0] <= value <= ends[1]:
         refuse(f'{key}={fields.shown(said)} of {source} is ignored; give a '
-               f'figure from {ends[0]:g} to {ends[1]:g}.')
+               f'number from {ends[0]:g} to {ends[1]:g}.')
         return None
     return value

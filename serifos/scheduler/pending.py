@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes that were placed and that ``cluster.json`` does not show active yet.
+"""Volumes that were placed but are not active in ``cluster.json`` yet.
 
 A burst of volumes must not all go to the pool that looks fastest. The
 driver records what it places. What others place is inferred from the
 capacity that Cinder says a pool has allocated beyond its volumes in
 ``cluster.json``, and from volumes that are new there and idle. Every volume
-counts once, until it is seen active or its time is over. A request works off
-what changed, not all that is pending.
+counts once, until it is seen active or expires. A request processes the
+changes since the last one, not all pending volumes.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from serifos.scheduler import request as rq
 from serifos.scheduler import snapshot as sn
 
 MOST = 10_000
-"""Volumes that are recorded one by one; the oldest makes way for the next,
+"""Volumes that are recorded one by one; beyond that the oldest is dropped,
 and goes on counting by the capacity that it allocates."""
 
 _KNOWN_S = 60.0
-"""An observation so much younger than a placement shows the volume, or that
-it is gone: Cinder writes its pool down before it is created."""
+"""An observation so much younger than a placement shows the volume unless it
+was deleted: Cinder stores its pool before it is created."""
 
-_AT_ONCE = 1000  # that end in one request
-_SPARE = 1000  # ends that are kept of what has ended otherwise
+_AT_ONCE = 1000  # that expire in one request
+_SPARE = 1000  # obsolete entries of the heap that are kept
 
 Volume = pending_pool.PendingVolume
-What = str | inferred.Guess  # the id of a recorded volume, or a guess
+Key = str | inferred.Unrecorded  # the id of a recorded volume, or an entry
 
 
 class Pending:
-    """All of them; callers hold a lock.
+    """The pending volumes of all pools; callers hold a lock.
 
-    ``promising`` are the pools where one with a promise is pending,
-    ``revisions`` has for each device a number that changes with what is
+    ``promising`` are the pools where a volume with a promise is pending,
+    ``revisions`` has for each device a number that changes with the volumes
     pending there.
     """
 
@@ -57,7 +57,7 @@ class Pending:
         self.promising: set[str] = set()
         self.revisions: dict[str, int] = {}
         self._number = itertools.count(1)
-        self._ends: list[tuple[float, int, What]] = []
+        self._ends: list[tuple[float, int, Key]] = []
         self._most_ends = _SPARE
         self._snapshot: sn.Snapshot | None = None
         # Pool → GiB of recorded volumes that the file does not have there:
@@ -66,16 +66,16 @@ class Pending:
         self._moving_gib: collections.Counter[str] = collections.Counter()
 
     def record(self, volume_id: str, one: Volume) -> None:
-        """The driver placed this volume, perhaps for the second time."""
+        """Records a volume that the driver placed, perhaps once more."""
         self._expire(one.at)
         self._keep(volume_id, one)
 
-    def weighed(self, asked: inferred.Asked) -> None:
-        """A volume was weighed; nobody will tell where it was placed."""
-        self._inferred.ask(asked)
+    def weighed(self, request: inferred.Weighed) -> None:
+        """Remembers a weighed request, whose pool is not reported."""
+        self._inferred.remember(request)
 
     def renew(self, snapshot: sn.Snapshot, now: float) -> None:
-        """Drops what has expired, and what a new cluster.json shows."""
+        """Drops volumes that expired or that a new cluster.json shows."""
         self._expire(now)
         if snapshot is self._snapshot:
             return
@@ -103,8 +103,8 @@ class Pending:
             self._revise(pool)
 
     def infer(self, candidates: Iterable[rq.Candidate],
-              asked: inferred.Asked) -> None:
-        """Explains allocated capacity, by volumes like this if need be."""
+              request: inferred.Weighed) -> None:
+        """Infers volumes from the allocated capacity of the candidates."""
         snapshot = self._snapshot
         new, moving = self._new_gib, self._moving_gib
         for pool, _, allocated in candidates:
@@ -115,17 +115,17 @@ class Pending:
             if self._inferred.explains(pool, beyond):
                 continue
             gone, found = self._inferred.explain(
-                pool, max(0.0, beyond), snapshot.mean_gib, asked)
-            for guess in gone:
-                self._silence(guess)
-            for guess in found:
-                if guess.count:
-                    self._add(pool, guess.workload, guess.count)
-                    self._expire_later(guess.at, guess)
+                pool, max(0.0, beyond), snapshot.mean_gib, request)
+            for entry in gone:
+                self._silence(entry)
+            for entry in found:
+                if entry.count:
+                    self._add(pool, entry.workload, entry.count)
+                    self._expire_later(entry.at, entry)
 
     def several(self, pools: Iterable[str],
                 but: str | None = None) -> dict[wl.Workload, int]:
-        """What is pending in some pools.
+        """The workloads pending in some pools, with their numbers.
 
         :param but: the id of a volume to leave out
         """
@@ -137,12 +137,12 @@ class Pending:
 
     def promised_us(self, pools: Iterable[str],
                     but: str | None = None) -> float | None:
-        """The least latency promised to any of those."""
+        """The least latency promised to a volume pending in some pools."""
         return min((each.promised_us for each in self._in(pools, but)
                     if each.promised_us is not None), default=None)
 
     def pool_of(self, volume_id: str | None) -> str | None:
-        """Where a recorded volume is on its way to."""
+        """The pool that a recorded volume was placed in."""
         one = self._recorded.get(volume_id or '')
         return one and one.pool
 
@@ -174,7 +174,7 @@ class Pending:
             self._remove(one.pool, one.workload, 1, one.max_latency_us)
 
     def _book(self, volume_id: str, one: Volume, sign: int) -> None:
-        """Adds or takes away its size, unless the file counts it there."""
+        """Adds or subtracts its size, unless the file counts it there."""
         volume = self._snapshot and self._snapshot.volumes.get(volume_id)
         if volume is None or volume.pool != one.pool:
             booked = self._moving_gib if one.home else self._new_gib
@@ -202,13 +202,13 @@ class Pending:
         if self._snapshot is not None and pool in self._snapshot.devices:
             self.revisions[self._snapshot.devices[pool]] = next(self._number)
 
-    def _silence(self, guess: inferred.Guess) -> None:
-        """It goes on explaining its capacity, but counts no more."""
-        if guess.count:
-            self._remove(guess.pool, guess.workload, guess.count)
-            guess.count = 0
+    def _silence(self, entry: inferred.Unrecorded) -> None:
+        """Keeps an entry for its capacity, but adds no load for it."""
+        if entry.count:
+            self._remove(entry.pool, entry.workload, entry.count)
+            entry.count = 0
 
-    def _expire_later(self, at: float, what: What) -> None:
+    def _expire_later(self, at: float, what: Key) -> None:
         heapq.heappush(self._ends, (at, next(self._number), what))
         if len(self._ends) > self._most_ends:
             self._ends = [end for end in self._ends
@@ -216,8 +216,8 @@ class Pending:
             heapq.heapify(self._ends)
             self._most_ends = 2 * len(self._ends) + _SPARE
 
-    def _counts(self, at: float, what: What) -> bool:
-        if isinstance(what, inferred.Guess):
+    def _counts(self, at: float, what: Key) -> bool:
+        if isinstance(what, inferred.Unrecorded):
             return what.count > 0
         return what in self._recorded and self._recorded[what].at == at
 
@@ -226,7 +226,7 @@ class Pending:
             if not self._ends or self._ends[0][0] >= now - self._ttl_s:
                 break
             at, _, what = heapq.heappop(self._ends)
-            if isinstance(what, inferred.Guess):
+            if isinstance(what, inferred.Unrecorded):
                 self._silence(what)
             elif self._counts(at, what):
                 self._forget(what)
@@ -234,16 +234,16 @@ class Pending:
 
     def _arrive(self, snapshot: sn.Snapshot, before: Mapping[str, object],
                 now: float) -> None:
-        """Volumes that the last file did not have."""
+        """Takes in the volumes that the last file did not have."""
         for volume in snapshot.volumes.values():
             if volume.id in before or volume.id in self._recorded:
                 continue
-            guess = self._inferred.take(volume.pool, volume.size_gib)
-            if guess is not None:
-                self._silence(guess)
+            entry = self._inferred.take(volume.pool, volume.size_gib)
+            if entry is not None:
+                self._silence(entry)
             if not snapshot.active(volume):
-                workload = guess.workload if guess else snapshot.seen.get(
+                workload = entry.workload if entry else snapshot.seen.get(
                     volume.volume_type or '', self._default)
                 self._keep(volume.id, Volume(
-                    volume.pool, workload, volume.size_gib, guess.at if guess
+                    volume.pool, workload, volume.size_gib, entry.at if entry
                     else now, max_latency_us=volume.max_latency_us))

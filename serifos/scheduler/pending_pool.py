@@ -8,8 +8,8 @@ import dataclasses
 
 from serifos.facts import workload as wl
 
-KINDS = 8
-"""Workloads that are told apart in a pool; the others count as their mean.
+MOST = 8
+"""Workloads of a pool that are kept apart; the others count as their mean.
 
 So the cost of a prediction does not depend on what tenants ask for.
 """
@@ -20,8 +20,8 @@ class PendingVolume:
     """A volume on its way into a pool.
 
     :param at: when it was placed, seconds of the epoch
-    :param home: the pool that it leaves, where it is no new one
-    :param max_latency_us: what it was promised
+    :param home: the pool that it leaves, None of a new volume
+    :param max_latency_us: the latency promised to it
     """
 
     pool: str
@@ -33,7 +33,7 @@ class PendingVolume:
 
 
 class PendingPool:
-    """How many of which workload, and the latencies promised to them."""
+    """The workloads of a pool with their counts, and the promises."""
 
     def __init__(self) -> None:
         self._counts: dict[wl.Workload, int] = {}
@@ -43,7 +43,7 @@ class PendingPool:
 
     def add(self, workload: wl.Workload, count: int,
             promise_us: float | None = None) -> None:
-        if workload in self._counts or len(self._counts) < KINDS:
+        if workload in self._counts or len(self._counts) < MOST:
             self._counts[workload] = self._counts.get(workload, 0) + count
         else:
             self._mix(workload, count)
@@ -52,14 +52,14 @@ class PendingPool:
 
     def remove(self, workload: wl.Workload, count: int,
                promise_us: float | None = None) -> None:
-        """Takes away ``count`` of those that were added."""
-        told_apart = min(count, self._counts.get(workload, 0))
-        if told_apart:
-            self._counts[workload] -= told_apart
+        """Removes ``count`` of those that were added."""
+        kept = min(count, self._counts.get(workload, 0))
+        if kept:
+            self._counts[workload] -= kept
             if not self._counts[workload]:
                 del self._counts[workload]
-        if count > told_apart:
-            self._mix(workload, told_apart - count)
+        if count > kept:
+            self._mix(workload, kept - count)
         if promise_us is not None:
             self._promises[promise_us] -= count
             if self._promises[promise_us] <= 0:
@@ -75,7 +75,7 @@ class PendingPool:
         ) if self._others > 0 else (0.0,) * 4
 
     def several(self) -> dict[wl.Workload, int]:
-        """At most :data:`KINDS` workloads and another, with their counts."""
+        """At most :data:`MOST` workloads and another, with their counts."""
         if self._others <= 0:
             return dict(self._counts)
         mean = wl.Workload(*(total / self._others for total in self._sums))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of predictions by device, model and kind of newcomers.
+"""Cache of predictions by device, model and workloads of the newcomers.
 
-A prediction is kept until something comes to the device or leaves it. Where
-a request needs more new ones than it may take time for, the most promising
-are made and the others estimated; the next request of its kind goes on. So
-what a tenant asks for does not change how long a request takes.
+A prediction is kept until the volumes of the device change. Where a request
+needs more new ones than its budget allows, those of the pools that were
+fastest are made and the others estimated; the next request for the same
+workloads goes on. So the time of a request does not depend on what a tenant
+asks for.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from serifos.scheduler import predict
 from serifos.scheduler import snapshot as sn
 
 WORK, WORK_EACH = 300.0, 16.0
-"""Multiplications that a request may take in new predictions, and how many
-more for each candidate: a third of what Cinder's CapacityWeigher takes."""
+"""Multiplications that a request may spend on new predictions, and how many
+more for each candidate: a third of the time of Cinder's CapacityWeigher."""
 
 OVERHEAD = 40.0
-"""What a prediction takes beside the model's own work."""
+"""Multiplications for a prediction beside the model's own."""
 
 MOST = 250_000
-"""About how many are kept, over all kinds of newcomers, but 4 kinds."""
+"""About how many are kept in all; of 4 sets of newcomers at least."""
 
 _OWN = 4096  # Loads of single workloads that are kept
 
 Newcomers = tuple[wl.Workload, ...]
-"""What is placed, all of it together."""
+"""The workloads of the volumes that are placed together."""
 
 
-class Kind:
-    """The predictions for newcomers of one kind.
+class NewcomersCache:
+    """The predictions for the same newcomers.
 
     :param found: (revision of the device, prediction) of this View; of an
         older revision it is an estimate
-    :param before: those of the View before, which are estimates
+    :param before: those of the previous View, which are estimates
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class Kind:
             sn.Place, tuple[int, predict.Prediction | None]] = {}
 
     def renew(self, view: sn.View | None = None) -> None:
-        """:param view: where it predicts for newcomers of this kind"""
+        """:param view: the new one, where it predicts for these newcomers"""
         self.before, self.found = self.found, {
             place: (0, prediction)
             for place, prediction in view.usual.items()} if view else {}
@@ -71,47 +72,46 @@ class PredictionCache:
 
     def __init__(self, usual: wl.Workload) -> None:
         self._view: sn.View | None = None
-        self._usual_newcomers, self._usual = (usual,), Kind()
-        self._kinds: collections.OrderedDict[Newcomers, Kind] = (
+        self._usual_newcomers, self._usual = (usual,), NewcomersCache()
+        self._caches: collections.OrderedDict[Newcomers, NewcomersCache] = (
             collections.OrderedDict())
         self._own: dict[tuple[str, wl.Workload], wl.Load] = {}
 
     def renew(self, view: sn.View) -> None:
-        """From now on, predictions are those of this View."""
+        """Drops the predictions of another View."""
         if view is not self._view:
             self._view = view
             self._own.clear()
-            for kind in self._kinds.values():
-                kind.renew()
+            for cache in self._caches.values():
+                cache.renew()
             self._usual.renew(view)
 
     def of(self, newcomers: Newcomers, places: Sequence[sn.Place | None],
            pending: pd.Pending, but: str | None,
-           apart: Mapping[str, wl.Workload | None]
+           uncached: Mapping[str, wl.Workload | None]
            ) -> list[predict.Prediction | None]:
         """Predictions for places; None where there is no place or model.
 
         :param but: the id of a pending volume that does not count
-        :param apart: the devices that are not for this request what they
-            are for others → the workload that leaves them for it, or None;
-            their predictions are made afresh and not kept
+        :param uncached: devices whose predictions hold for this request
+            alone → the workload that leaves them with it, or None
         """
-        kind, models = self._kind(newcomers), self._view.models
-        kept, revision = kind.found, pending.revisions.get
+        cache, models = self._cache_of(newcomers), self._view.models
+        kept, revision = cache.found, pending.revisions.get
         sharing = self._view.snapshot.sharing
         coming = collections.Counter(newcomers)
 
         def make(place: sn.Place) -> tuple[predict.Prediction | None, float]:
             device = place.device
             now = revision(device, 0)
-            if device not in apart:
+            if device not in uncached:
                 made = kept.get(place)
                 if made is not None and made[0] == now:
                     return made[1], 0.0
             prediction, work = self._predict(
                 place, coming, pending.several(sharing[device], but),
-                apart.get(device))
-            if device not in apart:
+                uncached.get(device))
+            if device not in uncached:
                 kept[place] = now, prediction
             return prediction, work
 
@@ -120,7 +120,7 @@ class PredictionCache:
         for index, place in enumerate(places):
             made = kept.get(place)
             if made is not None and made[0] == revision(place[0], 0) and (
-                    not apart or place[0] not in apart):
+                    not uncached or place[0] not in uncached):
                 found.append(made[1])
                 continue
             found.append(None)
@@ -128,7 +128,7 @@ class PredictionCache:
                 todo.append(index)
         if todo:
             estimate.Filling(
-                found, places, kind.last, self._usual.last, make,
+                found, places, cache.last, self._usual.last, make,
                 lambda stem: models[stem].quality.get('mre', 0.0)).fill(
                 todo, WORK + WORK_EACH * len(places))
         return found
@@ -164,14 +164,14 @@ class PredictionCache:
                 [workload], self._view.snapshot.floor)
         return found
 
-    def _kind(self, newcomers: Newcomers) -> Kind:
+    def _cache_of(self, newcomers: Newcomers) -> NewcomersCache:
         if newcomers == self._usual_newcomers:
             return self._usual
-        found = self._kinds.get(newcomers)
+        found = self._caches.get(newcomers)
         if found is None:
             most = max(4, MOST // (1 + len(self._view.usual)))
-            while len(self._kinds) >= most:
-                self._kinds.popitem(last=False)
-            found = self._kinds[newcomers] = Kind()
-        self._kinds.move_to_end(newcomers)
+            while len(self._caches) >= most:
+                self._caches.popitem(last=False)
+            found = self._caches[newcomers] = NewcomersCache()
+        self._caches.move_to_end(newcomers)
         return found

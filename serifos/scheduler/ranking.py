@@ -19,7 +19,7 @@ always draw the first of those.
 
 def weights(predictions: Iterable[predict.Prediction | None]
             ) -> list[float]:
-    """The worst latency less each one's own: finite, never negative.
+    """The worst latency minus that of each: finite, never negative.
 
     One without a prediction gets the median of the others; where all are
     equal, or none has a prediction, all are :data:`NEUTRAL`.
@@ -34,12 +34,12 @@ def weights(predictions: Iterable[predict.Prediction | None]
             for latency in latencies]
 
 
-def bands(predictions: Sequence[predict.Prediction | None]) -> list[int]:
-    """The place of each candidate, 0 for the best; equals share theirs.
+def ranks(predictions: Sequence[predict.Prediction | None]) -> list[int]:
+    """The rank of each candidate, 0 for the best; equal ones share a rank.
 
-    From the best on, those are equal to a band's first whose latency
-    differs from its by less than the models' own error, the greater of the
-    two. One without a prediction stands where the median stands.
+    From the best on, those are equal to the first of a rank whose latency
+    differs from its by less than the greater of both models' errors. One
+    without a prediction gets the median latency.
     """
     found = [p for p in predictions if p is not None]
     if not found:
@@ -48,11 +48,11 @@ def bands(predictions: Sequence[predict.Prediction | None]) -> list[int]:
         statistics.median(p.latency_us for p in found), 0.0)
     filled = [p or middle for p in predictions]
     order = sorted(range(len(filled)), key=lambda i: filled[i].latency_us)
-    places, first, place = [0] * len(filled), filled[order[0]], 0
+    found, first, rank = [0] * len(filled), filled[order[0]], 0
     for index in order:
         this = filled[index]
-        apart = this.latency_us - first.latency_us
-        if apart and apart >= max(first.error_us, this.error_us):
-            first, place = this, place + 1
-        places[index] = place
-    return places
+        difference = this.latency_us - first.latency_us
+        if difference and difference >= max(first.error_us, this.error_us):
+            first, rank = this, rank + 1
+        found[index] = rank
+    return found

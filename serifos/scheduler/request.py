@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cinder's request and host states, as far as they are used here."""
+"""The parts of Cinder's request and host states that are used."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from serifos.facts import names
 CREATE = 'create_volume'
 
 PLACES = frozenset({CREATE, 'create_group', 'retype_volume'})
-"""Operations that place something; all pools are equal for any other."""
+"""Operations that place a volume or group; others are not ranked."""
 
 CAPABILITY = 'serifos_model'
 
 _MOST_GIB = 1 << 50
 
 Refuse = Callable[[str], None]
-"""Is called with a sentence on a value that is ignored."""
+"""Called with a sentence about a value that is ignored."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is used of the ``filter_properties`` that Cinder hands over.
+    """The parts of Cinder's ``filter_properties`` that are used.
 
-    :param home: the pool of a volume that lives somewhere already
+    :param home: the pool of a volume that has one already
     """
 
     operation: str | None = None
@@ -44,7 +44,7 @@ class Request:
 
     @classmethod
     def of(cls, properties: Any) -> Request:
-        """Out of ``filter_properties``; what is malformed is left out."""
+        """From ``filter_properties``; malformed values are left out."""
         spec = _get(properties, 'request_spec') or {}
         kind = _get(spec, 'volume_type') or _get(
             properties, 'volume_type') or {}
@@ -75,8 +75,8 @@ class Candidate(NamedTuple):
     """A pool that a volume may be placed in.
 
     :param model: the stem of its model's file
-    :param allocated_gib: what Cinder says is allocated there, None where
-        it says no figure
+    :param allocated_gib: allocated capacity that Cinder reports, None where
+        it is not a number
     """
 
     pool: str
@@ -85,7 +85,7 @@ class Candidate(NamedTuple):
 
     @classmethod
     def of(cls, state: Any, known: Container[str] | None) -> Candidate:
-        """Out of a host state.
+        """From a host state.
 
         :param known: the pools of cluster.json, if any; one that a cluster
             of cinder-volumes serves is there by the cluster's name or the

@@ -27,21 +27,21 @@ class Settings(NamedTuple):
 
     @property
     def newcomer(self) -> wl.Workload:
-        """What a volume is expected to do unless something says more."""
+        """The workload expected of a volume by default."""
         return wl.Workload(self.newcomer_write_pct, self.newcomer_block_kib,
                            self.newcomer_iodepth)
 
 
 def read(conf: cfg.ConfigOpts) -> Settings:
-    """:raises InputError: where a value cannot be worked with"""
+    """:raises InputError: where a value cannot be used"""
     return Settings(*(options.read(conf, name)
                       for name in Settings._fields))
 
 
-def unchecked(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
-    """The values as they are, None where one cannot be read.
+def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
+    """The values without checks, None where one cannot be read.
 
-    Takes less time than :func:`read`, and tells whether any has changed.
+    Faster than :func:`read`, to find out whether any has changed.
     """
     group = conf.serifos
     try:

@@ -30,14 +30,14 @@ class Place(NamedTuple):
 class Snapshot:
     """``cluster.json``; a new object for every new file.
 
-    A pool that is not up, or that no telemetry sees, is as unknown as one
-    that is not in the file.
+    A pool that is not up, or that has no telemetry, is treated as if it were
+    not in the file.
 
     :param floor: outstanding I/Os below which a volume is idle
     :param taken_at: of the observation, seconds of the epoch
     :param devices: pool → its device, of the pools whose load is known
     :param sharing: device → its pools
-    :param places: what the file says of the models of those pools
+    :param places: the devices and models of those pools
     :param volumes: by their ids, all of them
     :param residents: device → the volumes that live on it
     :param promised: device → its volumes with a promise, the strictest first
@@ -69,7 +69,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
             floor: float, taken_at: float) -> cluster_reader.Steps[Snapshot]:
     """A Snapshot, in steps.
 
-    :raises InputError: where a pool or a volume stands there twice
+    :raises InputError: where a pool or a volume is named twice
     """
     devices: dict[str, str] = {}
     sharing: dict[str, tuple[str, ...]] = {}
@@ -118,8 +118,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
 def _once(kind: str, name: str, names: Iterable[str]) -> None:
     if name in names:
         raise errors.InputError(
-            f'cluster.json names {kind} {name} twice; each {kind} may stand '
-            'there once.')
+            f'cluster.json names {kind} {name} twice; each {kind} must be '
+            'named once.')
 
 
 def _strictness(volume: cl.Volume) -> tuple[float, str]:
@@ -127,7 +127,7 @@ def _strictness(volume: cl.Volume) -> tuple[float, str]:
 
 
 class _Mean:
-    """The mean of workloads that come one by one."""
+    """A running mean of workloads."""
 
     def __init__(self) -> None:
         self._sums = [0.0] * 4
@@ -146,13 +146,13 @@ class _Mean:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class View:
-    """A snapshot, the models, and what they say of it.
+    """A snapshot, the models, and their predictions.
 
     :param models: by the stems of their files
     :param broken: stem → why its file is no model of latency
     :param loads: the Load of each place that the snapshot names and there
         is a model for
-    :param usual: what is predicted there with one usual newcomer
+    :param usual: the prediction of each with one usual newcomer
     """
 
     snapshot: Snapshot

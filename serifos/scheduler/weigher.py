@@ -24,10 +24,10 @@ LOG = log.getLogger(__name__)
 
 
 class SerifosWeigher(weights.BaseHostWeigher):
-    """Weighs a pool by the worst predicted latency less its own, in µs.
+    """Weighs a pool by the worst predicted latency minus its own, in µs.
 
-    Latencies are those with the new volume in the pool. Where nothing is
-    placed, or nothing is known, all pools weigh the same.
+    Latencies are those with the new volume in the pool. Without data, and for
+    other operations, all pools weigh the same.
     """
 
     def weight_multiplier(self) -> float:
@@ -40,7 +40,7 @@ class SerifosWeigher(weights.BaseHostWeigher):
             return options.read(CONF, 'weight_multiplier')
         except errors.InputError as exc:
             rate_limited_log.WARNINGS.warn(
-                'multiplier', '%s It is taken as 1.', exc)
+                'multiplier', '%s 1 is used.', exc)
             return 1.0
 
     def weigh_objects(self, weighed_obj_list: Sequence[weights.WeighedHost],
@@ -67,8 +67,7 @@ class SerifosWeigher(weights.BaseHostWeigher):
                  len(weighed), request.volume_id, placement.newcomers[0])
         mine = ranking.weights(found.predictions)
         # Cinder scales weights by this span. It is at least the model's own
-        # error, so that a difference of nothing does not weigh like a great
-        # one.
+        # error, so that a tiny difference is not scaled up to a large one.
         self.minval = min(mine)
         self.maxval = max(max(mine), *(
             self.minval + p.error_us for p in found.predictions if p))

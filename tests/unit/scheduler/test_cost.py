@@ -181,7 +181,7 @@ class PredictionsTest(Case):
         self.predictor.asked = 0
         self.place(30001)
         self.judge(30002)
-        self.assertLessEqual(self.predictor.asked, 2 + pending_pool.KINDS)
+        self.assertLessEqual(self.predictor.asked, 2 + pending_pool.MOST)
 
     def test_a_new_file_makes_the_next_requests_no_dearer(self):
         for i in range(10):

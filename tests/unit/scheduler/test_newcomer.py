@@ -59,7 +59,7 @@ class ExpectedTest(testtools.TestCase):
     def test_bounds_of_the_others(self, key, value):
         self.assertEqual(SEEN['gold'],
                          self.expect(extra_specs={key: value}).workload)
-        self.assertIn('give a figure from', self.refused[0])
+        self.assertIn('give a number from', self.refused[0])
 
     @ddt.data(({'total_iops_sec': '500'}, 500),
               ({'total_bytes_sec': str(64 * 1024 * 100)}, 100),

@@ -35,11 +35,11 @@ class Case(testtools.TestCase):
         self.kept.renew(found, at)
         self.kept.infer([rq.Candidate(pool, 'ssd', gib)
                          for pool, gib in allocated.items()],
-                        inferred.Asked(size, workload, at))
+                        inferred.Weighed(size, workload, at))
         self.sharing = found.sharing
 
     def ask(self, size=10.0, at=0.0, workload=MINE):
-        self.kept.weighed(inferred.Asked(size, workload, at))
+        self.kept.weighed(inferred.Weighed(size, workload, at))
 
     def record(self, name, pool='a', size=10.0, at=0.0, **facts):
         self.kept.record(name, pending_pool.PendingVolume(

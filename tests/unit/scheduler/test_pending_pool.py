@@ -37,7 +37,7 @@ class PendingPoolTest(testtools.TestCase):
             found.add(workload, 1, 4000.0)
         staying = added[:]
         while True:
-            self.assertLessEqual(len(found.several()), pending_pool.KINDS + 1)
+            self.assertLessEqual(len(found.several()), pending_pool.MOST + 1)
             number, kib = total(found.several())
             self.assertEqual(len(staying), number)
             self.assertAlmostEqual(

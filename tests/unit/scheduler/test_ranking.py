@@ -53,5 +53,5 @@ class BandsTest(testtools.TestCase):
     @ddt.unpack
     def test_equal_within_the_error_of_the_best(
             self, error, latencies, expected):
-        self.assertEqual(expected, ranking.bands(
+        self.assertEqual(expected, ranking.ranks(
             predictions(*latencies, error=error)))
