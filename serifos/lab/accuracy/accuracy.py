@@ -20,7 +20,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.accuracy import runs as ar
 from serifos.lab.sim import devices as simulated
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.model import quality
@@ -30,10 +30,10 @@ Floats = npt.NDArray[np.float64]
 ACCURACY_SCHEMA = 'serifos-accuracy/1'
 
 Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""(what is being done, function, items) → results in the items' order."""
+"""(title, function, items) → results in the items' order."""
 
 AUTO = 'auto'
-"""The kind that a build takes, by cross-validation."""
+"""The kind that a build chooses, by cross-validation."""
 
 TARGETS = {'paper': 0.10, 'depths': 0.15, 'p99': 0.20}
 """What the mean relative error should be at the most."""
@@ -46,7 +46,7 @@ _MOST_DRAWN, _MOST_TESTS, _MOST_RUNS = 1000, 1000, 2000
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What is tried.
+    """The settings of a comparison.
 
     :param runs: of the short designs
     :param named: whether the eight devices with names are tried too
@@ -83,7 +83,7 @@ class Settings:
                 'leave --only-drawn out.')
 
     @property
-    def devices(self) -> tuple[ssd.Ssd, ...]:
+    def devices(self) -> tuple[ssds.Ssd, ...]:
         rng = np.random.default_rng([self.seed, 2026])
         return (*(simulated.NAMED if self.named else ()),
                 *(simulated.drawn(rng) for _ in range(self.drawn)))
@@ -91,10 +91,10 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """How wrong one model is: fractions, None where it cannot be fitted.
+    """The error of one model: fractions, None where it cannot be fitted.
 
     :param expected: its own cross-validated error
-    :param errors: of :data:`.accuracy_runs.TESTS`; ``read_p99_us``,
+    :param errors: of :data:`.runs.TESTS`; ``read_p99_us``,
         ``write_p99_us`` and both as ``p99`` on the paper's vectors
     :param coverage: share of the tests of :data:`TARGETS` that lie within
         the 90 % interval
@@ -129,7 +129,7 @@ def run(settings: Settings, mapper: Mapper) -> list[Score]:
 
 
 def _with_auto(scores: Sequence[Score]) -> list[Score]:
-    """The kinds of one design, and what a build would take of them."""
+    """The kinds of one design, and the one that a build would choose."""
     known = [score for score in scores if score.kind in fit.AUTO
              and score.expected is not None]
     if len(known) < len(fit.AUTO):
@@ -142,7 +142,7 @@ def scored(job: tuple[ar.Device, str, str]) -> Score:
     """Fits one kind on one design of a device, and tests it."""
     device, kind, label = job
     samples = device.designs[label]
-    score = Score(device.truth.name, kind, label, len(samples))
+    score = Score(device.ssd.name, kind, label, len(samples))
     try:
         model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind)
     except errors.SerifosError:
@@ -178,7 +178,7 @@ def _p99(kind: str, samples: Sequence[ds.Sample],
 
 
 def _falls(predictor: kinds.Predictor) -> int:
-    """How often one workload more lowered the prediction."""
+    """The number of added workloads that lowered the prediction."""
     before, after = _additions()
     return int((predictor.many(after) < predictor.many(before)).sum())
 
@@ -195,7 +195,7 @@ def _additions() -> tuple[Floats, Floats]:
 
 
 def _anything(rng: np.random.Generator) -> wl.Workload:
-    """A workload of the whole box, often at one of its corners."""
+    """A workload of the whole space, often at one of its corners."""
     def between(least: float, most: float) -> float:
         inside = least + (most - least) * rng.random() ** 3
         return float(rng.choice([least, most, inside, inside]))

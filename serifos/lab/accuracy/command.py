@@ -20,7 +20,7 @@ from serifos.report import table as tb
 
 
 class Kinds(app.Fails, command.Command):
-    """Compare every kind of model on simulated devices that none knows."""
+    """Compare every kind of model on simulated devices."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

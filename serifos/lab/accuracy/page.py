@@ -18,13 +18,13 @@ from serifos.report import table as tb
 _Scores = Sequence[accuracy.Score]
 
 _HEADS = {'paper': "paper's tests", 'depths': 'varying depths',
-          'wide': 'whole box', 'p99': 'p99'}
+          'wide': 'whole space', 'p99': 'p99'}
 _WORDS = (
     "The paper's tests are 1 to 10 workloads of its test vectors; with "
-    'varying depths each has 1 to 64 outstanding requests; the whole box is '
+    'varying depths each has 1 to 64 outstanding requests; the whole space is '
     '1 to 16 workloads of 4 KiB to 1 MiB, random to sequential. p99 is of '
     "reads and of writes, on the paper's tests. Errors are mean relative "
-    'errors on runs that no model saw, in the mean over the devices (the '
+    'errors on held-out runs, in the mean over the devices (the '
     'median in brackets). "within" counts the devices whose error is at '
     'most '
     + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
@@ -36,12 +36,11 @@ _CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
 
 def summary(scores: _Scores) -> tb.Table:
     """One line for each kind and design, over all devices."""
-    devices = len(_names(scores, 'device'))
+    devices, groups = len(_names(scores, 'device')), _groups(scores)
     return tb.Table(
         ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
          *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
-        [_line(kind, label, [s for s in scores
-                             if (s.kind, s.design) == (kind, label)])
+        [_line(kind, label, groups.get((kind, label), ()))
          for kind in _names(scores, 'kind')
          for label in _names(scores, 'design')],
         f'Mean over {devices} device{"s" * (devices != 1)}')
@@ -61,11 +60,10 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
 
 
 def details(scores: _Scores) -> tb.Table:
-    """Percentiles, tenants that think, and whether predictions rise."""
+    """Percentiles, thinktimes, and whether predictions rise with load."""
     names = (*accuracy.P99, *ar.THINKING)
     rows = []
-    for kind, label in dict.fromkeys((s.kind, s.design) for s in scores):
-        its = [s for s in scores if (s.kind, s.design) == (kind, label)]
+    for (kind, label), its in _groups(scores).items():
         errors = {name: [s.errors[name] for s in its if name in s.errors]
                   for name in names}
         rows.append((
@@ -80,8 +78,8 @@ def details(scores: _Scores) -> tb.Table:
         ('kind', 'design', 'p99 of reads', 'p99 of writes', *ar.THINKING,
          'within p99 of reads', 'of writes', 'covered varying depths',
          *(f'covered {name}' for name in ar.THINKING), 'falls'),
-        rows, 'Percentiles; workloads that think 0.2 to 2 ms between '
-        f'requests; how many of {accuracy.ADDITIONS:,} workloads a device '
+        rows, 'Percentiles; workloads with thinktimes of 0.2 to 2 ms; '
+        f'how many of {accuracy.ADDITIONS:,} workloads a device '
         'lowered a prediction')
 
 
@@ -109,7 +107,7 @@ def by_device(scores: _Scores, label: str, test: str) -> tb.Table:
 
 
 def every(scores: _Scores) -> list[tb.Table]:
-    """What a terminal shows."""
+    """The tables for a terminal."""
     return [summary(scores), details(scores),
             by_device(scores, ar.CHOSEN, 'paper')]
 
@@ -124,12 +122,12 @@ def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
 def page_of(scores: _Scores, command: str) -> str:
     """An HTML page.
 
-    :param command: by which it can be made again
+    :param command: that makes it again
     """
     return page.render(
         'Kinds of model on simulated devices',
-        'Every kind, fitted on few runs of devices whose truth no kind has '
-        f'the form of.\nMade by: {command}',
+        'Every kind, fitted to few runs of simulated devices that have the '
+        f'form of none.\nMade by: {command}',
         [page.Section('Error against runs', _WORDS, [
             _against_runs(scores, name) for name in ('paper', 'depths')],
             [summary(scores), details(scores)]),
@@ -141,13 +139,13 @@ def page_of(scores: _Scores, command: str) -> str:
 
 
 def _against_runs(scores: _Scores, test: str) -> str:
-    """Lines are of the short design, crosses of runs that were chosen."""
-    series = []
+    """Lines: the short design; crosses: the runs that a build chooses."""
+    series, groups = [], _groups(scores)
     kinds = [k for k in _names(scores, 'kind') if k != accuracy.AUTO]
     for number, kind in enumerate(kinds):
         for form, chosen in ('o-', False), ('x:', True):
-            its = [[s for s in scores if (s.kind, s.design) == (kind, label)
-                    and s.expected is not None]
+            its = [[s for s in groups.get((kind, label), ())
+                    if s.expected is not None]
                    for label in _names(scores, 'design')
                    if (label in _CHOSEN) == chosen]
             series.append(charts.Series(
@@ -160,6 +158,14 @@ def _against_runs(scores: _Scores, test: str) -> str:
         yscale='log', xlabel='runs',
         title=f'Mean relative error, {_HEADS[test]}, %; crosses: chosen '
         'runs, and all that may be')
+
+
+def _groups(scores: _Scores) -> dict[tuple[str, str], list[accuracy.Score]]:
+    """(kind, design) → their scores, one for each device."""
+    found: dict[tuple[str, str], list[accuracy.Score]] = {}
+    for score in scores:
+        found.setdefault((score.kind, score.design), []).append(score)
+    return found
 
 
 def _names(scores: _Scores, field: str) -> list[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a simulated device on which kinds of model are compared.
 
-A device is measured three times over: the runs of the short design, those
-that a build chooses one after another, and tests that no model sees.
+For each device: the runs of the short design, those that a build chooses
+one after another, and held-out tests.
 """
 
 from __future__ import annotations
@@ -21,61 +21,61 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import modeler
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 from serifos.model import cv_error
 
 CHOSEN, ALL_CHOSEN = 'chosen', 'all chosen'
-"""The runs that a build makes, and those that it would make if nothing were
-enough; the other designs are named by their runs."""
+"""The runs that a build makes, and those without its stopping rule; the
+other designs are named by their number of runs."""
 
 THINKING = {'some think': 2, 'all think': 1}
-"""Test → which workloads think 0.2 to 2 ms between requests: each second
-one, or each. Runs in which one is then idle are left out."""
+"""Test → n: every n-th workload has a thinktime of 0.2 to 2 ms. Runs in
+which one is then idle are left out."""
 
 TESTS = ('paper', 'depths', 'wide', *THINKING)
 """The paper's test vectors; the same with varying queue depths; the whole
-box (1 to 16 workloads, 4 KiB to 1 MiB, random to sequential); and those of
-varying depths whose workloads think."""
+space (1 to 16 workloads, 4 KiB to 1 MiB, random to sequential); and those of
+varying depths whose workloads have thinktimes."""
 
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """What was measured on a device.
+    """The runs measured on a device.
 
-    :param designs: label → the runs that a model may be fitted on
-    :param tests: of :data:`TESTS` → runs that no model sees
+    :param designs: label → the runs to fit a model to
+    :param tests: of :data:`TESTS` → held-out runs
     """
 
-    truth: ssd.Ssd
+    ssd: ssds.Ssd
     designs: Mapping[str, Sequence[ds.Sample]]
     tests: Mapping[str, Sequence[ds.Sample]]
 
 
-def measured(truth: ssd.Ssd, short: Sequence[int], tests: int,
+def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
              seed: int) -> Device:
     """Makes all runs of a device.
 
-    :param short: how many runs the short designs have
+    :param short: numbers of runs of the short designs
     :param tests: of each count of workloads, of each sort
     """
     of_test, first = {}, 0
     for name, runs in _tests(tests, seed).items():
-        found = _measure(truth, modeler.Purpose.TEST, seed, runs, first)
+        found = _measure(ssd, modeler.Purpose.TEST, seed, runs, first)
         of_test[name] = [one for one in found if name not in THINKING
                          or all(w.is_active() for w in one.tenants)]
         first += len(runs)
     designs = {str(number): _measure(
-        truth, modeler.Purpose.SHORT, seed, d_optimal.runs(number, seed=seed))
+        ssd, modeler.Purpose.SHORT, seed, d_optimal.runs(number, seed=seed))
         for number in short}
-    made, number = chosen(truth, seed)
-    return Device(truth, {**designs, CHOSEN: made[:number],
-                          ALL_CHOSEN: made}, of_test)
+    made, number = chosen(ssd, seed)
+    return Device(ssd, {**designs, CHOSEN: made[:number],
+                        ALL_CHOSEN: made}, of_test)
 
 
-def chosen(truth: ssd.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
-    """What a build would choose to measure, and how many are enough."""
+def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
+    """The runs that a build chooses, and the number at which it stops."""
     plan = sequential.Sequential(seed=seed)
     made: list[ds.Sample] = []
     known: dict[int, float] = {}
@@ -87,7 +87,7 @@ def chosen(truth: ssd.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
         return known[number]
     runs = plan.begin
     while runs:
-        made += _measure(truth, modeler.Purpose.CHOSEN, seed, runs,
+        made += _measure(ssd, modeler.Purpose.CHOSEN, seed, runs,
                          len(made))
         so_far = [sample.workloads for sample in made]
         runs = plan.following(so_far)
@@ -97,10 +97,10 @@ def chosen(truth: ssd.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
     return made, number
 
 
-def _measure(truth: ssd.Ssd, purpose: modeler.Purpose, seed: int,
+def _measure(ssd: ssds.Ssd, purpose: modeler.Purpose, seed: int,
              runs: Sequence[design.Run], first: int = 0) -> list[ds.Sample]:
     return modeler.measure(modeler.Job(
-        truth, purpose, seed, first, tuple(runs), dev.IOS))
+        ssd, purpose, seed, first, tuple(runs), dev.IOS))
 
 
 def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would the paper's Algorithm 1 do, with nothing to hold it back?
+"""Algorithm 1 of the paper, without a guard.
 
 One pass by decreasing block size, each volume to the host with the least
-predicted latency, whatever that does to the cluster. A volume is lifted off
-its host before hosts are compared, since read literally the algorithm
-counts it twice there. The measure of what :mod:`serifos.plan.bfd` adds.
+predicted latency, whether or not the cluster gets better. A volume is taken
+off its host before hosts are compared, since read literally the algorithm
+counts it twice there. :mod:`serifos.plan.bfd` is compared with it.
 """
 
 from __future__ import annotations

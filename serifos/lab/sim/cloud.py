@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cloud without hardware: what would it see, and what does a move do?
+"""A simulated cloud of hosts and volumes.
 
-The same verbs as Cinder's and the telemetry's adapters: ``observe`` and
-``migrate``; ``measure`` beside them is what only an experiment can know.
+The same verbs as the adapters of Cinder and of the telemetry, ``observe``
+and ``migrate``; ``measure`` is for the experiment alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 
 _MEASURED, _OBSERVED = 0, 1
 _RUN_S = 60.0
@@ -28,29 +28,29 @@ _RUN_S = 60.0
 class Cloud:
     """Hosts, each with one pool on a device of its own, and volumes.
 
-    A host with the same volumes measures the same, whatever happened in
-    between: what a plan left alone is not mistaken for its effect.
+    A host with the same volumes always measures the same, so that hosts that
+    a plan did not touch do not change.
 
-    :param seed: of the chance in every run
+    :param seed: of the random numbers in every run
     :param ios: requests of a run
     """
 
     def __init__(self, testbed: devices.Testbed, seed: Sequence[int],
                  ios: int = dev.IOS) -> None:
-        self._truths: dict[str, ssd.Ssd] = {}
+        self._ssds: dict[str, ssds.Ssd] = {}
         pools = []
-        for truth, (number, gib) in testbed.hosts.items():
+        for ssd, (number, gib) in testbed.hosts.items():
             for i in range(1, number + 1):
-                name = f'{truth.name.lower()}-{i}@sim#sim'
-                self._truths[name] = truth
+                name = f'{ssd.name.lower()}-{i}@sim#sim'
+                self._ssds[name] = ssd
                 pools.append(cl.Pool(
-                    name, model=truth.name, total_gib=gib, free_gib=gib))
+                    name, model=ssd.name, total_gib=gib, free_gib=gib))
         self._seed, self._ios = tuple(seed), ios
         self._cluster = cl.Cluster(tuple(pools), ())
 
     @property
     def cluster(self) -> cl.Cluster:
-        """What lives where, with the workloads that were asked for."""
+        """The cluster, with the workloads that were asked for."""
         return self._cluster
 
     def create(self, volume: cl.Volume, pool: str) -> None:
@@ -74,8 +74,8 @@ class Cloud:
     def observe(self) -> cl.Cluster:
         """The cluster as telemetry sees it, from runs of its own.
 
-        Of a workload it knows the mix, the block size, the rate and the
-        latency; not the iodepth, which Little's law replaces.
+        Of a workload it has the mix, the block size, the rate and the
+        latency; the iodepth follows by Little's law.
         """
         seen = {}
         for pool, sample in self._run(_OBSERVED).items():
@@ -88,11 +88,11 @@ class Cloud:
 
     def _run(self, purpose: int) -> dict[str, ds.Sample | None]:
         samples: dict[str, ds.Sample | None] = {}
-        for number, (pool, truth) in enumerate(self._truths.items()):
+        for number, (pool, ssd) in enumerate(self._ssds.items()):
             rng = np.random.default_rng([*self._seed, purpose, number])
             workloads = [self._cluster.volume(volume_id).workload
                          for volume_id in self._ids(pool)]
-            samples[pool] = dev.Device(truth, rng, self._ios).measure(
+            samples[pool] = dev.Device(ssd, rng, self._ios).measure(
                 workloads, _RUN_S) if workloads else None
         return samples
 

@@ -14,7 +14,7 @@ from serifos.files import documents as store
 from serifos.lab.sim import devices
 from serifos.lab.sim import samples
 
-_DEVICES = {truth.name: truth for truth in devices.NAMED}
+_DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
 _MOST_RUNS = 10_000
 
 
@@ -42,7 +42,7 @@ class Dataset(app.Fails, command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        args, truth = parsed_args, _DEVICES[parsed_args.device]
+        args, ssd = parsed_args, _DEVICES[parsed_args.device]
         for name, value, least, most in (
                 ('--runs', args.runs, d_optimal.LEAST, _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
@@ -53,12 +53,12 @@ class Dataset(app.Fails, command.Command):
                     f'{name} {value} cannot be used; give {least} to '
                     f'{most:,}.')
         if args.study:
-            found = samples.study(truth, args.chance)
+            found = samples.study(ssd, args.chance)
         elif args.sampled is not None:
             found = samples.random(
-                truth, args.sampled, args.seed, args.chance)
+                ssd, args.sampled, args.seed, args.chance)
         else:
-            found = samples.short(truth, args.runs, args.seed, args.chance)
+            found = samples.short(ssd, args.runs, args.seed, args.chance)
         store.begin_dataset(args.out, found.header)
         for sample in found.samples:
             store.append_sample(args.out, sample)

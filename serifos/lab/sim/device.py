@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would a device that nobody has let a set of workloads see?
+"""Measurement of workloads on a simulated device.
 
 A request passes one of many dies (its fixed cost, its program time, noise),
 then a channel in order (its bytes). Beside that a device may have
@@ -10,11 +10,11 @@ then a channel in order (its bytes). Beside that a device may have
 - a fast area (single-level cells) for writes, folded into the rest at a pace
   of its own: a write that finds it full goes to the rest directly and is
   slow, which is the cliff;
-- garbage collection: what is written at random makes a die collect, and
-  whatever is on that die waits;
-- a cache that holds a share of what is read: hits need no die.
+- garbage collection: random writes make a die collect, and all requests
+  on that die wait;
+- a cache with a share of the data that is read: hits need no die.
 
-No model of serifos has this form.
+No kind of model has this form.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import events
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 
 IOS = 6000
 """Requests after which a run ends, however long it was meant to be."""
@@ -37,15 +37,15 @@ IOS = 6000
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A simulated SSD, and the random numbers by which its runs differ.
+    """A simulated SSD, and the random numbers of its runs.
 
     :param ios: requests after which a run ends; more where that would be
         less than 16 for each that is outstanding
-    :param erratic: whether thoughts are of exponential length, not all of
-        one; many requesters who think so are an open loop
+    :param erratic: whether thinktimes are exponential, not constant; many
+        such requesters are an open loop
     """
 
-    truth: ssd.Ssd
+    ssd: ssds.Ssd
     rng: np.random.Generator
     ios: int = IOS
     erratic: bool = False
@@ -60,9 +60,9 @@ class Device:
             raise errors.InputError('A run needs at least one workload.')
         if not runtime_s > 0:
             raise errors.InputError(
-                f'A run of {runtime_s} s cannot be made; give it some time.')
+                f'A run of {runtime_s} s cannot be made; give more than 0.')
         return _sample(workloads, *events.run(
-            self.truth, workloads, runtime_s, self.ios, self.rng,
+            self.ssd, workloads, runtime_s, self.ios, self.rng,
             self.erratic))
 
 

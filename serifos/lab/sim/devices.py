@@ -25,44 +25,44 @@ import math
 
 import numpy as np
 
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 
 _RUN_CV = 0.03  # of the same run made again on one machine
 
-SSD1 = ssd.Ssd(
+SSD1 = ssds.Ssd(
     'SSD1', dies=64, read_us=170.3, write_us=176.3,
     bus_read_us_per_kib=3.078, bus_write_us_per_kib=3.108,
     program_us_per_kib=0.05179, sequential=0.7, noise_cv=0.5,
     run_cv=_RUN_CV)
-SSD2 = ssd.Ssd(
+SSD2 = ssds.Ssd(
     'SSD2', dies=64, read_us=226.7, write_us=160.9,
     bus_read_us_per_kib=2.657, bus_write_us_per_kib=2.783,
     program_us_per_kib=0.03515, sequential=0.7, noise_cv=0.5,
     run_cv=_RUN_CV)
-AGED = ssd.Ssd(
+AGED = ssds.Ssd(
     'AGED', dies=32, read_us=140, write_us=60, bus_read_us_per_kib=2.0,
     bus_write_us_per_kib=2.0, sequential=0.5, drain_us_per_kib=10.0,
     buffer_kib=2048, page_kib=16, noise_cv=0.8, run_cv=_RUN_CV)
-FAST = ssd.Ssd(
+FAST = ssds.Ssd(
     'FAST', dies=32, read_us=85, write_us=15, bus_read_us_per_kib=0.35,
     bus_write_us_per_kib=0.35, program_us_per_kib=30.0, sequential=0.5,
     noise_cv=0.7, run_cv=_RUN_CV)
 
-COLLECTING = ssd.Ssd(
+COLLECTING = ssds.Ssd(
     'COLLECTING', dies=32, read_us=90, write_us=25, bus_read_us_per_kib=0.6,
     bus_write_us_per_kib=0.7, program_us_per_kib=5.0, sequential=0.6,
     gc_us=2500.0, gc_us_per_kib=40.0, page_kib=4, noise_cv=0.6,
     run_cv=_RUN_CV)
-CLIFF = ssd.Ssd(
+CLIFF = ssds.Ssd(
     'CLIFF', dies=16, read_us=110, write_us=20, bus_read_us_per_kib=1.0,
     bus_write_us_per_kib=1.2, program_us_per_kib=8.0, sequential=0.6,
     fast_kib=4096, fold_us_per_kib=4.0, direct=5.0, noise_cv=0.6,
     run_cv=_RUN_CV)
-CACHED = ssd.Ssd(
+CACHED = ssds.Ssd(
     'CACHED', dies=24, read_us=180, write_us=80, bus_read_us_per_kib=1.8,
     bus_write_us_per_kib=2.0, sequential=0.7, cache_share=0.7, cache_us=12.0,
     readahead=0.8, noise_cv=0.6, run_cv=_RUN_CV)
-PARALLEL = ssd.Ssd(
+PARALLEL = ssds.Ssd(
     'PARALLEL', dies=64, read_us=85, write_us=18, bus_read_us_per_kib=2.4,
     bus_write_us_per_kib=3.0, program_us_per_kib=3.0, sequential=0.6,
     channels=8, stripe_kib=16, noise_cv=0.6, run_cv=_RUN_CV)
@@ -71,8 +71,8 @@ FEATURED = (COLLECTING, CLIFF, CACHED, PARALLEL)
 NAMED = (SSD1, SSD2, AGED, FAST, *FEATURED)
 
 
-def drawn(rng: np.random.Generator) -> ssd.Ssd:
-    """A plausible device that nobody chose: the same of the same seed.
+def drawn(rng: np.random.Generator) -> ssds.Ssd:
+    """A device drawn at random from plausible parameters.
 
     From an aged SATA drive of 300 MB/s to an NVMe drive of 4 GB/s; each
     feature is there or not, with a strength of its own.
@@ -81,7 +81,7 @@ def drawn(rng: np.random.Generator) -> ssd.Ssd:
     channels = int(rng.choice([1, 1, 2, 4, 8]))
     dies = channels * int(rng.choice([8, 16, 32]))
     read_us, write_us = _between(rng, 60, 250), _between(rng, 10, 250)
-    found = ssd.Ssd(
+    found = ssds.Ssd(
         f'drawn-{rng.integers(10 ** 9):09}', dies, read_us, write_us,
         bus_read_us_per_kib=kib_us * channels,
         bus_write_us_per_kib=kib_us * channels * _between(rng, 0.9, 1.8),
@@ -110,20 +110,20 @@ def drawn(rng: np.random.Generator) -> ssd.Ssd:
 
 def _between(rng: np.random.Generator, least: float,
              greatest: float) -> float:
-    """Of an even distribution of the logarithm."""
+    """A value drawn log-uniformly."""
     return float(least * math.exp(
         rng.uniform(0, math.log(greatest / least))))
 
 
 @dataclasses.dataclass(frozen=True)
 class Testbed:
-    """Hosts of two kinds, as section 6 of the paper has them.
+    """Hosts of two kinds, as in section 6 of the paper.
 
-    :param hosts: truth → (number of hosts, GiB of each)
+    :param hosts: ssd → (number of hosts, GiB of each)
     """
 
     name: str
-    hosts: Mapping[ssd.Ssd, tuple[int, float]]
+    hosts: Mapping[ssds.Ssd, tuple[int, float]]
 
 
 _GIB_480, _GIB_400 = 447.0, 372.5  # 480 and 400 GB

@@ -41,7 +41,7 @@ class Evaluate(app.Fails, command.Command):
         parser.add_argument(
             '--truth', choices=('paper', 'other', 'both'), default='both',
             help='paper: two SSDs fitted to Table 6 of the paper; other: '
-                 'two that are fitted to nothing (default: both)')
+                 'two that are not (default: both)')
         parser.add_argument(
             '--kind', action='append', dest='kinds',
             choices=('consolidation', 'outstanding', 'auto'),
@@ -90,7 +90,7 @@ class Evaluate(app.Fails, command.Command):
 
 
 class Processes:
-    """Several processes that a Ctrl-C stops, with progress on stderr."""
+    """A pool of processes, stopped by Ctrl-C, with progress on stderr."""
 
     def __init__(self, number: int) -> None:
         if not 1 <= number <= _MOST_JOBS:
@@ -107,8 +107,8 @@ class Processes:
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         if kind is KeyboardInterrupt:
             raise errors.Interrupted(
-                'The evaluation was stopped; nothing is kept, the same '
-                'command makes it afresh.')
+                'The evaluation was stopped and nothing was kept; the same '
+                'command starts it again.')
 
     def map(self, title: str, function: Callable[[Any], Any],
             items: Sequence[Any]) -> Iterator[Any]:
@@ -120,10 +120,9 @@ class Processes:
 
 
 def _begin() -> None:
-    """A process leaves a Ctrl-C to the first one, and other cores alone."""
+    """Ignores Ctrl-C, which the parent handles; one thread for numpy."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What numpy's library would do with more threads is little, and slower
-    # where every core has a process of its own.
+    # More threads are slower where every core has a process of its own.
     import threadpoolctl
     threadpoolctl.threadpool_limits(1)
 
@@ -157,7 +156,7 @@ def _settings(kind: Any, args: argparse.Namespace) -> Any:
 
 
 def directory(name: str | None) -> pathlib.Path | None:
-    # Before the work, not after it: a mistyped directory costs no minutes.
+    # Before the work, so that a mistyped directory fails at once.
     if name is None:
         return None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole of section 6 of the paper, from devices to balanced clusters."""
+"""Section 6 of the paper, from simulated devices to balanced clusters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.lab.sim import calibrate
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim import summary
+from serifos.lab.sim import table6
 from serifos.model import model as mm
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
 
 Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""(what is being done, function, items) → results in the items' order."""
+"""(title, function, items) → results in the items' order."""
 
 _MOST_CASES = 10_000
 _MOST_TESTS = 10_000
@@ -33,7 +33,7 @@ _MOST_TESTS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What is evaluated.
+    """The settings of an evaluation.
 
     :param testbeds: names of :data:`serifos.lab.sim.devices.TESTBEDS`
     :param kinds: of the planners' models, :data:`modeler.KINDS`
@@ -66,12 +66,12 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What was found. Keys are testbeds, kinds of models, truths.
+    """The results. Keys are testbeds, kinds of models, names of SSDs.
 
-    :param models: kind → truth → model
-    :param tests: kind → truth → its error on runs it never saw
-    :param mismatch: truth → count label → mean relative error against
-        Table 6, of the truths that were fitted to it
+    :param models: kind → ssd → model
+    :param tests: kind → ssd → its error on held-out runs
+    :param mismatch: ssd → count label → mean relative error against
+        Table 6, of the SSDs that were fitted to it
     :param outcomes: testbed → case by case
     """
 
@@ -88,7 +88,7 @@ class Evaluation:
                 if (outcome.planner, outcome.kind) == (planner, kind)]
 
     def balanced(self, testbed: str) -> list[dict[str, Any]]:
-        """What each planner brought with each kind of models, and its price.
+        """The gain and the cost of each planner with each kind of models.
 
         ``reduction`` is by figure, fractions; moves and GiB are of a case.
         """
@@ -135,35 +135,35 @@ class Evaluation:
 
 
 def run(settings: Settings, mapper: Mapper) -> Evaluation:
-    """Builds the models, tests them, and plays the cases.
+    """Builds the models, tests them, and simulates the cases.
 
     :raises InputError: where the settings cannot be evaluated
     """
     beds = [simulated.TESTBEDS[name] for name in settings.testbeds]
-    devices = [truth for bed in beds for truth in bed.hosts]
+    devices = [ssd for bed in beds for ssd in bed.hosts]
     models = _models(settings, devices, mapper)
-    tests = {truth.name: samples for truth, samples in _measured(
+    tests = {ssd.name: samples for ssd, samples in _measured(
         'Testing the models', devices, modeler.Purpose.TEST,
         modeler.tests(settings.seed, settings.tests, 2 * settings.tests),
         settings.seed, mapper)}
-    fitted = [truth for truth in devices if truth.name in paper.CONSOLIDATION]
+    fitted = [ssd for ssd in devices if ssd.name in paper.CONSOLIDATION]
     cases = [scenario.Case(bed, number, settings.seed, {
-        kind: {truth.name: of_kind[truth.name] for truth in bed.hosts}
+        kind: {ssd.name: of_kind[ssd.name] for ssd in bed.hosts}
         for kind, of_kind in models.items()})
         for bed in beds for number in range(settings.cases)]
-    played = iter(list(mapper('Playing the cases', scenario.run, cases)))
+    outcomes = iter(list(mapper('Simulating the cases', scenario.run, cases)))
     return Evaluation(
         settings, models,
         {kind: {name: modeler.tested(model, tests[name])
                 for name, model in of_kind.items()}
          for kind, of_kind in models.items()},
-        dict(zip((truth.name for truth in fitted), mapper(
+        dict(zip((ssd.name for ssd in fitted), mapper(
             'Comparing the devices with Table 6', _mismatch, fitted))),
-        {bed.name: [next(played) for _ in range(settings.cases)]
+        {bed.name: [next(outcomes) for _ in range(settings.cases)]
          for bed in beds})
 
 
-def _models(settings: Settings, devices: Sequence[ssd.Ssd],
+def _models(settings: Settings, devices: Sequence[ssds.Ssd],
             mapper: Mapper) -> dict[str, dict[str, mm.Model]]:
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (
@@ -178,22 +178,22 @@ def _models(settings: Settings, devices: Sequence[ssd.Ssd],
                 settings.seed, mapper))
             for kind in kinds:
                 models[kind] = {
-                    truth.name: modeler.built(kind, truth, samples)
-                    for truth, samples in measured}
+                    ssd.name: modeler.built(kind, ssd, samples)
+                    for ssd, samples in measured}
     return {kind: models[kind] for kind in settings.kinds}
 
 
-def _measured(title: str, devices: Sequence[ssd.Ssd],
+def _measured(title: str, devices: Sequence[ssds.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
-              mapper: Mapper) -> Iterator[tuple[ssd.Ssd, list[ds.Sample]]]:
-    """Every device's samples of the same runs."""
-    jobs = [job for truth in devices
-            for job in modeler.jobs(truth, purpose, runs, seed)]
+              mapper: Mapper) -> Iterator[tuple[ssds.Ssd, list[ds.Sample]]]:
+    """The samples of each device from the same runs."""
+    jobs = [job for ssd in devices
+            for job in modeler.jobs(ssd, purpose, runs, seed)]
     done = list(zip(jobs, mapper(title, modeler.measure, jobs)))
-    for truth in devices:
-        yield truth, [sample for job, samples in done
-                      if job.truth == truth for sample in samples]
+    for ssd in devices:
+        yield ssd, [sample for job, samples in done
+                    if job.ssd == ssd for sample in samples]
 
 
-def _mismatch(truth: ssd.Ssd) -> dict[str, float]:
-    return calibrate.mismatch(truth, truth.name)
+def _mismatch(ssd: ssds.Ssd) -> dict[str, float]:
+    return table6.mismatch(ssd, ssd.name)

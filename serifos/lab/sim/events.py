@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order, and when, does a simulated device finish its requests?
+"""Discrete-event simulation of the requests of a device.
 
 An event-driven closed network: each workload keeps ``iodepth`` requests
 outstanding; a request passes its die, then its channel, and is followed by
@@ -21,7 +21,7 @@ import numpy as np
 from serifos.facts import workload as wl
 
 if TYPE_CHECKING:
-    from serifos.lab.sim import ssd
+    from serifos.lab.sim import ssd as ssds
 
 Done = tuple[int, bool, float]
 """A finished request: its workload, whether it wrote, its latency in µs."""
@@ -31,10 +31,10 @@ _LEAST_ROUNDS = 16  # and that do, at least
 _BLOCK = 4096
 
 
-def run(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
+def run(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
         runtime_s: float, ios: int, rng: np.random.Generator,
         erratic: bool = False) -> tuple[list[Done], float]:
-    """Finished requests, and the µs in which they did."""
+    """The finished requests, and the time that they took, µs."""
     queued = [i for i, w in enumerate(workloads)
               for _ in range(max(1, round(w.iodepth)))]
     warm = _WARM_ROUNDS * len(queued)
@@ -42,7 +42,7 @@ def run(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
     end = runtime_s * 1e6
     done: list[Done] = []
     began, missing = 0.0, set(range(len(workloads)))
-    for now, request in _requests(truth, workloads, queued, rng,
+    for now, request in _requests(ssd, workloads, queued, rng,
                                   erratic):
         done.append(request)
         if len(done) <= warm:
@@ -54,33 +54,33 @@ def run(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
     return done[warm:], now - began
 
 
-def _requests(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
+def _requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
               queued: Sequence[int], rng: np.random.Generator,
               erratic: bool) -> Iterator[tuple[float, Done]]:
     """Requests as they finish, each with the time in µs; without end."""
-    pace = lognormal(rng, truth.run_cv, 1).item()
-    dies = [_on_die(truth, w, pace) for w in workloads]
-    buses, lanes = zip(*(_on_channels(truth, w, pace) for w in workloads))
-    kibs = [max(w.block_kib, truth.page_kib) for w in workloads]
-    drains = [truth.drain_us_per_kib * pace * kib for kib in kibs]
-    folds = [truth.fold_us_per_kib * pace * kib for kib in kibs]
-    garbage = [truth.gc_us_per_kib * pace * kib * w.random_pct / 100
+    pace = lognormal(rng, ssd.run_cv, 1).item()
+    dies = [_on_die(ssd, w, pace) for w in workloads]
+    buses, lanes = zip(*(_on_channels(ssd, w, pace) for w in workloads))
+    kibs = [max(w.block_kib, ssd.page_kib) for w in workloads]
+    drains = [ssd.drain_us_per_kib * pace * kib for kib in kibs]
+    folds = [ssd.fold_us_per_kib * pace * kib for kib in kibs]
+    garbage = [ssd.gc_us_per_kib * pace * kib * w.random_pct / 100
                for kib, w in zip(kibs, workloads)]
     shares = [w.write_pct / 100 for w in workloads]
-    misses = [1 - (1 - share) * _hits(truth, w, len(workloads))
+    misses = [1 - (1 - share) * _hits(ssd, w, len(workloads))
               for share, w in zip(shares, workloads)]
     thinks = [w.think_time_us for w in workloads]
-    moods = _moods(rng) if erratic else itertools.repeat(1.0)
-    chance = _chance(truth, rng)
-    cache_us, gc_us = truth.cache_us * pace, truth.gc_us * pace
-    room = truth.buffer_kib * truth.drain_us_per_kib * pace
-    fast = truth.fast_kib * truth.fold_us_per_kib * pace
+    think_factors = _think_factors(rng) if erratic else itertools.repeat(1.0)
+    chance = _chance(ssd, rng)
+    cache_us, gc_us = ssd.cache_us * pace, ssd.gc_us * pace
+    room = ssd.buffer_kib * ssd.drain_us_per_kib * pace
+    fast = ssd.fast_kib * ssd.fold_us_per_kib * pace
     # A channel is first in, first out, so requests are issued in order
     # where nobody thinks; a heap keeps those that do in order, too.
-    issues = [(erratic * thinks[i] * next(moods), i) for i in queued]
+    issues = [(erratic * thinks[i] * next(think_factors), i) for i in queued]
     heapq.heapify(issues)
     leaving: list[tuple[float, int, float, int, bool, int]] = []
-    die_free, bus_free = [0.0] * truth.dies, [0.0] * truth.channels
+    die_free, bus_free = [0.0] * ssd.dies, [0.0] * ssd.channels
     last, number, debt, buffered, folded = 0.0, 0, 0.0, room, fast
     while True:
         if issues and (not leaving or issues[0][0] <= leaving[0][0]):
@@ -94,11 +94,11 @@ def _requests(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
                 continue
             cost = dies[who][write] * noise
             if write:  # goes to the next die; a read must go where data is
-                die = number % truth.dies
+                die = number % ssd.dies
                 if fast:
                     level = max(folded, issued) + folds[who]
                     if level > issued + fast:
-                        cost *= truth.direct
+                        cost *= ssd.direct
                     else:
                         folded = level
             at = die_free[die]
@@ -113,7 +113,7 @@ def _requests(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
             heapq.heappush(leaving, (at, number, issued, who, write, die))
             continue
         at, _, issued, who, write, die = heapq.heappop(leaving)
-        used = lanes[who][die % truth.channels]
+        used = lanes[who][die % ssd.channels]
         start = bus_free[used[0]]
         start = at if at > start else start
         if write and room:
@@ -125,50 +125,50 @@ def _requests(truth: ssd.Ssd, workloads: Sequence[wl.Workload],
             free = (start if start > free else free) + cost
             bus_free[lane] = free
             end = free if free > end else end
-        heapq.heappush(issues, (end + thinks[who] * next(moods), who))
+        heapq.heappush(issues, (end + thinks[who] * next(think_factors), who))
         last = end if end > last else last
         yield last, (who, write, end - issued)
 
 
-def _on_die(truth: ssd.Ssd, w: wl.Workload,
+def _on_die(ssd: ssds.Ssd, w: wl.Workload,
             pace: float) -> tuple[float, float]:
     """µs of a read, of a write."""
     x = w.random_pct / 100
-    fixed = x + (1 - x) * truth.sequential
-    return (pace * truth.read_us * fixed, pace * (
-        truth.write_us * fixed + truth.program_us_per_kib * w.block_kib))
+    fixed = x + (1 - x) * ssd.sequential
+    return (pace * ssd.read_us * fixed, pace * (
+        ssd.write_us * fixed + ssd.program_us_per_kib * w.block_kib))
 
 
-def _on_channels(truth: ssd.Ssd, w: wl.Workload, pace: float
+def _on_channels(ssd: ssds.Ssd, w: wl.Workload, pace: float
                  ) -> tuple[tuple[float, float], list[tuple[int, ...]]]:
-    """µs on each of its channels, read and write; which, by the first."""
-    pieces = min(truth.channels, math.ceil(
-        w.block_kib / truth.stripe_kib)) if truth.stripe_kib else 1
+    """µs on each channel, read and write; its channels, by the first."""
+    pieces = min(ssd.channels, math.ceil(
+        w.block_kib / ssd.stripe_kib)) if ssd.stripe_kib else 1
     us = pace * w.block_kib / pieces
-    return ((us * truth.bus_read_us_per_kib, us * truth.bus_write_us_per_kib),
-            [tuple((first + i) % truth.channels for i in range(pieces))
-             for first in range(truth.channels)])
+    return ((us * ssd.bus_read_us_per_kib, us * ssd.bus_write_us_per_kib),
+            [tuple((first + i) % ssd.channels for i in range(pieces))
+             for first in range(ssd.channels)])
 
 
-def _hits(truth: ssd.Ssd, w: wl.Workload, count: int) -> float:
-    """The share of a workload's reads that need no die."""
+def _hits(ssd: ssds.Ssd, w: wl.Workload, count: int) -> float:
+    """The share of a workload's reads that are cache hits."""
     x = w.random_pct / 100
-    return (x * min(1.0, truth.cache_share / count)
-            + (1 - x) * truth.readahead)
+    return (x * min(1.0, ssd.cache_share / count)
+            + (1 - x) * ssd.readahead)
 
 
-def _chance(truth: ssd.Ssd, rng: np.random.Generator
+def _chance(ssd: ssds.Ssd, rng: np.random.Generator
             ) -> Iterator[tuple[float, int, float]]:
-    """For each request: which kind, which die, how long there."""
+    """For each request: a number that decides its kind, die, noise."""
     while True:
         yield from zip(
             rng.random(_BLOCK).tolist(),
-            rng.integers(truth.dies, size=_BLOCK).tolist(),
-            lognormal(rng, truth.noise_cv, _BLOCK).tolist())
+            rng.integers(ssd.dies, size=_BLOCK).tolist(),
+            lognormal(rng, ssd.noise_cv, _BLOCK).tolist())
 
 
-def _moods(rng: np.random.Generator) -> Iterator[float]:
-    """How long each thought is, of a mean of 1."""
+def _think_factors(rng: np.random.Generator) -> Iterator[float]:
+    """Exponential factors of mean 1 for each thinktime."""
     while True:
         yield from rng.exponential(size=_BLOCK).tolist()
 

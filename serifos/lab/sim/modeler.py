@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Building and testing models of simulated devices.
 
-The modeler sees runs and nothing else, as it would of a real device. Every
-run has chance of its own, numbered, so that the order in which runs are
-made, or how many at once, changes nothing.
+Models are fitted to runs alone, as those of a real device are. Each run has
+a random seed of its own, so that results depend neither on the order of the
+runs nor on how many are made at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import paper
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 from serifos.model import fit
 from serifos.model import model as mm
 
@@ -39,7 +39,7 @@ _BUILD_IOS = 2000
 
 
 class Purpose(enum.IntEnum):
-    """What a run is made for; each has a chance of its own."""
+    """The purpose of a run; each has random seeds of its own."""
 
     CONSOLIDATION = 2
     SHORT = 3
@@ -52,7 +52,7 @@ class Purpose(enum.IntEnum):
 class Job:
     """Runs of one device, to be made in this order."""
 
-    truth: ssd.Ssd
+    ssd: ssds.Ssd
     purpose: Purpose
     seed: int
     first: int
@@ -62,28 +62,28 @@ class Job:
 
 def measure(job: Job) -> list[ds.Sample]:
     """Makes the runs of a job."""
-    return [dev.Device(job.truth, np.random.default_rng(
-        [job.seed, *job.truth.name.encode(), job.purpose, job.first + i]),
+    return [dev.Device(job.ssd, np.random.default_rng(
+        [job.seed, *job.ssd.name.encode(), job.purpose, job.first + i]),
         job.ios).measure(run, _RUN_S) for i, run in enumerate(job.runs)]
 
 
-def jobs(truth: ssd.Ssd, purpose: Purpose, runs: Sequence[design.Run],
+def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
          seed: int, ios: int = _BUILD_IOS, size: int = 100) -> list[Job]:
     """Runs in pieces of at most ``size``."""
-    return [Job(truth, purpose, seed, i, tuple(runs[i:i + size]), ios)
+    return [Job(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios)
             for i in range(0, len(runs), size)]
 
 
-def dataset(truth: ssd.Ssd, purpose: Purpose, runs: Sequence[design.Run],
+def dataset(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
             seed: int, runtime_s: float = _RUN_S) -> ds.Dataset:
-    """What a build would write of these runs.
+    """The dataset that a build would write of these runs.
 
     :param runtime_s: seconds of a run, as the header says
     """
     return ds.Dataset(
-        ds.Header({'model': truth.name, 'serial': 'simulated'},
+        ds.Header({'model': ssd.name, 'serial': 'simulated'},
                   runtime_s=runtime_s),
-        tuple(sample for job in jobs(truth, purpose, runs, seed)
+        tuple(sample for job in jobs(ssd, purpose, runs, seed)
               for sample in measure(job)))
 
 
@@ -91,7 +91,7 @@ def training(purpose: Purpose, seed: int,
              sets: int | None = None) -> list[design.Run]:
     """The runs that a model is fitted on.
 
-    :param sets: of the paper's 6,187 sets a seeded choice of so many
+    :param sets: size of a random choice of the paper's 6,187 sets
     :raises InputError: where there are not so many
     """
     if purpose == Purpose.SHORT:
@@ -126,18 +126,18 @@ def drawn(rng: np.random.Generator) -> wl.Workload:
                        float(rng.choice(paper.BLOCK_KIBS)))
 
 
-def built(kind: str, truth: ssd.Ssd,
+def built(kind: str, ssd: ssds.Ssd,
           samples: Iterable[ds.Sample]) -> mm.Model:
-    """The model of a kind that runs of a simulated device give."""
-    header = ds.Header({'model': truth.name, 'serial': 'simulated'},
+    """A model of a kind, fitted to runs of a simulated device."""
+    header = ds.Header({'model': ssd.name, 'serial': 'simulated'},
                        runtime_s=_RUN_S)
     return fit.fit(ds.Dataset(header, tuple(samples)), kind=kind,
-                   name=truth.name)
+                   name=ssd.name)
 
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """A model on runs it never saw (Table 7, Figure 2).
+    """The error of a model on held-out runs (Table 7, Figure 2).
 
     :param mre: count label → mean relative error; '5+' is 6 to 10 workloads
     :param residuals_us: measured - predicted of the runs of 1 to 5
@@ -148,7 +148,7 @@ class Tested:
 
 
 def tested(model: mm.Model, samples: Sequence[ds.Sample]) -> Tested:
-    """How wrong a model is on tests."""
+    """The error of a model on tests."""
     predicted = np.array([model.predict(model.load(s.workloads))
                           for s in samples])
     seen = np.array([s.latency_us for s in samples])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation on one HTML page, Figures 2 to 6 of the paper drawn."""
+"""The evaluation as an HTML page, with Figures 2 to 6 of the paper."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _COLUMNS = (
     'In the table, variances are over the hosts of a case, in the mean over '
     'the cases; "worst of all" is the slowest host of all cases, "worst '
     'host" the mean of each case\'s slowest. An SLO is what 99 % of all '
-    'workloads meet: by mean latency, by the 99th percentile of reads, of '
-    'writes. A case is worse where its slowest host\'s latency, or its '
+    'workloads stay below: by mean latency, by the 99th percentile of reads, '
+    'of writes. A case is worse where its slowest host\'s latency, or its '
     f'variance, rose by more than {summary.WORSE_BY:.0%}.')
 _BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
           'smallest to the greatest.')
@@ -34,14 +34,14 @@ _BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
 def page_of(evaluation: ev.Evaluation, command: str) -> str:
     """An HTML page.
 
-    :param command: by which the evaluation can be made again
+    :param command: that makes the evaluation again
     """
     settings = evaluation.settings
     kind = settings.kinds[-1]
     return page.render(
         'Balancing simulated devices',
-        'Section 6 of the Serifos paper again, on simulated devices whose '
-        'truth no planner sees: '
+        'Section 6 of the Serifos paper on simulated devices, which the '
+        'planners know through models alone: '
         f'{settings.cases} cases of {paper.WORKLOADS[0]} to '
         f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
         'available capacity, then balanced. algorithm1 is the paper\'s '
@@ -62,7 +62,7 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
 def _balanced(evaluation: ev.Evaluation, name: str,
               kind: str) -> page.Section:
     hosts = ' and '.join(
-        f'{number} hosts of {gib:g} GiB {truth.name}' for truth,
+        f'{number} hosts of {gib:g} GiB {ssd.name}' for ssd,
         (number, gib) in devices.TESTBEDS[name].hosts.items())
     of_placement = {
         planner: evaluation.of(
@@ -82,8 +82,8 @@ def _distribution(number: int, title: str, figure: str,
                   of_placement: dict[str, list[scenario.Outcome]],
                   testbed: str) -> str:
     """Figures 3 to 5: a box for each host, a panel for each placement."""
-    names = [f'{truth.name}\n{i}'
-             for truth, (count, _) in devices.TESTBEDS[testbed].hosts.items()
+    names = [f'{ssd.name}\n{i}'
+             for ssd, (count, _) in devices.TESTBEDS[testbed].hosts.items()
              for i in range(1, count + 1)]
     return charts.boxes(
         [charts.Boxes(planner, {
@@ -102,7 +102,7 @@ def _supported(of_placement: dict[str, list[scenario.Outcome]]) -> str:
         [*_SLOS.values()],
         {planner: [summary.FIGURES[name](outcomes) / 1000 for name in _SLOS]
          for planner, outcomes in of_placement.items()}, colours=_COLOURS,
-        title='Figure 6. What 99 % of the workloads meet, ms')
+        title='Figure 6. What 99 % of the workloads stay below, ms')
 
 
 def _residuals(evaluation: ev.Evaluation) -> str:

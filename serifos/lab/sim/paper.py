@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did the Serifos paper [1]_ report?
+"""The figures of the Serifos paper [1]_.
 
 .. [1] Yao, Papapanagiotou, Griffith: Serifos: Workload Consolidation and
    Load Balancing for SSD Based Cloud Storage Systems.
@@ -46,7 +46,7 @@ WORKLOADS = (10, 16)                      # section 6.2, a case's count
 
 def latency_us(device: str, count: int, sum_write_pct: float,
                sum_block_kib: float) -> float:
-    """What Table 6 predicts, µs (Eq. 14 of [1]_)."""
+    """The prediction of Table 6, µs (Eq. 14 of [1]_)."""
     table = CONSOLIDATION[device]
     intercept, write, block = table.get(str(count), table['5+'])
     return intercept + write * sum_write_pct + block * sum_block_kib

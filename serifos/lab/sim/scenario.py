@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does balancing bring where Cinder has placed the volumes?
+"""Cases: volumes placed by Cinder's capacity, balanced, measured again.
 
 Section 6.2 of the paper: 10 to 16 random workloads (Eq. 17-19), placed one
 after another by available capacity, then balanced by planners that know
@@ -47,7 +47,7 @@ which make the cluster better, ``relieve`` at most four moves."""
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What a host, or a workload, sees, µs; zero where it has no I/O."""
+    """The latencies of a host or a workload, µs; 0 where it has no I/O."""
 
     latency_us: float = 0.0
     read_p99_us: float = 0.0
@@ -56,7 +56,7 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """A case after one planner was done with it.
+    """The outcome of one planner in a case.
 
     :param kind: of the models that the planner knew; '' for the baseline
     :param hosts: in the testbed's order
@@ -72,9 +72,9 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Everything that one case needs; it can be sent to another process.
+    """The inputs of one case, for a process of its own.
 
-    :param models: kind → truth's name → model
+    :param models: kind → ssd's name → model
     :param ios: requests of a run
     """
 
@@ -102,7 +102,7 @@ def run(case: Case) -> list[Outcome]:
 
 
 def placed(case: Case) -> sc.Cloud:
-    """The case's workloads where available capacity puts them.
+    """The workloads of a case, placed by available capacity.
 
     A volume that no host has room for is drawn again.
     """

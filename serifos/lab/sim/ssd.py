@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated SSD is made of."""
+"""The parameters of a simulated SSD."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from serifos import errors
 
 @dataclasses.dataclass(frozen=True)
 class Ssd:
-    """What a simulated device is; serifos is never told.
+    """A simulated SSD; planners and models never read it.
 
     :param dies: requests whose fixed cost can run at once
     :param read_us: fixed cost of a random read on its die, µs
     :param write_us: the same of a random write
-    :param program_us_per_kib: what a write holds its die for beside that
-    :param bus_read_us_per_kib: what a read holds its channel for
+    :param program_us_per_kib: time of a write on its die beside that
+    :param bus_read_us_per_kib: time of a read on its channel
     :param bus_write_us_per_kib: the same of a write
     :param sequential: fixed cost of a sequential request over a random one
     :param drain_us_per_kib: pace at which the write buffer empties
@@ -28,13 +28,13 @@ class Ssd:
     :param stripe_kib: a larger request uses several channels; 0 for never
     :param fast_kib: the fast area; a run begins with a full one
     :param fold_us_per_kib: pace at which it is folded, and has room again
-    :param direct: time on a die of a write that finds it full over another
-    :param gc_us: for how long one collection holds a die
-    :param gc_us_per_kib: how much collecting each KiB written at random
-        causes; a sequential one causes none
-    :param cache_share: how much of one workload's region the cache holds;
+    :param direct: factor on the die time of a write that finds it full
+    :param gc_us: time of one garbage collection on a die
+    :param gc_us_per_kib: garbage collection due for each KiB written at
+        random; a sequential one causes none
+    :param cache_share: share of one workload's region in the cache;
         workloads together share it evenly
-    :param cache_us: what a hit costs instead of the time on a die
+    :param cache_us: time of a hit, instead of that on a die
     :param readahead: share of sequential reads that are hits
     :param noise_cv: coefficient of variation of the time on a die
     :param run_cv: the same of a whole run against another
@@ -75,9 +75,9 @@ class Ssd:
                 and self.bus_write_us_per_kib):
             raise errors.InputError(
                 f'The simulated device {self.name} needs a die, a channel, '
-                'and a bus that takes its time; give dies, channels and both '
-                'costs of the bus.')
+                'and a bus with a cost; give dies, channels and both costs '
+                'of the bus.')
         if max(self.cache_share, self.readahead) > 1:
             raise errors.InputError(
-                f'The simulated device {self.name} finds more than it reads; '
+                f'The simulated device {self.name} has more hits than reads; '
                 'give a cache_share and a readahead of 1 at the most.')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do many cases add up to, in the paper's figures?"""
+"""The figures of the paper over many cases."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ FIGURES: Mapping[str, Callable[[Outcomes], float]] = {
 """Figures that balancing should lower. Variances are over the hosts of a
 case, their mean over the cases; ``max_us`` is the worst host of all cases,
 ``mean_max_us`` the mean of each case's worst; ``mean_us`` is over all hosts.
-An SLO is what 99 % of all workloads meet: by their mean latency, by their
-99th percentile of reads, of writes."""
+An SLO is what 99 % of all workloads stay below: by their mean latency, by
+their 99th percentile of reads, of writes."""
 
 
 def figures(outcomes: Outcomes) -> dict[str, float]:
@@ -64,13 +64,13 @@ def figures(outcomes: Outcomes) -> dict[str, float]:
 
 
 def reductions(before: Outcomes, after: Outcomes) -> dict[str, float]:
-    """By which fraction each figure fell; negative where it rose."""
+    """The fraction by which each figure fell; negative where it rose."""
     was, now = figures(before), figures(after)
     return {name: 1 - now[name] / was[name] for name in FIGURES}
 
 
 def worse(before: Outcomes, after: Outcomes) -> int:
-    """In how many cases balancing left things worse than Cinder did."""
+    """The number of cases that are worse than Cinder's placement."""
     was, now = (_hosts(outcomes, 'latency_us')
                 for outcomes in (before, after))
     limit = 1 + WORSE_BY
@@ -79,10 +79,10 @@ def worse(before: Outcomes, after: Outcomes) -> int:
 
 
 def mean_moves(outcomes: Outcomes) -> float:
-    """Migrations of a case."""
+    """Migrations of a case, the mean."""
     return float(np.mean([outcome.moves for outcome in outcomes]))
 
 
 def mean_moved_gib(outcomes: Outcomes) -> float:
-    """GiB that a case's migrations copy."""
+    """GiB that the migrations of a case copy, the mean."""
     return float(np.mean([outcome.moved_gib for outcome in outcomes]))

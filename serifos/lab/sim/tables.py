@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation as tables, the paper's figures beside ours."""
+"""The evaluation as tables, beside the figures of the paper."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def every(evaluation: ev.Evaluation) -> list[tb.Table]:
 
 
 def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
-    """What balancing brought, and its price (section 6.2)."""
+    """The gain and the cost of balancing (section 6.2)."""
     rows = [('paper', '(measured)',
              *(_change(paper.REDUCTION.get(name)) for name in summary.FIGURES),
              None, None, None)] if testbed == 'paper' else []
@@ -54,7 +54,7 @@ def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
 
 
 def prediction(evaluation: ev.Evaluation) -> list[tb.Table]:
-    """Tables 6 and 7 again, and how far the devices are from the paper's."""
+    """Tables 6 and 7, and the devices' difference from the paper's."""
     tests = evaluation.settings.tests
     tables = [
         tb.Table(

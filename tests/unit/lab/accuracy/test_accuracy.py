@@ -25,7 +25,7 @@ def score(kind, expected, design='20'):
 class DevicesTest(testtools.TestCase):
 
     def test_named_ones_and_the_first_of_a_seed(self):
-        names = [truth.name for truth in SMALL.devices]
+        names = [ssd.name for ssd in SMALL.devices]
         self.assertEqual(['SSD1', 'SSD2', 'AGED', 'FAST', 'COLLECTING',
                           'CLIFF', 'CACHED', 'PARALLEL'], names[:8])
         self.assertEqual(24, len(set(names)))

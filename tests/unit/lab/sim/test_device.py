@@ -15,12 +15,12 @@ from serifos.facts import workload as wl
 from serifos.files import documents as store
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
-from serifos.lab.sim import ssd
+from serifos.lab.sim import ssd as ssds
 from tests.unit import samples
 
 W = wl.Workload
-BUS = ssd.Ssd('bus', dies=64, read_us=0, write_us=0,
-              bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
+BUS = ssds.Ssd('bus', dies=64, read_us=0, write_us=0,
+               bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
 RUN = (W(30, 8), W(0, 64, 2), W(100, 4, 1))
 TRUTHS = (devices.SSD1, devices.SSD2, devices.AGED, devices.FAST)
 
@@ -37,8 +37,8 @@ steady = st.lists(st.builds(
 few = hypothesis.settings(max_examples=25, deadline=None)
 
 
-def measured(truth, run, seed=0, runtime_s=60.0, ios=4000):
-    return device.Device(truth, np.random.default_rng(seed), ios).measure(
+def measured(ssd, run, seed=0, runtime_s=60.0, ios=4000):
+    return device.Device(ssd, np.random.default_rng(seed), ios).measure(
         run, runtime_s)
 
 
@@ -48,8 +48,8 @@ class LawsTest(testtools.TestCase):
     @few
     @hypothesis.given(workloads, st.sampled_from(TRUTHS),
                       st.integers(0, 99))
-    def test_littles_law(self, run, truth, seed):
-        sample = measured(truth, run, seed, ios=20_000)
+    def test_littles_law(self, run, ssd, seed):
+        sample = measured(ssd, run, seed, ios=20_000)
         kept = [w['iops'] * w['latency_us'] / 1e6 for w in sample.seen]
         asked = sum(w.iodepth for w in run)
         self.assertLess(abs(sum(kept) - asked), 0.08 * asked)
@@ -57,33 +57,33 @@ class LawsTest(testtools.TestCase):
     @few
     @hypothesis.given(st.sampled_from(TRUTHS), st.sampled_from([1.0, 8.0]),
                       st.sampled_from([100.0, 1000.0, 5000.0]))
-    def test_each_requester_thinks_after_its_request(self, truth, q, think):
+    def test_each_requester_thinks_after_its_request(self, ssd, q, think):
         run = (W(30, 16, q, think_time_us=think),)
-        saw, = measured(truth, run).seen
+        saw, = measured(ssd, run).seen
         requesters = saw['iops'] * (saw['latency_us'] + think) / 1e6
         self.assertLess(abs(requesters - q), 0.05 * q)
 
     @ddt.data(devices.SSD1, devices.FAST)
-    def test_many_who_think_erratically_are_an_open_loop(self, truth):
+    def test_many_who_think_erratically_are_an_open_loop(self, ssd):
         open_loop = W(30, 16, 256, think_time_us=256e3)
-        saw, = device.Device(truth, np.random.default_rng(0), erratic=True
+        saw, = device.Device(ssd, np.random.default_rng(0), erratic=True
                              ).measure([open_loop], 60).seen
         self.assertLess(abs(saw['iops'] - 1000), 50)
         self.assertLess(saw['iops'] * saw['latency_us'] / 1e6, 2)
 
     @few
     @hypothesis.given(steady, st.sampled_from(TRUTHS))
-    def test_doubling_the_load_does_not_lower_latency(self, run, truth):
-        truth = dataclasses.replace(truth, run_cv=0.0)
-        once, twice = measured(truth, run), measured(truth, run * 2)
+    def test_doubling_the_load_does_not_lower_latency(self, run, ssd):
+        ssd = dataclasses.replace(ssd, run_cv=0.0)
+        once, twice = measured(ssd, run), measured(ssd, run * 2)
         self.assertGreater(twice.latency_us, 0.93 * once.latency_us)
 
     @few
     @hypothesis.given(workloads, st.sampled_from(TRUTHS),
                       st.integers(0, 99))
-    def test_the_same_seed_is_the_same_run(self, run, truth, seed):
-        self.assertEqual(measured(truth, run, seed, ios=300),
-                         measured(truth, run, seed, ios=300))
+    def test_the_same_seed_is_the_same_run(self, run, ssd, seed):
+        self.assertEqual(measured(ssd, run, seed, ios=300),
+                         measured(ssd, run, seed, ios=300))
 
     def test_another_seed_is_another_run(self):
         self.assertNotEqual(measured(devices.SSD1, [W(50, 8)], 1),
@@ -99,16 +99,16 @@ class LawsTest(testtools.TestCase):
             self.assertLess(abs(seen['latency_us'] / expected - 1), 0.03)
 
     def test_on_one_die_one_waits_for_all_requests(self):
-        truth = dataclasses.replace(
+        ssd = dataclasses.replace(
             BUS, dies=1, read_us=100, bus_read_us_per_kib=1e-6)
-        sample = measured(truth, [W(0, 4, 8), W(0, 64, 24)])
+        sample = measured(ssd, [W(0, 4, 8), W(0, 64, 24)])
         self.assertLess(abs(sample.latency_us / 3200 - 1), 0.03)
 
     def test_writes_go_at_the_pace_of_the_drain(self):
-        truth = dataclasses.replace(
+        ssd = dataclasses.replace(
             BUS, drain_us_per_kib=10.0, buffer_kib=64, page_kib=16)
         for block_kib, page_kib in ((4, 16), (64, 64)):
-            sample = measured(truth, [W(100, block_kib)])
+            sample = measured(ssd, [W(100, block_kib)])
             self.assertLess(
                 abs(sample.latency_us / (8 * page_kib * 10) - 1), 0.03)
 
@@ -119,8 +119,8 @@ class LawsTest(testtools.TestCase):
                            3 * alone.seen[0]['read_latency_us'])
 
     @ddt.data(*TRUTHS)
-    def test_sequential_costs_less(self, truth):
-        latency = [measured(truth, [W(30, 4, 1, x)]).latency_us
+    def test_sequential_costs_less(self, ssd):
+        latency = [measured(ssd, [W(30, 4, 1, x)]).latency_us
                    for x in (0, 50, 100)]
         self.assertEqual(sorted(latency), latency)
 
@@ -164,6 +164,6 @@ class SampleTest(testtools.TestCase):
 
     @ddt.data({'read_us': float('nan')}, {'write_us': -1}, {'dies': 0},
               {'bus_read_us_per_kib': 0}, {'noise_cv': float('inf')})
-    def test_absurd_truths_are_refused(self, fields):
+    def test_absurd_ssds_are_refused(self, fields):
         self.assertRaises(errors.InputError, dataclasses.replace,
                           devices.SSD1, **fields)

@@ -19,16 +19,16 @@ drawn = st.integers(0, 10 ** 6).map(
     lambda seed: devices.drawn(np.random.default_rng(seed)))
 
 
-def measured(truth, *run, ios=4000):
-    steady = dataclasses.replace(truth, run_cv=0.0)
+def measured(ssd, *run, ios=4000):
+    steady = dataclasses.replace(ssd, run_cv=0.0)
     return device.Device(steady, np.random.default_rng(0), ios).measure(
         run, 60.0)
 
 
-def ratio(truth, *run, **without):
+def ratio(ssd, *run, **without):
     """The latency over that of the same device without a feature."""
-    plain = dataclasses.replace(truth, **without)
-    return (measured(truth, *run).latency_us
+    plain = dataclasses.replace(ssd, **without)
+    return (measured(ssd, *run).latency_us
             / measured(plain, *run).latency_us)
 
 
@@ -124,27 +124,27 @@ class DrawnTest(testtools.TestCase):
     def test_every_feature_is_there_in_some_and_not_in_others(self):
         rng = np.random.default_rng(0)
         found = [devices.drawn(rng) for _ in range(40)]
-        self.assertEqual(40, len({truth.name for truth in found}))
+        self.assertEqual(40, len({ssd.name for ssd in found}))
         for feature in ('buffer_kib', 'fast_kib', 'gc_us', 'cache_us'):
             self.assertIn(sum(getattr(t, feature) > 0 for t in found),
                           range(10, 31))
-        self.assertEqual({1, 2, 4, 8}, {truth.channels for truth in found})
+        self.assertEqual({1, 2, 4, 8}, {ssd.channels for ssd in found})
 
     @few
     @hypothesis.given(drawn)
-    def test_it_is_as_fast_as_a_solid_state_drive(self, truth):
-        lone = measured(truth, W(0, 4, 1), ios=1000).latency_us
+    def test_it_is_as_fast_as_a_solid_state_drive(self, ssd):
+        lone = measured(ssd, W(0, 4, 1), ios=1000).latency_us
         self.assertTrue(5 < lone < 400, lone)
-        read, = measured(truth, W(0, 256, 16), ios=1000).seen
+        read, = measured(ssd, W(0, 256, 16), ios=1000).seen
         self.assertTrue(150 < read['iops'] / 4 < 5000, read['iops'])
-        written, = measured(truth, W(100, 256, 16), ios=1000).seen
+        written, = measured(ssd, W(100, 256, 16), ios=1000).seen
         self.assertTrue(5 < written['iops'] / 4 < 5000, written['iops'])
 
     @few
     @hypothesis.given(drawn)
-    def test_littles_law(self, truth):
+    def test_littles_law(self, ssd):
         run = W(30, 16, 8), W(100, 4, 4), W(0, 128, 16)
-        saw = measured(truth, *run, ios=10_000).seen
+        saw = measured(ssd, *run, ios=10_000).seen
         kept = sum(w['iops'] * w['latency_us'] / 1e6 for w in saw)
         self.assertAlmostEqual(28, kept, delta=28 * 0.08)
 

@@ -4,9 +4,9 @@
 import ddt
 import testtools
 
-from serifos.lab.sim import calibrate
 from serifos.lab.sim import devices
 from serifos.lab.sim import paper
+from serifos.lab.sim import table6
 from tests.unit.papers import golden
 
 BALANCING = golden.SERIFOS['balancing']
@@ -55,11 +55,11 @@ class PaperTest(testtools.TestCase):
         self.assertEqual(theirs['size_gib'], list(paper.SIZES_GIB))
 
     @ddt.data(devices.SSD1, devices.SSD2)
-    def test_the_fitted_devices_are_close_to_table_6(self, truth):
-        wrong = calibrate.mismatch(truth, truth.name)
+    def test_the_fitted_devices_are_close_to_table_6(self, ssd):
+        wrong = table6.mismatch(ssd, ssd.name)
         self.assertLess(wrong['all'], 0.04)
         self.assertLess(wrong['1'], 0.15)
 
     def test_the_others_are_not(self):
-        wrong = calibrate.mismatch(devices.AGED, 'SSD1', 10)
+        wrong = table6.mismatch(devices.AGED, 'SSD1', 10)
         self.assertGreater(wrong['all'], 0.25)
