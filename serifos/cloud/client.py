@@ -61,7 +61,7 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
     """The Cinder of a keystoneauth session's catalogue.
 
-    :param session: of :mod:`serifos.web`, with :func:`.replies.usable` as
+    :param session: of :mod:`serifos.web`, with :func:`.api_views.usable` as
         its check: an API that hangs or drips must not hang its caller
     :param adapter: ``region_name``, ``interface``, ``endpoint_override``
     """

@@ -31,7 +31,7 @@ Point = Mapping[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How a search is made, as :func:`.tune.search` takes it.
+    """How a search is made, as :func:`.search.search` takes it.
 
     :param jobs: processes
     :raises InputError: where one is absurd

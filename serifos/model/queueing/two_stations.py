@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response time of two stations whose times grow linearly with the queue.
 
-What :mod:`.queueing_network` says of two :meth:`~.Station.of_times`, at a
-cost that grows with the clients and not with their square, and for many
+The result is that of :mod:`serifos.lab.calibrate.network` for two stations,
+at a cost that grows with the clients and not with their square, and for many
 networks at once. Standard library only: cinder-scheduler loads this module.
 """
 

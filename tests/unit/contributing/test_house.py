@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contributor's guide against the tree that it describes."""
+
+import pathlib
+import re
+
+import testtools
+
+from tests.unit import test_import_law as law
+
+ROOT = pathlib.Path(__file__).parents[3]
+PAGES = ROOT / 'doc' / 'source' / 'contributing'
+
+ROW = re.compile(r'   \* - ?(\d?)\n     - ``(\w+)``\n')
+FILE = re.compile(r'``([a-z_]+(?:/[a-z_]+)+\.py)``')
+
+
+class HouseTest(testtools.TestCase):
+
+    def test_the_rooms_are_those_of_the_import_law(self):
+        rooms = ROW.findall((PAGES / 'house.rst').read_text())
+        self.assertEqual(
+            sorted([('', law.CONF), *((str(layer), room)
+                    for layer, its in enumerate(law.LAYERS)
+                    for room in its)]), sorted(rooms))
+
+    def test_every_module_that_is_named_is_there(self):
+        for page in PAGES.glob('*.rst'):
+            for name in FILE.findall(page.read_text()):
+                top = ROOT if name.startswith('tests/') else law.PACKAGE
+                self.assertTrue((top / name).exists(), f'{page}: {name}')
