@@ -58,13 +58,13 @@ class ToolError(SerifosError):
 
 
 class CloudError(SerifosError):
-    """Cinder, or a source of telemetry, does not answer or says no."""
+    """Cinder, or a source of telemetry, does not answer or refuses."""
 
     exit_code = 5
 
 
 class NotLeading(SerifosError):
-    """Another balancer acts, or that none does cannot be proved."""
+    """Another balancer leads, or that none does cannot be proved."""
 
     exit_code = 5
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is a program run, and what did it say?
+"""Running of programs: a list of arguments in, the captured output out.
 
-The one place where serifos starts programs. Text goes in (an argument list)
-and text comes out; what builds the first and reads the second is pure.
+The one place where serifos starts programs; what builds the arguments and
+parses the output is pure.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from serifos import errors
 LOG = log.getLogger(__name__)
 
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
-_LAST_WORDS = 300
+_MESSAGE = 300
 _LOOK_S = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a program left behind; ``code`` is None where it was killed."""
+    """Exit code and output of a program; the code is None if it was killed."""
 
     code: int | None
     out: str
     err: str
 
     @property
-    def last_words(self) -> str:
-        """The program's own words about its end, on one line."""
+    def message(self) -> str:
+        """The end of standard error, else of standard output, on one line."""
         text = ' '.join((self.err.strip() or self.out.strip()).split())
-        return text[-_LAST_WORDS:] or 'no output'
+        return text[-_MESSAGE:] or 'no output'
 
 
 def found(program: str) -> bool:
@@ -52,9 +52,9 @@ def found(program: str) -> bool:
 
 def run(argv: Sequence[str], timeout_s: float = 60,
         accept: Sequence[int] = (0,)) -> str:
-    """What a program printed.
+    """The standard output of a program.
 
-    :param accept: exit codes that are no failure
+    :param accept: exit codes that are not a failure
     :raises ToolError: where it is missing, fails or hangs
     """
     result, = together([argv], timeout_s)
@@ -64,7 +64,7 @@ def run(argv: Sequence[str], timeout_s: float = 60,
             'killed; see whether the device still answers.')
     if result.code not in accept:
         raise errors.ToolError(
-            f'{" ".join(argv)} failed: {result.last_words}')
+            f'{" ".join(argv)} failed: {result.message}')
     return result.out
 
 
@@ -107,7 +107,7 @@ def together(argvs: Sequence[Sequence[str]], timeout_s: float,
 
 @contextlib.contextmanager
 def _typed(text: str) -> Iterator[int]:
-    """A descriptor from which a program reads a text, or nothing at all."""
+    """A descriptor for the standard input of a program, which is a text."""
     with tempfile.TemporaryFile() as file:
         file.write(text.encode())
         file.seek(0)
@@ -133,7 +133,7 @@ def _start(argv: Sequence[str], streams: tuple[int, int, int],
 
 
 def _dying() -> list[str]:
-    """What has the kernel kill a program together with us.
+    """The prefix by which the kernel kills a program when we end.
 
     A function of ours between fork and exec would do it too, and keep
     Python from starting programs without copying its own memory map: four

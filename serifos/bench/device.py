@@ -2,7 +2,7 @@
 """A block device: what it is, and whether it may be overwritten.
 
 What is shown and refused is decided in pure code over one frozen
-:class:`Device`; :func:`held` then takes the device for us alone.
+:class:`Device`; :func:`held` then opens the device exclusively.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ GIB = 2 ** 30
 
 IDLE_FILESYSTEMS = frozenset({
     'ext2', 'ext3', 'ext4', 'xfs', 'f2fs', 'exfat', 'iso9660', 'squashfs'})
-"""Signatures that mean no more than what they say: nothing but a mount uses
-them, and a mount is seen. Any other may be a part of something bigger that
-is not running now (a volume group, an array, a pool, another host's)."""
+"""Signatures of what is used by mounting it alone, and mounts are listed.
+Any other may be part of something that is not running now (a volume group, an
+array, a pool, another host's)."""
 
 _KINDS = ('disk', 'loop', 'part', 'mpath', 'raid')
 _TABLES = ('gpt', 'dos', 'PMBR', 'mac', 'bsd', 'sun', 'sgi', 'atari')
@@ -44,7 +44,7 @@ class Device:
     :param partitions: its partitions
     :param signatures: what is written on it, by libblkid's names
     :param openers: processes that have it open
-    :param system: the running system lives on the same disk
+    :param system: the running system is on the same disk
     :param serial_is_shared: another disk here has the same
     """
 
@@ -85,7 +85,7 @@ class Device:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the user shall see before the word is asked for."""
+        """What the user is shown before the word is asked for."""
         return {
             'device': f'{self.path} ({self.kind})',
             'model': self.model or 'unknown',
@@ -185,7 +185,7 @@ def refusal(device: Device) -> str | None:
 
 @contextlib.contextmanager
 def held(device: Device) -> Iterator[int]:
-    """The device opened for us alone, as a file descriptor.
+    """The device opened exclusively, as a file descriptor.
 
     Nobody can mount it, swap to it or build on it meanwhile.
 
@@ -195,7 +195,7 @@ def held(device: Device) -> Iterator[int]:
         fd = os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
     except OSError as exc:
         raise errors.DeviceError(
-            f'{device.path} cannot be opened for us alone '
+            f'{device.path} cannot be opened exclusively '
             f'({exc.strerror}); something uses it.') from None
     try:
         now = dataclasses.replace(identify(device.path),
@@ -210,7 +210,7 @@ def held(device: Device) -> Iterator[int]:
 
 
 def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
-    """(path, model, serial) of the disk that a file lives on, or Nones."""
+    """(path, model, serial) of the disk that holds a file, or Nones."""
     dev = os.stat(path).st_dev
     number = f'{os.major(dev)}:{os.minor(dev)}'
     for disk in lsblk.tree():
@@ -237,7 +237,7 @@ def _number(path: str) -> tuple[str, str]:
             f'There is no device {path} ({exc.strerror}).') from None
     if not stat.S_ISBLK(info.st_mode):
         raise errors.DeviceError(
-            f'{path} is no block device; name a volume group without its '
+            f'{path} is not a block device; name a volume group without its '
             'directory, and a scratch file as file:PATH.')
     if not os.access(path, os.R_OK | os.W_OK):
         raise errors.DeviceError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which filesystem is a directory on, and what direct I/O does it take?"""
+"""The filesystem of a directory, and the direct I/O that it supports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mounted(directory: pathlib.Path) -> tuple[str, str]:
     if kind in _IN_MEMORY:
         raise errors.DeviceError(
             f'{directory} is a {kind}, which lives in memory; name a path '
-            'on the device that shall be measured.')
+            'on the device to be measured.')
     return source, kind
 
 
@@ -43,11 +43,11 @@ def parse(text: str) -> tuple[str, str]:
 
 
 def smallest_direct(directory: pathlib.Path) -> int:
-    """Bytes of the smallest direct request that a filesystem takes.
+    """Bytes of the smallest direct request that a filesystem supports.
 
     Found by reading a file without a name; nothing is left behind.
 
-    :raises DeviceError: where it takes none, as one in memory does
+    :raises DeviceError: where there is none, as on one in memory
     """
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
@@ -63,8 +63,8 @@ def smallest_direct(directory: pathlib.Path) -> int:
                 os.close(fd)
     except (OSError, StopIteration):
         raise errors.DeviceError(
-            f'{directory} takes no direct I/O, so that memory would be '
-            'measured; name a directory on another filesystem.') from None
+            f'{directory} has no direct I/O, so that the page cache would '
+            'be measured; name a directory on another filesystem.') from None
 
 
 def _reads(fd: int, size: int) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do workloads see that run together on a real device?
+"""Measurement of workloads that run together on a device, by fio.
 
 One fio process for each workload, started together. fio counts only after
 a ramp, by the end of which all of them are up; a run in which they did not
@@ -37,7 +37,7 @@ _FILL_BLOCK = 128 * 1024
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """Where a workload does its I/O: bytes of a device or file.
+    """The part of a device or file that a workload reads and writes.
 
     :param path: its name, for people
     :param fd: the descriptor by which we hold it, None until it is open.
@@ -51,7 +51,7 @@ class Region:
 
 
 def version() -> str:
-    """Such as 'fio-3.33'.
+    """The version of fio, such as 'fio-3.33'.
 
     :raises ToolError: where fio is missing, or too old
     """
@@ -59,8 +59,8 @@ def version() -> str:
     found = re.match(r'fio-([0-9]{1,4})\.([0-9]{1,6})', text)
     if not found:
         raise errors.ToolError(
-            f'The fio on the PATH does not say its version but '
-            f'{text[:60]!r}; serifos needs fio 3.16 or newer.')
+            f'The fio on the PATH printed {text[:60]!r} in place of its '
+            f'version; serifos needs fio 3.16 or newer.')
     if tuple(map(int, found.groups())) < OLDEST:
         raise errors.ToolError(
             f'{text} is too old; serifos needs fio 3.16 or newer.')
@@ -77,7 +77,7 @@ def refuse_hang(seconds: float) -> None:
 
 def refuse_unrunnable(workloads: Sequence[wl.Workload],
                       region: Region, logical_block: int) -> None:
-    """What fio would round, or a device refuse, is said before a run.
+    """Refuses what fio would round, or a device reject, before a run.
 
     :raises InputError: where a workload cannot be run as it is
     """
@@ -142,7 +142,7 @@ def _threads(workload: wl.Workload) -> int:
 
 
 def fill_command(region: Region, engine: str) -> list[str]:
-    """The command that writes a region once, in order (SNIA: 128 KiB)."""
+    """The command that writes a region once, sequentially, in 128 KiB."""
     return [*_common(region, engine, 32, _FILL_BLOCK), '--rw=write']
 
 
@@ -198,7 +198,7 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
 def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
     """Writes a region once with fresh random data.
 
-    :raises FioError: in fio's own words
+    :raises FioError: with fio's message
     """
     text, = _run_on([region], [fill_command(region, engine)],
                     region.size / _SLOWEST_FILL, hang_s)
@@ -219,13 +219,13 @@ def _run_on(regions: Sequence[Region], commands: Sequence[Sequence[str]],
 def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
         written: Callable[[], Collection[open_files.Identity]], seconds: float,
         hang_s: float, typed: str = '') -> list[str]:
-    """What fio printed, a text for each command.
+    """The output of fio, one text per command.
 
     :param fds: open descriptors that fio is given
     :param written: what it may write
     :param seconds: how long it should take
     :param typed: a job file, for a command that reads one
-    :raises FioError: in fio's own words
+    :raises FioError: with fio's message
     :raises DeviceError: where it writes to something else
     """
     results = command.together(
@@ -234,8 +234,8 @@ def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
     for ended in results:
         if ended.code is None:
             raise result.FioError(
-                f'fio did not end {hang_s:g} s after its time and was '
+                f'fio had not ended {hang_s:g} s after its time and was '
                 'killed')
         if ended.code:
-            raise result.FioError(f'fio failed: {ended.last_words}')
+            raise result.FioError(f'fio failed: {ended.message}')
     return [ended.out for ended in results]

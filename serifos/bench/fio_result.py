@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fio printed, as the figures of a run."""
+"""The figures of a run, from fio's JSON output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Figures = Mapping[str, Any]
 
 
 class FioError(errors.ToolError):
-    """A fio that failed, hung or printed rubbish; it costs one run."""
+    """fio failed, hung or printed no valid result; one run is lost."""
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def parse(text: str) -> dict[str, Any]:
 
     Beside them ``requests`` and ``ended_ms``, which :func:`sample` takes.
 
-    :raises FioError: where the text is no result of fio's
+    :raises FioError: where the text is not a result of fio
     """
     doc, job = _job(text)
     error = job['error'].whole(-_MOST_ERRNO, _MOST_ERRNO)
@@ -49,7 +49,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _job(text: str) -> tuple[fields.Field, fields.Field]:
-    """fio's document, which its notes may stand before, and its one job."""
+    """fio's JSON document, which notes may precede, and its one job."""
     begin = text.find('{')
     if begin < 0:
         raise FioError('fio printed no result: '
@@ -64,7 +64,7 @@ def _job(text: str) -> tuple[fields.Field, fields.Field]:
 def written(text: str) -> int:
     """The bytes that one fio process wrote.
 
-    :raises FioError: where the text is no result of fio's
+    :raises FioError: where the text is not a result of fio
     """
     return _job(text)[1]['write']['io_bytes'].whole()
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy was the machine while a run was measured?
+"""CPU time, context switches and interrupts of the machine during a run.
 
-The CPU time, context switches and interrupts of the whole machine, which
-Mesnier et al. [1]_ observe beside throughput. The kernel counts them since
-its start in ``/proc/stat``, see proc_stat(5); it is read ten times a
+Mesnier et al. [1]_ observe them beside throughput. The kernel counts them
+since its start in ``/proc/stat``, see proc_stat(5); it is read ten times a
 second, and the ends of the interval lie between readings.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
@@ -48,7 +47,7 @@ class Reading:
     interrupts: float
 
     def towards(self, later: Reading, at_s: float) -> Reading:
-        """What would have been read at a time, were the pace even."""
+        """The counters at a time, by linear interpolation."""
         span = later.at_s - self.at_s
         share = min(max((at_s - self.at_s) / span, 0.0), 1.0) if span else 1.0
         return Reading(*(a + share * (b - a) for a, b in zip(
@@ -69,7 +68,7 @@ def parse(text: str, at_s: float) -> Reading:
                        _count(rows['ctxt'][0]), _count(rows['intr'][0]))
     except (KeyError, IndexError, ValueError):
         raise errors.ToolError(
-            f'{STAT} does not say how busy the machine is; leave '
+            f'{STAT} lacks counters of the machine; leave '
             '--observe-host out.') from None
 
 
@@ -80,7 +79,7 @@ def _count(text: str) -> int:
 
 
 def read() -> Reading:
-    """:raises ToolError: where this machine does not tell"""
+    """:raises ToolError: where this machine has no such file"""
     try:
         return parse(STAT.read_text(encoding='ascii', errors='replace'),
                      time.time())
@@ -92,7 +91,7 @@ def read() -> Reading:
 
 def between(readings: Sequence[Reading], began_s: float,
             ended_s: float) -> dict[str, float]:
-    """What the machine did, by the names of the dataset.
+    """The figures of an interval, by their names in the dataset.
 
     :param readings: two or more in the order of time, from before the
         interval to its end
@@ -124,13 +123,13 @@ Watch = Callable[[], contextlib.AbstractContextManager[Sequence[Reading]]]
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[Sequence[Reading]]:
-    """In place of :func:`watched` where nobody asks for it."""
+    """No readings: in place of :func:`watched` without --observe-host."""
     yield ()
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[list[Reading]]:
-    """The readings of the time spent inside, complete at its end."""
+    """The readings during a ``with`` block, complete at its end."""
     readings, over = [read()], threading.Event()
 
     def watch() -> None:

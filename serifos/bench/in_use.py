@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses a block device: its holders, its signatures, its openers."""
+"""Users of a block device: holders, signatures, processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def signatures(text: str) -> tuple[str, ...]:
 
 
 def holders(number: str) -> list[str]:
-    """Devices that stand on the one of this major:minor."""
+    """The devices built on the one with this major:minor."""
     try:
         return os.listdir(f'/sys/dev/block/{number}/holders')
     except FileNotFoundError:

@@ -20,7 +20,7 @@ _MOST_BLOCK = 2 ** 26
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A block device and what stands on it.
+    """A block device and the devices that are built on it.
 
     :param number: major:minor
     :param kind: disk, loop, part, lvm, ...
@@ -51,9 +51,9 @@ class Node:
 
 
 def tree() -> tuple[Node, ...]:
-    """Every disk.
+    """Every disk, with the devices that are built on it.
 
-    :raises ToolError: where lsblk is missing, fails or says rubbish
+    :raises ToolError: where lsblk is missing, fails or prints something else
     """
     return parse(command.run(['lsblk', '-J', '-b', '-o',
                               ','.join(_COLUMNS)]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scratch logical volumes of our own in somebody's volume group.
+"""Scratch logical volumes in a volume group that others use.
 
 Only volumes with our tag and name are ever discarded, filled or removed;
 physical volumes and the volumes of others are never touched.
@@ -86,7 +86,7 @@ def scratch(group: str, count: int,
             size: int) -> Iterator[dict[str, int]]:
     """Path → descriptor of ``count`` new volumes, removed at the end.
 
-    Scratch volumes that a build left when it was cut off are removed first.
+    Scratch volumes that an interrupted build left are removed first.
     Ours are kept open, so that another build cannot take them for such.
     """
     _remove(group)
@@ -106,8 +106,8 @@ def _held(path: str) -> int:
         return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
     except OSError as exc:
         raise errors.DeviceError(
-            f'{path}, which was made for this build, cannot be opened for '
-            f'us alone ({exc.strerror}).') from None
+            f'{path}, which was made for this build, cannot be opened '
+            f'exclusively ({exc.strerror}).') from None
 
 
 def create_command(group: str, index: int, size: int) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program write to what is ours, and to nothing else?
+"""A check that a program writes only to the files it was given.
 
 Programs are given our open descriptors, as ``/proc/self/fd/N``: what they
 open by that is the very file or device that we hold, whatever has happened
@@ -29,12 +29,12 @@ _STREAMS = 3
 
 
 def path(fd: int) -> str:
-    """What a program that inherits a descriptor opens it again by."""
+    """The path by which a program reopens a descriptor that it inherits."""
     return f'/proc/self/fd/{fd}'
 
 
 def identity(info: os.stat_result) -> Identity:
-    """The same for the same block device, or for the same file."""
+    """Equal for the same block device, or for the same file."""
     if stat.S_ISBLK(info.st_mode):
         return 'device', os.major(info.st_rdev), os.minor(info.st_rdev)
     return 'file', info.st_dev, info.st_ino
@@ -42,7 +42,7 @@ def identity(info: os.stat_result) -> Identity:
 
 def watch(ours: Callable[[], Collection[Identity]],
           inherited: Collection[int]) -> Callable[[int], bool]:
-    """What :func:`.command.together` may look at a program with.
+    """The check that :func:`.command.together` makes of a program.
 
     :param ours: what may be written, asked for at each look
     :param inherited: descriptors that the program was given
@@ -57,9 +57,9 @@ def watch(ours: Callable[[], Collection[Identity]],
             # Without a name it is our own scratch, or nobody's.
             if identity(info) not in mine and info.st_nlink:
                 raise errors.DeviceError(
-                    f'fio had {name} open for writing, which is not what it '
-                    'was given, and was killed; see what fio is on this '
-                    'machine, and what stands in that file.')
+                    f'fio had {name} open for writing, which it was not '
+                    'given, and was killed; check which program fio is on '
+                    'this machine, and the contents of that file.')
         return any(identity(info) in mine and number not in inherited
                    for number, _, info in found)
     return look

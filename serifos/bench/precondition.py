@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings a device into the state in which it will serve: full and settled.
+"""Preconditioning: a device is purged, filled and brought to steady state.
 
 After SNIA's Solid State Storage Performance Test Specification: purge, then
 128 KiB sequential writes over twice the capacity, then rounds of random
@@ -39,7 +39,7 @@ _LEAST_IOPS = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """How far preconditioning came.
+    """The progress of preconditioning.
 
     :param written: bytes of the fill, all passes together
     :param iops: one figure a round of settling
@@ -52,14 +52,14 @@ class State:
 
     @property
     def words(self) -> str:
-        """What a dataset's header says of it."""
+        """What a dataset's header holds."""
         return (f'{self.purge}; {self.written / tg.GIB:.4g} GiB written in '
                 f'order; settled after {len(self.iops)} rounds')
 
 
 @dataclasses.dataclass(frozen=True)
 class Rounds:
-    """How settling goes on.
+    """The rounds of settling.
 
     :param seconds: of one round
     :param most: rounds after which a device counts as one that never settles
@@ -73,12 +73,12 @@ class Rounds:
                 and 0.5 <= self.seconds <= 86400):
             raise errors.InputError(
                 f'Settling takes {sd.WINDOW} to 10000 rounds of 0.5 to '
-                '86400 s; mend --settle-rounds or --settle-seconds.')
+                '86400 s; change --settle-rounds or --settle-seconds.')
 
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
-    """What it needs of the world beside the target.
+    """What preconditioning needs beside the target.
 
     :param measure: runs one workload on each piece of the area
     :param fill: writes a piece once, in order
@@ -96,7 +96,7 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
                  record: pathlib.Path, ports: Ports) -> State:
     """Purges, fills and settles an open target, or resumes where it was.
 
-    :param record: the file that says how far it came
+    :param record: the file that keeps the progress
     :raises DeviceError: where it never settles
     :raises Interrupted: after the step in hand, where the user stops
     """
@@ -172,9 +172,9 @@ def _begun(target: tg.Target, record: pathlib.Path) -> State:
 
 
 def parse(text: str) -> State:
-    """What a record says.
+    """The progress that a record holds.
 
-    :raises FormatError: where it is none
+    :raises FormatError: where it is not a record
     """
     doc = strict_json.read(text, 'the record', errors.FormatError)
     doc['schema'].one_of([SCHEMA])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is a device brought back to the state in which it left the factory?
+"""Purge of a device, by NVMe, ATA or discard commands.
 
 What a device offers is read and chosen first, and shown; :func:`purge`
-does it and looks whether what stood there is gone.
+does it and checks that the old data is gone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def purge(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> str:
     """Purges a device; everything on it is gone.
 
     Marks are written before and looked for afterwards, so that a purge
-    that did nothing is found out.
+    that did nothing is noticed.
 
     :param fd: the device, opened by :func:`serifos.bench.device.held`
     :returns: what was done and seen, for the user
@@ -98,8 +98,8 @@ def purge(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> str:
         return (f'{chosen.words}: done, but {len(left)} of {len(marks)} '
                 'marks are still there')
     raise errors.ToolError(
-        f'The purge of {device.path} ({chosen.words}) ended well and left '
-        'the data in place; choose another by --purge.')
+        f'The purge of {device.path} ({chosen.words}) reported success '
+        'and left the data in place; choose another by --purge.')
 
 
 def discard(fd: int, size_bytes: int) -> None:
@@ -178,7 +178,7 @@ def _sanitize(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
     while (state := purge_methods.sanitize_state(command.run(look))) == 2:
         if time.monotonic() > deadline:
             raise errors.ToolError(
-                f'The sanitize of {device.path} goes on after '
+                f'The sanitize of {device.path} still runs after '
                 f'{chosen.timeout_s / 3600:g} h; wait for its end (nvme '
                 'sanitize-log), then run the command again.')
         time.sleep(1)
@@ -223,7 +223,7 @@ def _read(fd: int, at: int, length: int) -> bytes:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits: a purge that is cut off may leave a device locked."""
+    """Delays Ctrl-C: an interrupted purge may leave a device locked."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which purges does a device offer, by what its tools say of it?"""
+"""The purges that a device offers, from the output of nvme and hdparm."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bit_fields(text: str, source: str, names: Sequence[str],
     """Bit fields of what ``nvme ... -o json`` printed.
 
     :param optional: what older devices lack
-    :raises ToolError: where one is missing, or is no field of bits
+    :raises ToolError: where one is missing, or is not a bit field
     """
     doc = strict_json.read(text, source)
     return {name: doc[name].whole(0, _MOST_BITS) for name in (
@@ -86,8 +86,8 @@ def sanitize_state(text: str) -> int:
                       re.I)
     if found is None:
         raise errors.ToolError(
-            'nvme sanitize-log does not say whether the sanitize goes on; '
-            'look at it yourself before the device is used.')
+            'nvme sanitize-log does not say whether the sanitize still '
+            'runs; check the device yourself before the device is used.')
     return int(found[1], 16 if found[1][:2] in ('0x', '0X') else 10) & 7
 
 

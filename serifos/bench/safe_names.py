@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names may a target have? Those that fio takes as they are.
+"""The names of targets that fio takes literally.
 
 fio reads more than a name where it expects one: ``;`` and ``#`` begin a
 comment, ``:`` separates files, ``$`` is replaced, a line end begins another
 option and blanks at the end are dropped. What serifos starts is given open
-descriptors and no names, so that this is a second lock on the same door; it
-is a list of what is known to be taken literally, not of what is not.
+descriptors and no names, so that this is a second safeguard; it
+lists what is known to be taken literally, not what is not.
 """
 
 from __future__ import annotations

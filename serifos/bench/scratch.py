@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scratch file of our own, which nobody can take for another.
+"""The scratch file, measured through its descriptor.
 
 While it is measured it has no name: it is made without one, programs are
 given its descriptor, and the kernel frees it with us, however we end. So no
@@ -38,7 +38,7 @@ def refusal(path: pathlib.Path, size: int) -> str | None:
 
 
 def no_room(directory: pathlib.Path, size: int, what: str) -> str | None:
-    """Why what we make does not fit on a filesystem, or None."""
+    """Why something of this size does not fit on a filesystem, or None."""
     room = os.statvfs(directory)
     free = room.f_bavail * room.f_frsize
     margin = min(room.f_blocks * room.f_frsize // _MARGIN_SHARE,
@@ -100,7 +100,7 @@ def _allocate(fd: int, path: pathlib.Path, size: int) -> None:
 
 @contextlib.contextmanager
 def _alone(path: pathlib.Path) -> Iterator[None]:
-    """No other build beside a scratch file: each would measure the other."""
+    """Locks the directory: builds side by side would measure each other."""
     try:
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY
                      | os.O_CLOEXEC)
@@ -124,27 +124,27 @@ def _alone(path: pathlib.Path) -> Iterator[None]:
 
 
 def refuse_without_direct_io(fd: int, path: pathlib.Path) -> None:
-    """:raises DeviceError: where the page cache cannot be gone around"""
+    """:raises DeviceError: where the page cache cannot be bypassed"""
     try:
         os.close(os.open(open_files.path(fd),
                          os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC))
     except OSError as exc:
         raise errors.DeviceError(
-            f'{path} takes no direct I/O ({exc.strerror}), so that memory '
-            'would be measured; name a path on another filesystem.'
+            f'{path} has no direct I/O ({exc.strerror}), so that the page '
+            'cache would be measured; name a path on another filesystem.'
         ) from None
 
 
 def refuse_unwritten(fd: int, path: pathlib.Path, size: int) -> None:
-    """That a fill came into this file and no other, by what it holds.
+    """Checks by its contents that a fill wrote to this file.
 
     :raises DeviceError: where its beginning, middle or end is still zeros
     """
     for at in (0, size // 2, size - _BLOCK):
         if not any(os.pread(fd, _BLOCK, at)):
             raise errors.DeviceError(
-                f'fio ended well, and did not write the scratch file {path} '
-                f'at byte {at}; see what fio is on this machine, and '
+                f'fio reported success and did not write the scratch file '
+                f'{path} at byte {at}; check which program fio is, and '
                 'whether it wrote to another file.')
 
 
@@ -161,6 +161,6 @@ def _refuse_replaced(fd: int, path: pathlib.Path) -> None:
 
 def _hint(path: pathlib.Path) -> str:
     note = path.with_name(f'{path.name}.serifos')
-    return (f' (a serifos of before left it where {note} is beside it: '
+    return (f' (an earlier serifos left it if {note} is beside it: '
             'remove both if nobody needs them)' if note.exists()
             else ', or remove it if nobody needs it')

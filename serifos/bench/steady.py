@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a device settled?
+"""The rule by which a device counts as in steady state.
 
-The rule of SNIA's Solid State Storage Performance Test Specification:
-over the last five rounds the excursion stays within 20 % of their mean, and
-the least-squares line through them changes by no more than 10 % of it.
+SNIA's Solid State Storage Performance Test Specification: over the last
+five rounds the excursion stays within 20 % of their mean, and the
+least-squares line through them changes by no more than 10 % of it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: a block device, a volume group or a scratch file.
+"""Targets of a measurement: block device, volume group, scratch file.
 
 Every workload has a region of its own, of the same size whatever number of
 them runs together, as the volumes of tenants are: the largest set of the
@@ -49,7 +49,7 @@ class Area:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """Something to measure, looked at and not yet touched.
+    """A target, inspected and not yet written to.
 
     :param word: what to type before it is overwritten, None where nothing
         of anybody's is
@@ -76,7 +76,7 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Wish:
-    """What the user wants of a target.
+    """The user's options of a target.
 
     :param count: workloads that will run together at the most
     :param size_gib: of a scratch file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our programs have in common: verbs, options, exit codes."""
+"""Verbs, options and exit codes of all programs."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class Fails(command.Command):
         return _short(super().get_parser(prog_name))
 
     def say(self, text: str) -> None:
-        """One line beside the results."""
+        """Prints one line on standard error, beside the results."""
         print(f'{self.app.NAME}: {text}', file=sys.stderr)
 
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str], data: Any) -> int:
-        """A table of nothing is nothing, not an empty line."""
+        """Prints nothing, not an empty line, for an empty table."""
         if not column_names and parsed_args.formatter == 'table':
             return 0
         return super().produce_output(parsed_args, column_names, data)
@@ -160,7 +160,7 @@ def _how_to_install(exc: ModuleNotFoundError) -> str:
 
 
 def _short(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """argparse repeats all of an argument; this one, one line of it."""
+    """Cuts the errors of argparse, which repeat an argument, to one line."""
     refuse = parser.error
     parser.error = lambda text: refuse(errors.one_line(text))
     return parser

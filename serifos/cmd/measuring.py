@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of all that measures, and its talk with the user."""
+"""Options and dialogue of the verbs that measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from serifos.modeler import design_runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of everything that measures."""
+    """The options that all verbs that measure have."""
     parser.add_argument(
         'target', metavar='TARGET',
         help='a block device, a volume group or file:PATH')
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--name', help='of the dataset and the model (default: after the '
         'device, or the file)')
     group.add_argument(
-        '--output', metavar='DATASET', help='the dataset to write or resume '
-        '(default: NAME.jsonl here)')
+        '--output', metavar='DATASET', help='write the dataset to this '
+        'file, or resume it (default: NAME.jsonl here)')
     group.add_argument(
         '--precondition', choices=('skip', 'auto', 'only'), default='auto',
         help='auto: purge, fill and settle a device; discard, fill and '
@@ -148,7 +148,7 @@ def confirm(target: tg.Target, given: str | None) -> None:
 
 
 def show(facts: Mapping[str, str]) -> None:
-    """Facts in a column, as all that measures shows them first."""
+    """Shows facts in a column."""
     width = max(map(len, facts)) + 1
     for name, value in facts.items():
         say(f'{name + ":":<{width}} {value}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The option --page of a verb that can draw what it prints."""
+"""The option --page: the results of a verb as an HTML page."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def add_argument(parser: Any, shows: str) -> None:
     :param shows: what is on the page, for the help
     """
     parser.add_argument('--page', metavar='PAGE',
-                        help=f'write an HTML page with {shows}')
+                        help=f'write an HTML page with {shows} to this file')
 
 
 def refuse_absurd(args: argparse.Namespace) -> None:
-    """Before the work, not after it.
+    """Checks the option before the work begins.
 
     :raises InputError: where the page could not be written
     :raises ToolError: where what draws it is missing

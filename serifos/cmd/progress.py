@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a long command shows: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a long command: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of serifos.conf, one module a group.
 
-Configuration is an argument: layers 3 and 4 read it here and hand figures
-on; nothing below imports this room.
+Layers 3 to 5 read the configuration here and pass values on as arguments.
 """
 
 from collections.abc import Sequence
@@ -38,7 +37,7 @@ class Options(cfg.ConfigOpts):
         register_opts(self)
 
     def reload_config_files(self) -> bool:
-        """What cotyledon calls on SIGHUP; bad files change nothing."""
+        """Reloads the files, on SIGHUP; bad ones change nothing."""
         why = ''
         try:
             load(self._from)
@@ -64,8 +63,8 @@ def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
 def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
     """The configuration from these files, else from where oslo looks.
 
-    :raises InputError: where a file cannot be read, or an option's value is
-        none to work with
+    :raises InputError: where a file cannot be read, or an option's value
+        cannot be used
     """
     conf, default = Options(files), Options()
     default([], default_config_files=[], default_config_dirs=[],

@@ -30,7 +30,7 @@ class Figure(types.Float):
         if number is None:
             raise ValueError(f'it {values.EMPTY}')
         if not math.isfinite(number):
-            raise ValueError(f'{value} is no figure')
+            raise ValueError(f'{value} is not a finite number')
         return number
 
 

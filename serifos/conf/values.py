@@ -60,7 +60,7 @@ def fault(value: object, default: object) -> str | None:
     if said in (None, '') and default not in (None, ''):
         return EMPTY
     if isinstance(value, float) and not math.isfinite(value):
-        return f'is {value}, which is no finite number'
+        return f'is {value}, which is not a finite number'
     if isinstance(value, list) and '' in value:
         return 'has an empty item between two commas'
     if isinstance(value, Mapping) and ('' in value or '' in value.values()):

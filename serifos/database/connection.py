@@ -54,7 +54,7 @@ class Database:
 
     :param url: SQLAlchemy's
     :param options: of oslo.db
-    :raises InputError: where the URL is none
+    :raises InputError: where the URL cannot be used
     """
 
     url: str = dataclasses.field(repr=False)
@@ -73,7 +73,7 @@ class Database:
         except (sa_exc.ArgumentError, ImportError, ValueError):
             raise errors.InputError(
                 'The database of the journal cannot be used: [database] '
-                'connection is no URL of a kind that SQLAlchemy knows; give '
+                'connection is not a URL that SQLAlchemy can use; give '
                 'one such as mysql+pymysql://USER:PASSWORD@HOST/DATABASE, or '
                 'leave it unset.') from None
         if url.get_backend_name() == 'sqlite' and (
@@ -104,14 +104,14 @@ class Database:
 
     def run(self, work: Callable[[sa.Connection], T],
             write: bool = False) -> T:
-        """What a function makes of one transaction.
+        """The result of a function that runs in one transaction.
 
         It may be run again where another transaction was in the way.
 
         :param write: whether the file of SQLite is made where there is none
         :raises InputError: where the file cannot be used
         :raises ToolError: where the driver is not installed
-        :raises CloudError: where a server does not answer, or says no
+        :raises CloudError: where a server does not answer, or refuses
         """
         if write and self.file is not None:
             owners.make_file(self.file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal, in a database, with the fencing token of who leads.
+"""The journal, in a database, with the fencing token of the leader.
 
 An entry is committed before :meth:`Journal.write` returns, so that whoever
 starts after a crash knows what may be under way. Under a token an entry is

@@ -86,7 +86,7 @@ class OldJournal:
 def read(path: pathlib.Path | None) -> OldJournal | None:
     """The file, or None where there is none.
 
-    :raises InputError: where it is no journal, or cannot be read
+    :raises InputError: where it is not a journal, or cannot be read
     """
     if path is None:
         return None
@@ -123,7 +123,7 @@ def merged(one: Iterable[jn.Entry],
 def _bytes(path: pathlib.Path) -> bytes:
     if path.exists() and not path.is_file():
         raise errors.InputError(
-            f'The journal {path} is no regular file; {_MEND}.')
+            f'The journal {path} is not a regular file; {_MEND}.')
     return path.read_bytes()
 
 

@@ -94,7 +94,7 @@ def _entry(row: sa.Row, where: str) -> jn.Entry:
     try:
         facts = strict_json.loads(row.facts)
         if not isinstance(facts, dict):
-            raise ValueError('its facts are no JSON object')
+            raise ValueError('its facts are not a JSON object')
         return jn.Entry.checked(row.written_at, row.kind, facts)
     except (TypeError, ValueError) as exc:
         raise errors.FormatError(

@@ -49,7 +49,7 @@ class Entry:
     def from_json(cls, doc: object) -> Entry:
         """:raises ValueError: with a clause that says what is wrong"""
         if not isinstance(doc, dict):
-            raise ValueError('it is no JSON object')
+            raise ValueError('it is not a JSON object')
         for name in ('at', 'kind'):
             if name not in doc:
                 raise ValueError(f'it has no {name!r}')

@@ -46,7 +46,7 @@ def read_text(path: Path, what: str, most: int = MOST_BYTES) -> str:
             text = file.read(most + 1)
     except UnicodeDecodeError:
         raise errors.FormatError(
-            f'{path} is not UTF-8 text, so it is no {what}.') from None
+            f'{path} is not UTF-8 text, so it is not a {what}.') from None
     except OSError as exc:
         raise _unreadable(path, what, exc) from None
     if len(text) > most:
@@ -140,7 +140,7 @@ def _directory(path: pathlib.Path) -> Iterator[int]:
 
 
 def _refuse_special(path: pathlib.Path, directory: int) -> None:
-    """Where it is, or a link names, what must not become a file."""
+    """Refuses a directory, device or FIFO, also behind a link."""
     try:
         kind = _kind(os.stat(path.name, dir_fd=directory))
     except FileNotFoundError:
@@ -179,11 +179,11 @@ def _is_stale(info: os.stat_result) -> bool:
 
 
 def _kind(info: os.stat_result) -> str | None:
-    """What something is that is no regular file, else None."""
+    """The kind of a file that is not a regular one, else None."""
     if stat.S_ISREG(info.st_mode):
         return None
     return next((name for test, name in _KINDS if test(info.st_mode)),
-                'thing of another kind')
+                'special file')
 
 
 def _why(exc: OSError | ValueError) -> str:

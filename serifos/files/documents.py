@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our files: read whole and validated, replaced atomically.
+"""Models, clusters, plans and datasets as files, validated by schema.
 
-A reader refuses what is not of its schema, naming the version it knows;
-NaN and infinity are no figures.
+A reader refuses what is not of its schema, naming the version it knows.
+Files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
 
 
 def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
-    """A new dataset of a header alone; the journal of a build begins."""
+    """Begins a dataset with its header alone."""
     jsonl.begin(path, _checked(path, 'dataset', header.to_json()))
 
 

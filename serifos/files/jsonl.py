@@ -55,11 +55,11 @@ def parse(text: str | bytes, path: files.Path,
 def document(line: str | bytes) -> dict[str, Any]:
     """The object of a line.
 
-    :raises ValueError: with a clause that says why it is none
+    :raises ValueError: with a clause that says why it has none
     """
     doc = strict_json.loads(line)
     if not isinstance(doc, dict):
-        raise ValueError('it is no JSON object')
+        raise ValueError('it is not a JSON object')
     return doc
 
 

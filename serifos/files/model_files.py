@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which models of latency does a directory hold, and why not the others?
+"""The latency models of a directory.
 
-A file that is no such model is its own affair: the pools that name it are
-pools without a model, and all else goes on.
+A file that cannot be used concerns only the pools that name it: they are
+pools without a model.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def read(directory: Directory, stem: str) -> mm.Model:
     why = names.model_fault(stem)
     if why is not None:
         raise errors.InputError(
-            f'{fields.shown(stem)} can be no model of {directory}: a name '
-            f'that {why}.')
+            f'{fields.shown(stem)} cannot be a model of {directory}: its name '
+            f'{why}.')
     path = pathlib.Path(directory, f'{stem}.json')
     try:
         model = store.read_model(path)
@@ -52,7 +52,7 @@ def read(directory: Directory, stem: str) -> mm.Model:
         raise errors.FormatError(f'{path} cannot be used: {exc!r}.') from None
     if not model.predicts.endswith('_us'):
         raise errors.InputError(
-            f'{path} predicts {model.predicts}, which is no latency in µs.')
+            f'{path} predicts {model.predicts}, which is not a latency in µs.')
     return model
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose are the files of a directory, and who may use them?
+"""Ownership of the state directory and of the files in it.
 
 A verb that root runs works as the user whom the state directory belongs to:
 what it makes there is that user's, and no symbolic link in there leads root
@@ -21,7 +21,7 @@ _MODE = 0o640
 
 
 def work_as_owner(directory: str | os.PathLike[str]) -> str | None:
-    """Has root go on as the user and group of a directory, for good.
+    """Drops root's rights to the user and group of a directory, for good.
 
     :returns: who that is; None where nothing had to change
     """
@@ -44,7 +44,7 @@ def work_as_owner(directory: str | os.PathLike[str]) -> str | None:
 def make_file(path: pathlib.Path) -> None:
     """Makes an empty file, mode 0640, where there is none.
 
-    :raises InputError: where it cannot be, or is no regular file
+    :raises InputError: where it cannot be, or is not a regular file
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW
@@ -56,7 +56,7 @@ def make_file(path: pathlib.Path) -> None:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise errors.InputError(
-                f'{path} cannot be written: it is no regular file.')
+                f'{path} cannot be written: it is not a regular file.')
     finally:
         os.close(handle)
 
@@ -83,7 +83,7 @@ def make_directory(path: pathlib.Path) -> None:
 
 
 def why_not(path: pathlib.Path) -> str | None:
-    """Why we may not read and write a file, and the cure.
+    """Why we may not read and write a file, and the remedy.
 
     None where that is not a question of permissions.
     """

@@ -21,9 +21,9 @@ from serifos.facts import fields
 
 
 def loads(text: str | bytes) -> Any:
-    """What a JSON text says.
+    """The value of a JSON text.
 
-    :raises ValueError: with a clause that says why this is no JSON, or which
+    :raises ValueError: with a clause that says why this is not JSON, or which
         number cannot be computed with
     """
     try:
@@ -85,7 +85,7 @@ def _short(text: str) -> str:
 def _refuse(text: str) -> NoReturn:
     if len(text) > 20:
         text = f'{text[:12]}... of {len(text)} characters'
-    raise ValueError(f'{text} is no finite number')
+    raise ValueError(f'{text} is not a finite number')
 
 
 def _number(text: str) -> float:

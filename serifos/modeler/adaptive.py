@@ -16,14 +16,14 @@ from serifos.modeler import design_runs
 
 
 def held_out_error(samples: Sequence[ds.Sample]) -> float:
-    """Of a model of some runs, on runs that it was not fitted on."""
+    """The cross-validated error of a model of some runs."""
     # statsmodels takes a second to import.
     from serifos.model import cv_error
     return cv_error.error(samples)
 
 
 class Chooser:
-    """Chooses runs by those made, and remembers why it ended.
+    """Chooses the next runs from those made, until they are enough.
 
     :param error: as :func:`held_out_error`
     """
@@ -51,7 +51,7 @@ class Chooser:
         return step.runs
 
     def saved(self, design: dn.Design, paper: dn.Design) -> str:
-        """Why it ended, and the hours which that saved; '' if it did not.
+        """Why the runs were enough, and the hours saved; '' if they were not.
 
         :param design: all that would have been run
         :param paper: the paper's

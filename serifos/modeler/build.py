@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `build` and `study` measure: from a target's name to its dataset."""
+"""The measurement of `build` and `study`, from a target to its dataset."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Build:
 
     @property
     def record(self) -> pathlib.Path:
-        """What preconditioning has come to is noted here."""
+        """The file that keeps the progress of preconditioning."""
         return self.path.with_suffix('.precondition.json')
 
     @property
@@ -88,7 +88,7 @@ class Build:
                 f'until steady, {rounds.most} at the most')
             if self.record.exists() and not self.target.fresh:
                 facts['preconditioning'] += (
-                    f'; goes on after what {self.record} says was done')
+                    f'; resumes after what is noted in {self.record}')
         facts['runs'] = (
             'at the most, fewer when they are enough: ' * bool(self.adaptive)
             + arithmetic(self.design))
@@ -127,13 +127,13 @@ class Build:
                              else host.unwatched),
                 ports, self.adaptive)
         if failed:
-            say(f'{failed} runs failed twice and are missing; the same '
+            say(f'Runs that failed twice and are missing: {failed}; the same '
                 'command tries them again.')
 
 
 def look(options: BuildOptions, design: dn.Design,
          adaptive: design_runs.Adaptive | None = None) -> Build:
-    """What a measurement would do; nothing is touched.
+    """A measurement as it would be made; nothing is written.
 
     :raises SerifosError: where it cannot be done
     """

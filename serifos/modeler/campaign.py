@@ -42,7 +42,7 @@ class Show(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
-    """The user, and the time, as a campaign sees them.
+    """The user interface and the clock of a campaign.
 
     :param show: told after every step
     :param stop: whether to stop after the step in hand
@@ -131,7 +131,7 @@ class Campaign(Generic[Run]):
 
 
 def this_machine() -> dict[str, str]:
-    """What a header says of where and when a campaign was begun."""
+    """Header fields: where and when a campaign was begun."""
     return {'host': platform.node(), 'kernel': platform.release(),
             'created_at': times.text(time.time())}
 

@@ -130,5 +130,5 @@ def _append(path: pathlib.Path, sample: ds.Sample) -> None:
     try:
         store.append_sample(path, sample)
     except errors.FormatError as exc:
-        raise errors.ToolError(f'fio gave a figure that is none: {exc}'
+        raise errors.ToolError(f'fio gave a figure that cannot be used: {exc}'
                                ) from None

@@ -25,7 +25,7 @@ _ROW_IN = 0.3
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """Points of one look.
+    """Points of one style.
 
     :param form: marker and line as matplotlib's ``plot`` writes them
     :param label: for the legend, or the colour bar of a shade

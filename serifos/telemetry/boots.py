@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When did a host last start, as far as its readings can be believed?
+"""Boot time of a host, checked against its clock, uptime and counters.
 
 Pure. A boot time is told by the clock of the host, which may be wrong, and
 by whoever answers for the host. So it is compared: with that clock, with
 ours, with how long the host says it is up from one reading to the next, and
-with its counters, which begin anew at a boot and at no other time.
+with its counters, which are reset at a boot and at no other time.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import itertools
 from serifos.telemetry import counters as cn
 
 APART_S = 60.0
-"""A host's clock that differs by more from ours is not believed."""
+"""A host's clock that differs by more from ours is not trusted."""
 
 _REBOOTED_S = 5.0
 """A boot time that differs by more is another boot, not another clock."""
 
 _INEXACT_S = 10.0
-"""By how much the time between two readings is known no better."""
+"""How inexactly the time between two readings is known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Start:
-    """When a host started, or why that is not known.
+    """The boot time of a host, or why it is not known.
 
     :param at: seconds of the epoch by our clock, which took the readings
-    :param doubt: why what is told is not believed, a clause
+    :param doubt: why the reported time is not trusted, a clause
     """
 
     at: float | None = None
@@ -38,7 +38,7 @@ class Start:
 
 
 def start(readings: Sequence[cn.Reading]) -> Start:
-    """What usable readings of a host, oldest first, tell of its start."""
+    """The boot time by a host's usable readings, oldest first."""
     if not readings or (readings[-1].started is None
                         and readings[-1].clock is None):
         return Start()
@@ -64,10 +64,10 @@ def went_on(before: cn.Reading, after: cn.Reading) -> bool:
 
 def _doubt_of(reading: cn.Reading) -> str | None:
     if reading.started is None:
-        return 'its boot time (node_boot_time_seconds) is not told'
+        return 'its boot time (node_boot_time_seconds) is not reported'
     if reading.clock is None:
         return ('its clock (node_time_seconds, of the collector time) is not '
-                'told, so that its boot time cannot be compared with it')
+                'reported, so that its boot time cannot be checked')
     if reading.started > reading.clock:
         return ('its boot time lies '
                 f'{reading.started - reading.clock:.0f} s in the future of '
@@ -80,28 +80,28 @@ def _doubt_of(reading: cn.Reading) -> str | None:
 
 
 def _doubt_between(before: cn.Reading, after: cn.Reading) -> str | None:
-    """What two readings, one upon the other, say against each other."""
+    """Why two successive readings contradict each other, or None."""
     if before.uptime_s is None or after.uptime_s is None:
         return None
     late_s = _late_s(before, after)
     if late_s < -_INEXACT_S:
-        return (f'it was up {after.uptime_s - before.uptime_s:.0f} s longer '
-                f'{after.at - before.at:.0f} s later')
+        return (f'its uptime grew by {after.uptime_s - before.uptime_s:.0f} s '
+                f'in {after.at - before.at:.0f} s')
     fell = {lv_id: cn.fell(counters, after.volumes[lv_id])
             for lv_id, counters in before.volumes.items()
             if lv_id in after.volumes and any(counters.values)}
     if late_s <= _INEXACT_S:
         if fell and all(fell.values()):
-            return 'its counters began anew without a new boot'
+            return 'its counters were reset without a reboot'
         return None
     kept = next((lv_id for lv_id, down in fell.items() if not down), None)
     return None if kept is None else (
-        f'its boot time is another than before, but the counters of '
-        f'volume-{kept} did not begin anew')
+        f'its boot time changed, but the counters of volume-{kept} '
+        'were not reset')
 
 
 def _late_s(before: cn.Reading, after: cn.Reading) -> float:
-    """By how much less it was up than time has passed: that of a boot."""
+    """Elapsed time less the growth of the uptime, s."""
     return (after.at - before.at) - (_uptime_s(after) - _uptime_s(before))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did a volume do between two readings of its counters?
+"""Activity of a volume between two readings of its counters.
 
 Pure arithmetic. Counters only grow while a device lives; where one has
-fallen the device began anew, so what happened between those two readings is
+fallen the device was reset, so what happened between those two readings is
 unknown, and that interval is left out rather than guessed.
 """
 
@@ -22,11 +22,11 @@ MOST = 2.0 ** 64
 
 ABSURD = {'iops': 1e9, 'latency_us': 1e12, 'iodepth': 1e6,
           'block_kib': 2.0 ** 22}
-"""What no device does: a request takes no 11 days, and has no 4 GiB."""
+"""Above what any device does: requests of 11 days, or of 4 GiB."""
 
 
 def is_figure(value: object) -> bool:
-    """Whether a counter of the kernel can say this."""
+    """Whether this can be the value of a kernel counter."""
     return (isinstance(value, (int, float)) and not isinstance(value, bool)
             and 0 <= value <= MOST)
 
@@ -67,7 +67,7 @@ class Counters:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
-    """What a source said of the volumes of one host at one moment.
+    """The counters of the volumes of one host at one moment.
 
     :param at: seconds of the epoch
     :param volumes: what follows ``volume-`` in an LV's name → its counters
@@ -99,7 +99,7 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Delta:
-    """What was done from ``start`` to ``end``, seconds of the epoch.
+    """The I/O from ``start`` to ``end``, seconds of the epoch.
 
     :param requests: reads and writes that were completed
     :param size: bytes read and written
@@ -124,13 +124,13 @@ class Delta:
 
 
 def fell(before: Counters, after: Counters) -> bool:
-    """Whether a counter is lower than before: the device began anew."""
+    """Whether a counter is lower than before: the device was reset."""
     return any(b < a for a, b in zip(before.values, after.values))
 
 
 def between(start: float, before: Counters,
             end: float, after: Counters) -> Delta | None:
-    """What happened between two readings; None where that is unknown."""
+    """The I/O between two readings; None where it is unknown."""
     if end <= start or fell(before, after):
         return None
     reads, writes, read_bytes, written_bytes, read_s, write_s = (
@@ -140,12 +140,12 @@ def between(start: float, before: Counters,
 
 
 def together(start: float, end: float, deltas: Iterable[Delta]) -> Delta:
-    """What several volumes did in an interval that holds all of these."""
+    """The I/O of several volumes in an interval that holds all of these."""
     return Delta(start, end, *_sums(deltas))
 
 
 def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
-    """What these intervals, oldest first, come to; None for none.
+    """The mean activity over intervals, oldest first; None for none.
 
     :param until: the time of the last reading, which may lie behind the
         last interval where what happened in between is unknown
@@ -158,11 +158,11 @@ def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
 
 
 def absurd(found: act.Activity) -> str | None:
-    """What no device can have done, a clause; None where all can be."""
+    """The implausible figure, a clause; None where all are plausible."""
     for name, most in ABSURD.items():
         value = getattr(found.mean, name)
         if not 0 <= value <= most:
-            return f'its counters come to {name} {value:g}'
+            return f'its counters give an implausible {name} of {value:g}'
     return None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a node_exporter say of the logical volumes of its host?
+"""Counters of the logical volumes of a host, from its node_exporter.
 
 Its disk counters know devices (``dm-3``), and the join with
 ``node_disk_device_mapper_info`` tells which logical volume that is. Only
@@ -45,7 +45,7 @@ _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
 def parse(data: bytes) -> list[exposition.Sample]:
     """The samples of an exposition that are of use here.
 
-    :raises ValueError: where it is no exposition
+    :raises ValueError: where it is not an exposition
     """
     return exposition.samples(data, NAMES)
 
@@ -53,7 +53,7 @@ def parse(data: bytes) -> list[exposition.Sample]:
 def reading(at: float, samples: Iterable[exposition.Sample]) -> cn.Reading:
     """The join of devices with logical volumes.
 
-    A figure that cannot be is a fault of its volume, or of the host.
+    An impossible value is a fault of its volume, or of the host.
 
     :param at: when the samples were taken, seconds of the epoch
     """
@@ -89,12 +89,12 @@ def _strange_time(times: Mapping[str, Sequence[float]]) -> str | None:
         if len(found) > 1:
             return f'its node_exporter shows {name} {len(found)} times'
         if not all(map(cn.is_time, found)):
-            return f'its {name} {found[0]:g} is no time'
+            return f'its {name} {found[0]:g} is not a time'
     return None
 
 
 def _trouble(devices: Collection[str], mapped: bool) -> str | None:
-    """Why nothing is known; a host without any LV is known to be empty."""
+    """Why the volumes are unknown; a host without LVs is known to be empty."""
     if not devices:
         return NO_DISKS
     unmapped = not mapped and any(d.startswith('dm-') for d in devices)
@@ -129,5 +129,5 @@ def _fault(where: list[tuple[str, str]],
                     f'{len(found)} times' if found else
                     f'node_exporter shows no {name} of its device {device}')
     if not _counters(device, values).are_sane:
-        return f'a counter of its device {device} holds what none can'
+        return f'a counter of its device {device} is out of range'
     return None

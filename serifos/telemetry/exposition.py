@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text that an exporter answers with, read within bounds.
+"""Parser of the Prometheus text format, within bounds.
 
 prometheus_client reads it. It is given the lines of wanted names alone, no
 more and no longer ones than a large host has, since what it takes grows
@@ -27,7 +27,7 @@ _NO_FLOAT = re.compile(r'(?<=[\s}])[0-9]{309,}')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sample:
-    """One line of an exposition, whoever handed it over."""
+    """A sample: name, labels and value."""
 
     name: str
     labels: Mapping[str, str]
@@ -38,7 +38,7 @@ def samples(data: bytes, wanted: Collection[str]) -> list[Sample]:
     """The samples of these names, in their order.
 
     :param data: what an exporter answered, UTF-8
-    :raises ValueError: with a clause, where such a line is no sample, or
+    :raises ValueError: with a clause, where such a line is not a sample, or
         there are too many
     """
     lines = re.compile(rb'^(?:%s)(?![\w:]).*' % b'|'.join(
@@ -61,4 +61,4 @@ def _sample(line: str) -> Sample:
         sample, = family.samples
         return Sample(sample.name, sample.labels, float(sample.value))
     except Exception:  # it raises what its own steps happen to raise
-        raise ValueError(f'the line {line[:80]!r} is no sample') from None
+        raise ValueError(f'the line {line[:80]!r} is not a sample') from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did Ceilometer measure of attached volumes, and Gnocchi keep?
+"""Source of telemetry: Ceilometer's metrics of attached volumes in Gnocchi.
 
 Ceilometer reads libvirt's counters of each disk of each instance; its
 resource is ``<instance>-<vdX>``, and Nova's attachments tell which volume
@@ -80,8 +80,8 @@ class Gnocchi:
             if self._clock() - now > self._granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
-                    f'{self._granularity_s:g} s it told of {len(readings)} '
-                    f'of {len(places)} volumes.')
+                    f'{self._granularity_s:g} s it answered for '
+                    f'{len(readings)} of {len(places)} volumes.')
         return history.observed(
             places, readings,
             now=now, window_s=window_s, interval_s=self._granularity_s,
@@ -90,7 +90,7 @@ class Gnocchi:
     def _readings(self, place: act.Place, name: str | None,
                   resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
-        """The readings of a volume, or one that says why there are none."""
+        """The readings of a volume, or one with the fault of it."""
         since = now - window_s - (
             history.STALE_INTERVALS + 1) * self._granularity_s
         try:
@@ -144,7 +144,7 @@ class Gnocchi:
                            ) from None
         except ValueError as exc:
             raise _Unknown(
-                f'what Gnocchi says of its metric {metric} cannot be read: '
+                f'the measures of metric {metric} in Gnocchi cannot be read: '
                 f'{exc}') from None
 
     def _ask(self, path: str, method: str = 'GET', **others: Any) -> list[
@@ -188,7 +188,8 @@ def _metrics(name: str | None,
     try:
         metrics = found[0]['metrics'].texts()
     except ValueError as exc:
-        raise _Unknown(f'of {name} Gnocchi says: {exc}') from None
+        raise _Unknown(f'the resource {name} in Gnocchi cannot be read: '
+                       f'{exc}') from None
     for wanted in COUNTED:
         if wanted not in metrics:
             raise _Unknown(f'Gnocchi has no {wanted} of {name}')
@@ -196,9 +197,9 @@ def _metrics(name: str | None,
 
 
 def _measure(row: Any) -> tuple[float, float]:
-    """When, what.
+    """The time and the value of a row.
 
-    :raises ValueError: where a row is no time, granularity and figure
+    :raises ValueError: where it is not time, granularity and number
     """
     try:
         at, _, value = row
@@ -206,12 +207,12 @@ def _measure(row: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ValueError('a measure has no time') from None
     if not (cn.is_time(seconds) and cn.is_figure(value)):
-        raise ValueError('a measure holds what no counter can')
+        raise ValueError('a measure is out of range')
     return seconds, value
 
 
 def _is_still(counted: Sequence[Series], window_s: float) -> bool:
-    """Without a single request in the window."""
+    """Whether no request was completed in the window."""
     return all(len({value for at, value in series.items()
                     if at >= max(series) - window_s}) == 1
                for series in counted[:2])
@@ -219,7 +220,7 @@ def _is_still(counted: Sequence[Series], window_s: float) -> bool:
 
 def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
         tuple[float, cn.Counters]]:
-    """Where all the series have a value; nanoseconds become seconds."""
+    """The counters at times that all series have; ns become s."""
     times = set.intersection(*(set(s) for s in (*counted, *timed)))
     found = ((at, cn.Counters(*(s[at] for s in counted),
                               *(s[at] / _NS for s in timed)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do the readings of a window tell of the places asked about?
+"""Activity of volumes and pools over a window of readings.
 
 Pure. Whatever is not known is said with its reason, never guessed: a host
-that is silent or stale, an LV that is not there, counters that began anew.
+that is silent or stale, an LV that is not there, counters that were reset.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def host_of(place: act.Place) -> str:
 
 
 def hosts(places: Sequence[act.Place], pools: Collection[str]) -> set[str]:
-    """Whose readings tell of these places and pools."""
+    """The hosts, or other keys, of the readings that these places need."""
     return {*map(host_of, places), *map(names.host, pools)}
 
 
@@ -40,7 +40,7 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
              window_s: float, interval_s: float,
              of: Callable[[act.Place], str] = host_of,
              empty: Collection[str] = ()) -> act.Observed:
-    """What telemetry knows of these places.
+    """The activity of these places, and why that of others is unknown.
 
     :param now: seconds of the epoch
     :param window_s: counted back from the newest reading of each host
@@ -62,8 +62,8 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
             found and _cannot_be(found, place, view.key))
         if found is None or why:
             missing[place.volume] = why or (
-                f'the counters of volume-{place.lv_id} began anew, or were '
-                'read once only, so far')
+                f'the counters of volume-{place.lv_id} were reset, or read '
+                'only once so far')
         else:
             volumes[place.volume] = found
     return act.Observed(
@@ -108,7 +108,7 @@ class _View:
         return [delta for _, delta in self.steps(lv_id) if delta]
 
     def steps(self, lv_id: str) -> Iterator[tuple[float, cn.Delta | None]]:
-        """From when, what: each interval at whose ends the LV was there."""
+        """Start and I/O of each interval at whose ends the LV existed."""
         for before, after in itertools.pairwise(self.readings):
             a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
             if a and b:
@@ -117,7 +117,7 @@ class _View:
                         before, after) else None
 
     def why_not(self, lv_id: str) -> str | None:
-        """Why the newest reading tells nothing of an LV."""
+        """Why the newest reading has no counters of an LV."""
         if self.trouble:
             return self.trouble
         newest = self.readings[-1]
@@ -137,7 +137,7 @@ def _cannot_be(found: act.Activity, place: act.Place,
 def _trouble(key: str, past: Sequence[cn.Reading],
              good: Sequence[cn.Reading], now: float,
              limit: float) -> str | None:
-    """Why the readings of a host tell nothing, or nothing any more."""
+    """Why the readings of a host cannot be used, or are stale."""
     if not past:
         return f'there is no reading of {key}'
     latest = f': {past[-1].fault}' if past[-1].fault else ''
@@ -192,7 +192,7 @@ def _by_pool(places: Sequence[act.Place]) -> dict[str, list[act.Place]]:
 
 def _problem(here: Sequence[act.Place],
              missing: Mapping[str, str]) -> str | None:
-    """Why a pool is not, or not wholly, seen."""
+    """Why some volumes of a pool are not observed, or None."""
     reasons = [missing[p.volume] for p in here if p.volume in missing]
     if not reasons:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to ask over HTTP, with passwords and certificates where needed."""
+"""HTTP requests to telemetry servers, with credentials and certificates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from serifos.web import session as web
 
 
 class Missing(errors.CloudError):
-    """What was asked for is not there."""
+    """The server has no such resource (HTTP 404)."""
 
 
 EXPORTER_BYTES = 16 * 2 ** 20
@@ -34,7 +34,7 @@ def session(*, username: str | None = None, password: str | None = None,
             keyfile: str | None = None, insecure: bool = False,
             timeout_s: float = 10.0, max_bytes: int = EXPORTER_BYTES,
             stopped: Callable[[], bool] | None = None) -> web.Session:
-    """A session that says who we are in every request.
+    """A session that authenticates every request.
 
     :param username: for HTTP's basic authentication
     :param auth: a plugin of keystoneauth1 instead, a Keystone token say
@@ -64,7 +64,7 @@ def session(*, username: str | None = None, password: str | None = None,
 
 def ask(session: ks.Session, url: str, method: str = 'GET',
         **others: Any) -> requests.Response:
-    """What a server answers.
+    """The answer of a server.
 
     :param others: params, data or json, as requests has them
     :raises CloudError: where it does not answer, refuses us, or answers
@@ -91,9 +91,9 @@ def ask(session: ks.Session, url: str, method: str = 'GET',
 
 
 def json(answer: requests.Response) -> Any:
-    """What an answer says.
+    """The JSON of an answer.
 
-    :raises CloudError: where it is no JSON, or a number in it no figure
+    :raises CloudError: where it is not JSON, or a number in it not finite
     """
     try:
         return strict_json.loads(answer.content)

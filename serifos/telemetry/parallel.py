@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hosts are asked at a time, and none waits for another.
+"""Concurrent questions to many hosts, up to a common deadline.
 
 A host that does not answer holds one thread until its own deadline. The
 threads of a process are bounded, a host whose last question is still open
@@ -40,7 +40,7 @@ class _Round(Generic[Answer]):
 
 
 class Parallel(Generic[Answer]):
-    """Asks hosts, those first that answered fast when last asked."""
+    """Asks hosts in threads, first those that answered fast the last time."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -50,7 +50,7 @@ class Parallel(Generic[Answer]):
 
     def ask(self, questions: Mapping[str, Callable[[], Answer]],
             seconds: float) -> dict[str, Answer]:
-        """What was answered within so many seconds.
+        """The answers that came within so many seconds, by host.
 
         :param questions: host → what asks it, and raises nothing
         """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a Prometheus that scrapes the storage hosts remember of them?
+"""Source of telemetry: a Prometheus server that scrapes the storage hosts.
 
 It is asked for the samples themselves (a range vector), so that the join
-with LV names and resets are the same arithmetic as
-without it. Aetos, OpenStack's Prometheus behind Keystone, is asked alike.
+with LV names and resets are the same arithmetic as without it. Aetos,
+OpenStack's Prometheus behind Keystone, is asked alike.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Prometheus:
 
     def _readings(self, seconds: float) -> list[
             tuple[Labels, list[cn.Reading]]]:
-        """What tells exporters apart, and the readings of each."""
+        """The labels of each exporter, and its readings."""
         found: dict[frozenset[tuple[str, str]],
                     dict[float, list[exposition.Sample]]] = {}
         strange: dict[frozenset[tuple[str, str]], str] = {}
@@ -94,7 +94,8 @@ class Prometheus:
                     moments.setdefault(at, []).append(exposition.Sample(
                         labels.get('__name__', ''), labels, value))
             except ValueError as exc:
-                strange[group] = f'what Prometheus says of it: {exc}'
+                strange[group] = (
+                    f'what Prometheus sent of it cannot be read: {exc}')
         now = self._clock()
         return [(dict(group), [cn.Reading(now, fault=strange[group])]
                  if group in strange else
@@ -105,7 +106,7 @@ class Prometheus:
             tuple[Labels, list[Any]]]:
         """The series of these names with their samples of so many seconds.
 
-        :raises CloudError: where there is no answer, or it is none
+        :raises CloudError: where there is no answer, or not of Prometheus
         """
         matchers = ','.join(filter(None, (
             f'__name__=~"{"|".join(names)}"', self._selector)))
@@ -157,15 +158,14 @@ def _series(result: fields.Field) -> list[tuple[Labels, list[Any]]]:
 
 
 def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
-    """When, what.
+    """Times and values of samples.
 
-    :raises ValueError: where they are not pairs of a time and a figure
+    :raises ValueError: where they are not pairs of a time and a number
     """
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2
                 and cn.is_time(pair[0]) and isinstance(pair[1], str)):
-            raise ValueError('it has a sample that is no pair of a time and '
-                             'a figure')
+            raise ValueError('a sample is not a pair of a time and a number')
         yield float(pair[0]), float(pair[1])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last readings, on disk, for whoever asks for a window of them.
+"""The latest readings of all hosts, kept on disk in two files.
 
 Two files of JSON lines: ``telemetry.jsonl`` grows until its first reading
 is older than what is to be kept, then it is renamed to
@@ -122,7 +122,7 @@ def _open(path: pathlib.Path, flags: int) -> int:
     info = os.fstat(handle)
     if not stat.S_ISREG(info.st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, 'it is no regular file')
+        raise OSError(errno.EINVAL, 'it is not a regular file')
     if flags & os.O_CREAT and not os.geteuid() and not info.st_size:
         home = os.stat(path.parent)
         os.fchown(handle, home.st_uid, home.st_gid)
@@ -177,7 +177,7 @@ def _documents(path: pathlib.Path,
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines, of one that is none of ours the beginning alone."""
+    """The lines, each cut to the length that ours have at most."""
     while line := file.readline(_MOST_BYTES):
         yield line
         while line and not line.endswith(b'\n'):
@@ -195,7 +195,7 @@ def _is_header(path: pathlib.Path, doc: dict[str, Any] | None) -> bool:
 
 
 def _time_of(line: bytes) -> float:
-    """What a line of ours begins with; to parse all of it takes longer."""
+    """The time that a line begins with, without parsing all of it."""
     try:
         return float(line[:40].removeprefix(_AT).partition(b',')[0])
     except ValueError:
@@ -203,7 +203,7 @@ def _time_of(line: bytes) -> float:
 
 
 def _why(path: pathlib.Path, exc: OSError) -> str:
-    """What is wrong, and how it is mended where that is known."""
+    """The cause of an error, and the remedy where it is known."""
     if exc.errno == errno.ELOOP:
         return 'it is a symbolic link; remove it'
     if exc.errno in (errno.EACCES, errno.EPERM):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reading as one line of JSON, and back, whatever the line may be."""
+"""Readings as lines of JSON, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serifos.telemetry import counters as cn
 
 
 def text(host: str, reading: cn.Reading) -> str:
-    """A reading as a line; what JSON cannot hold is a fault of its host."""
+    """A reading as a line; without its numbers where one is not finite."""
     doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
     if reading.volumes:
         doc['volumes'] = {lv: c.values for lv, c in reading.volumes.items()}
@@ -28,7 +28,7 @@ def text(host: str, reading: cn.Reading) -> str:
         return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
     except ValueError:
         return text(host, cn.Reading(
-            reading.at, fault='its reading holds what is no figure'))
+            reading.at, fault='its reading holds a number that is not finite'))
 
 
 def reading(doc: Mapping[str, Any]) -> tuple[str, cn.Reading] | None:
@@ -54,7 +54,7 @@ def reading(doc: Mapping[str, Any]) -> tuple[str, cn.Reading] | None:
 
 
 def document(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line, None where there is none."""
+    """The JSON object of a line, None where it is not one."""
     try:
         return jsonl.document(line)
     except ValueError:

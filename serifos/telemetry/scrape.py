@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do the node_exporters of the storage hosts say, asked straight?
+"""Source of telemetry: the node_exporters, scraped by serifos itself.
 
 No Prometheus is needed: every interval each exporter is asked once, the
 readings go to a ring on disk, and a window of them is what is observed.
@@ -63,7 +63,7 @@ class Scrape:
         self._sleep = sleep
 
     def scrape(self) -> dict[str, str]:
-        """Takes one reading of every host: host → what was wrong with it.
+        """Takes one reading of every host: host → its fault.
 
         :raises InputError: where the ring cannot be written
         """
@@ -81,7 +81,7 @@ class Scrape:
         self._ring.append(readings)
         troubles = {host: r.fault for host, r in readings.items() if r.fault}
         for host, why in troubles.items():
-            LOG.warning('Nothing is seen of %s: %s', host, why)
+            LOG.warning('%s is not observed: %s', host, why)
         return troubles
 
     def observe(self, places: Sequence[act.Place], window_s: float,
@@ -136,7 +136,7 @@ class Scrape:
             if host in self._endpoints), default=0.0)
 
     def _reading(self, url: str) -> cn.Reading:
-        """At the middle of the question: about when it was answered."""
+        """A reading, timed at the middle of its request."""
         asked = self._clock()
         try:
             answer = http.ask(self._session, url).content
@@ -145,5 +145,5 @@ class Scrape:
         except errors.CloudError as exc:
             fault = str(exc)
         except ValueError as exc:
-            fault = f'what its node_exporter says cannot be read: {exc}'
+            fault = f'the answer of its node_exporter cannot be read: {exc}'
         return cn.Reading(asked, fault=errors.one_line(fault))

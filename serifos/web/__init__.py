@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP exchanges that end: in time, in bytes, and when we are stopped."""
+"""HTTP requests bounded in time and bytes."""

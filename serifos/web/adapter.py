@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How requests reaches a server within a budget."""
+"""A transport adapter of requests that keeps within a budget."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Login = tuple[str, str]
 
 
 class Ended(requests.RequestException):
-    """An exchange that we broke off; it is not tried again."""
+    """An exchange that we broke off; it is not retried."""
 
 
 class Adapter(ks.TCPKeepAliveAdapter):
-    """Answers come whole, as they are, and within a budget.
+    """Reads whole, uncompressed answers within a budget.
 
     They are asked for uncompressed, since a few bytes can unpack to any
-    number, and are text in UTF-8 whatever they say. How long a server in
-    trouble would have us wait is not heard: keystoneauth would sleep so long.
+    number, and are text in UTF-8 whatever they say. A Retry-After is
+    ignored: keystoneauth would sleep so long.
 
     :param make: a budget for what is asked outside of any
     :param logins: scheme and place of a server → what to log in with there

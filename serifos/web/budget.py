@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an HTTP exchange may take, and how many bytes it may bring.
+"""Limits on the time and the bytes of an HTTP exchange.
 
 A timeout of requests is one of silence: a server that sends a byte now and
 then, in its headers or its body, keeps whoever asks for ever. Here every
@@ -34,7 +34,7 @@ class CutOff(Exception):
 
 
 class Budget:
-    """What one question may cost, with its login, retries and redirects.
+    """The limits of one question, its login, retries and redirects included.
 
     :param seconds: from now on
     :param max_bytes: that may be received, headers too
@@ -127,9 +127,9 @@ class Budget:
 
 @contextlib.contextmanager
 def within(budget: Budget) -> Iterator[Budget]:
-    """All that this thread asks in it is within this budget.
+    """Applies a budget to all requests of this thread in the block.
 
-    Where it is within another already, that one goes on to hold.
+    An outer budget stays in force.
     """
     outer = getattr(_mine, 'budget', None)
     if outer is not None:
@@ -143,12 +143,12 @@ def within(budget: Budget) -> Iterator[Budget]:
 
 
 def current() -> Budget:
-    """The budget of what this thread asks now."""
+    """The budget in force in this thread."""
     return _mine.budget
 
 
 class Metered:
-    """What an ``http.client.HTTPResponse`` takes for its socket."""
+    """The socket of an ``http.client.HTTPResponse``, within a budget."""
 
     def __init__(self, sock: socket.socket, budget: Budget) -> None:
         self._sock, self._budget = sock, budget

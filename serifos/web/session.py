@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of keystoneauth with which every server is asked.
+"""The keystoneauth session of all HTTP clients.
 
 A question has one deadline, whatever it takes: a token, redirects, another
 try. Logins that are written into a URL are taken out of it before

@@ -51,7 +51,7 @@ class Plan(app.Fails, command.Command):
             '-f', '--format', choices=('table', 'json'), default='table',
             help='json is a serifos-plan/1 document (default: table)')
         parser.add_argument('--out', metavar='FILE',
-                            help='write the plan there, too')
+                            help='also write the plan to this file')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

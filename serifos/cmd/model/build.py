@@ -37,8 +37,8 @@ class Build(app.Fails, show.ShowOne):
         measuring.add_arguments(parser)
         parser.add_argument(
             '--models-dir', metavar='DIR',
-            help='where NAME.json, the model, is written (default: beside '
-                 'the dataset)')
+            help='write the model, NAME.json, to this directory (default: '
+                 'beside the dataset)')
         design_options.add_arguments(parser)
         return parser
 

@@ -83,8 +83,8 @@ def chosen(args: argparse.Namespace) -> tuple[
         design.Design, sequential.Sequential | None]:
     """The design that the options ask for, the first runs first.
 
-    :returns: with what chooses its runs one after another, or None where
-        all are made anyway
+    :returns: the design, and what chooses its runs one after another, or
+        None where all are made anyway
     :raises InputError: where they are absurd or contradict each other
     """
     one_by_one = not (args.full or args.runs is not None
@@ -135,7 +135,7 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
 
 
 def bounds(args: argparse.Namespace) -> stopping.Enough:
-    """When it is enough.
+    """The bounds at which a build ends.
 
     :raises InputError: where the options are absurd
     """
@@ -196,5 +196,6 @@ def _list_of(kind: type) -> object:
             return tuple(kind(part) for part in text.split(',') if part)
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f'{text!r} is no list of numbers such as 25,50,75') from None
+                f'{text!r} is not a list of numbers such as 25,50,75'
+            ) from None
     return parse

@@ -33,7 +33,7 @@ class Fit(app.Fails, show.ShowOne):
         parser.add_argument('dataset', metavar='DATASET',
                             help='NAME.jsonl, as build writes it')
         parser.add_argument('--out', required=True, metavar='MODEL',
-                            help='the model file to write, STEM.json')
+                            help='write the model to this file, STEM.json')
         parser.add_argument(
             '--kind', choices=('auto', *kinds.names()), default='auto',
             help='auto takes the kind of least cross-validated error')
@@ -86,7 +86,7 @@ def _setting(text: str) -> tuple[str, float]:
         return name, float(value)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is no setting; write NAME=VALUE, such as minsplit=40'
+            f'{text!r} is not a setting; write NAME=VALUE, such as minsplit=40'
         ) from None
 
 
@@ -122,7 +122,7 @@ class Check(app.Fails, show.ShowOne):
 
 
 class Show(app.Fails, show.ShowOne):
-    """Print what a model says, its terms and its error."""
+    """Print a model: its terms and its error."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -141,7 +141,8 @@ class Report(app.Fails, command.Command):
         parser.add_argument('model', metavar='MODEL')
         parser.add_argument('dataset', metavar='DATASET')
         parser.add_argument('--out', metavar='PAGE',
-                            help='(default: the model file, as .html)')
+                            help='write the page to this file (default: the '
+                            'model file, as .html)')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -202,7 +203,7 @@ class Values(columns.FormattableColumn[Mapping[str, float]]):
 
 
 class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
-    """What a search brought."""
+    """The result of a search of settings."""
 
     def human_readable(self) -> str:
         return ', '.join(
@@ -211,7 +212,7 @@ class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
 
 
 def summary(model: mm.Model) -> dict[str, Any]:
-    """What one asks of a model first, in order."""
+    """The main facts of a model, in order."""
     quality = model.quality
     chosen: dict[str, Any] = {}
     if model.settings:

@@ -48,7 +48,7 @@ class Predict(app.Fails, show.ShowOne):
 def workload(text: str) -> wl.Workload:
     """The workload that a person wrote as ``30:16:8:100``.
 
-    :raises InputError: where it is none
+    :raises InputError: where it is not one
     """
     parts = text.split(':')
     try:
@@ -57,10 +57,10 @@ def workload(text: str) -> wl.Workload:
         values = []
     if not 2 <= len(values) <= 4:
         raise errors.InputError(
-            f'{text!r} is no workload; write {_FORM}, for example 30:16:8.')
+            f'{text!r} is not a workload; write {_FORM}, for example 30:16:8.')
     for (name, least, greatest), value in zip(_BOUNDS, values):
         if not least <= value <= greatest:
             raise errors.InputError(
-                f'{name} = {value:g} cannot be; give {least:g} to '
+                f'{name} = {value:g} is out of range; give {least:g} to '
                 f'{greatest:g}.')
     return wl.Workload(*values)

@@ -47,7 +47,8 @@ class Kinds(app.Fails, command.Command):
                             metavar='N', help='processes (default: one a '
                             'core); the results do not depend on it')
         parser.add_argument('--out', metavar='DIR',
-                            help='write DIR/kinds.html and DIR/kinds.json')
+                            help='write kinds.html and kinds.json to this '
+                            'directory')
         parser.add_argument('-f', '--format', choices=('table', 'json'),
                             default='table')
         return parser

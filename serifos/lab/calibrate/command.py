@@ -41,7 +41,7 @@ class Calibrate(app.Fails, lister.Lister):
             'and of targets of different sizes, let times depend on the '
             'size, and the model is of the largest')
         parser.add_argument('--out', required=True, metavar='MODEL',
-                            help='the model file to write, STEM.json')
+                            help='write the model to this file, STEM.json')
         parser.add_argument('--name', help='(default: the stem of MODEL)')
         parser.add_argument(
             '--predicts', choices=_TIMES, default='latency_us',

@@ -40,7 +40,7 @@ class Relate(app.Fails, lister.Lister):
                             help='of the halves of the runs (default: 0)')
         parser.add_argument(
             '--out', metavar='RELATION', help='write what the first of two '
-            'devices tells of the second, for serifos-balancer')
+            'devices tells of the second to this file')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

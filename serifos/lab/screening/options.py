@@ -55,8 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--size-gib', type=float, default=4.0, metavar='GIB',
         help='that all files of a run may take together (default: 4)')
     group.add_argument(
-        '--output', metavar='JOURNAL', help='the journal to write or resume '
-        '(default: NAME-screening.jsonl here, after the target)')
+        '--output', metavar='JOURNAL', help='write the journal to this '
+        'file, or resume it (default: NAME-screening.jsonl here, after the '
+        'target)')
     group.add_argument(
         '--hang-after', type=float, default=300.0, metavar='SECONDS',
         help='seconds beyond its time, in which it also writes its files, '

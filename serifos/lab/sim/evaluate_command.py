@@ -60,8 +60,8 @@ class Evaluate(app.Fails, command.Command):
                             metavar='N', help='processes (default: one a '
                             'core); the results do not depend on it')
         parser.add_argument('--out', metavar='DIR',
-                            help='write DIR/evaluation.html, with Figures 2 '
-                                 'to 6, and DIR/evaluation.json')
+                            help='write evaluation.html, with Figures 2 to 6, '
+                                 'and evaluation.json to this directory')
         parser.add_argument('-f', '--format', choices=('table', 'json'),
                             default='table')
         return parser

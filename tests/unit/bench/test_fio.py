@@ -119,7 +119,7 @@ class ParseTest(testtools.TestCase):
         (output(side(10, 50, 60), side(0)) * 2, 'Extra data'),
         (output(side(10, float('nan'), 60), side(0)), 'NaN'),
         (output(side(10, 50), side(0)), 'read.lat_ns.percentile'),
-        (output(side(10 ** 400, 50, 60), side(0)), 'no finite number'),
+        (output(side(10 ** 400, 50, 60), side(0)), 'not a finite number'),
         (output(side(10, 1e300, 60), side(0)), 'read.lat_ns.mean'),
         (output(side(10, 50, 60), side(0), ended_ms='x'), 'timestamp_ms'),
         (output(side(10, 50, 60), side(0), error=10 ** 30), 'its jobs[0].err'),

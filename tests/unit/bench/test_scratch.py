@@ -87,7 +87,7 @@ class ScratchTest(testtools.TestCase):
         self.path.with_name('x.serifos').write_text(
             '{"schema": "serifos-scratch/1", "size": 1048576, "inode": '
             f'{self.path.stat().st_ino}}}')
-        self.refused('a serifos of before left it')
+        self.refused('an earlier serifos left it')
 
     def test_a_link_to_a_file(self):
         target = self.path.with_name('target')

@@ -193,7 +193,7 @@ class PlanTestCase(testtools.TestCase):
         doc = json.loads(self.cluster.read_text())
         doc['pools'][0]['model'] = stem
         self.cluster.write_text(json.dumps(doc))
-        self.assertIn('can be no model', self._left_out(stem))
+        self.assertIn('cannot be a model', self._left_out(stem))
 
     @ddt.data(
         {'pools': [], 'volumes': []},

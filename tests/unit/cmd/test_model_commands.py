@@ -130,8 +130,8 @@ class PredictTest(ModelCase):
         _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0.01')
         self.assertEqual((0, []), (said['latency_us'], said['extrapolated']))
 
-    @ddt.data(('50', 'is no workload'), ('50:x', 'is no workload'),
-              ('50:4:8:100:1', 'is no workload'), ('101:4', 'write_pct'),
+    @ddt.data(('50', 'is not a workload'), ('50:x', 'is not a workload'),
+              ('50:4:8:100:1', 'is not a workload'), ('101:4', 'write_pct'),
               ('50:0', 'block_kib'), ('50:nan', 'block_kib'),
               ('50:4:-1', 'iodepth'), ('50:4:8:200', 'random_pct'))
     @ddt.unpack

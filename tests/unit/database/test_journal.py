@@ -75,7 +75,7 @@ class DatabaseTest(Case):
         self.assertEqual((), self.journal().entries())
 
     @ddt.data(
-        ('facts', 'x', 'not JSON'), ('facts', '[]', 'no JSON object'),
+        ('facts', 'x', 'not JSON'), ('facts', '[]', 'not a JSON object'),
         ('facts', '{"volume": "v", "source": "a", "target": "b", "plan": "p",'
          ' "size_gib": NaN}', 'NaN'), ('facts', '{}', "no 'volume'"),
         ('facts', '[' * 100_000, 'nested'), ('kind', 'nap', "'nap'"),
@@ -145,7 +145,7 @@ class UrlTest(testtools.TestCase):
         for url in ('x', 'nothing://host/db', 'mysql+no://h/d', '://',
                     'mysql+pymysql://u:hush@h:port/d'):
             said = self.refused(url)
-            self.assertIn('[database] connection is no URL', said)
+            self.assertIn('[database] connection is not a URL', said)
             self.assertNotIn('hush', said)
 
     def test_memory_is_no_place(self):
@@ -325,7 +325,7 @@ class ImportTest(Case):
         self.old.unlink()
         os.mkfifo(self.old)
         error = self.assertRaises(errors.InputError, self.journal().entries)
-        self.assertIn('no regular file', str(error))
+        self.assertIn('not a regular file', str(error))
 
 
 class HostileTest(Case):

@@ -58,7 +58,8 @@ class RefusedTest(testtools.TestCase):
         error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
         self.assertIn(said, str(error))
 
-    @ddt.data(({}, "no 'at'"), ([], 'no JSON object'), (5, 'no JSON object'),
+    @ddt.data(({}, "no 'at'"), ([], 'not a JSON object'),
+              (5, 'not a JSON object'),
               ({'at': '2026-11-20T12:00:00Z'}, "no 'kind'"),
               ({'at': '2026-11-20T12:00:00Z', 'kind': 'accepted'},
                "an entry of kind accepted has no 'volume'"))

@@ -102,7 +102,7 @@ class ModelFileTest(StoreCase):
         self.assertIn(words, self.refused(store.read_model, path))
 
     @ddt.data(('', 'not JSON'), ('{', 'not JSON'), ('[]', 'schema'),
-              ('{"schema": NaN}', 'NaN is no finite number'),
+              ('{"schema": NaN}', 'NaN is not a finite number'),
               ('[' * 200000, 'nested too deeply'))
     @ddt.unpack
     def test_what_is_no_json_is_refused(self, text, words):
@@ -143,8 +143,8 @@ class DatasetFileTest(StoreCase):
     @ddt.data(
         ({'latency_us': -5}, 'latency_us'),
         ({'latency_us': 0}, 'latency_us'),
-        ({'latency_us': float('nan')}, 'NaN is no finite number'),
-        ({'latency_us': float('inf')}, 'Infinity is no finite number'),
+        ({'latency_us': float('nan')}, 'NaN is not a finite number'),
+        ({'latency_us': float('inf')}, 'Infinity is not a finite number'),
         ({'latency_us': None}, 'latency_us'),
         ({'workloads': []}, 'workloads'),
         ({'workloads': [{'write_pct': 101, 'block_kib': 4}]}, 'write_pct'),
@@ -162,7 +162,7 @@ class DatasetFileTest(StoreCase):
     def test_a_line_that_is_no_object(self, line):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,
                           f'{line}\n')
-        self.assertIn('line 3: it is no JSON object',
+        self.assertIn('line 3: it is not a JSON object',
                       self.refused(store.read_dataset, path))
 
     def test_a_line_that_was_cut_short(self):

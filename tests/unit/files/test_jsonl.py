@@ -45,8 +45,8 @@ class JsonLinesTest(testtools.TestCase):
         with self.resumed():
             self.assertEqual([('x, line 1', HEADER)], self.read())
 
-    @ddt.data(('5', 'line 3: it is no JSON object; mend it.'),
-              ('{"a": NaN}', 'line 3: NaN is no finite number; mend it.'),
+    @ddt.data(('5', 'line 3: it is not a JSON object; mend it.'),
+              ('{"a": NaN}', 'line 3: NaN is not a finite number; mend it.'),
               ('{', 'line 3: it is not JSON'))
     @ddt.unpack
     def test_a_broken_line_is_named(self, line, words):

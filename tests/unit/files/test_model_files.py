@@ -33,7 +33,7 @@ class StemTest(testtools.TestCase):
         self.assertIsNotNone(names.model_fault(stem))
         error = self.assertRaises(
             errors.InputError, model_files.read, '/nowhere', stem)
-        self.assertIn('can be no model of /nowhere', str(error))
+        self.assertIn('cannot be a model of /nowhere', str(error))
 
 
 class FilesTest(testtools.TestCase):

@@ -29,10 +29,10 @@ def _numbers(value):
 class StrictJsonTest(testtools.TestCase):
 
     @ddt.named_data(
-        ('nan', 'NaN', 'NaN is no finite number'),
-        ('infinity', '[-Infinity]', '-Infinity is no finite number'),
-        ('large', '{"a": 1e400}', '1e400 is no finite number'),
-        ('negative', '-1e999999', '-1e999999 is no finite number'),
+        ('nan', 'NaN', 'NaN is not a finite number'),
+        ('infinity', '[-Infinity]', '-Infinity is not a finite number'),
+        ('large', '{"a": 1e400}', '1e400 is not a finite number'),
+        ('negative', '-1e999999', '-1e999999 is not a finite number'),
         ('digits', '9' * 400, '999999999999... of 400 characters is no'),
         ('more_digits', '9' * 9000, '999999999999... of 9000 characters is'),
         ('deep_list', '[' * 100_000, 'nested too deeply'),

@@ -97,7 +97,7 @@ class CacheTest(testtools.TestCase):
         view = self.cache.look(NOW)
         self.assertEqual({'ssd'}, set(view.models))
         self.assertIn('schema', view.broken['bad'])
-        self.assertIn('no latency', view.broken['fast'])
+        self.assertIn('not a latency', view.broken['fast'])
 
     def test_a_coefficient_that_is_a_text_is_its_own_trouble_too(self):
         doc = files.model('bad').to_json()

@@ -77,11 +77,11 @@ class BootsTest(testtools.TestCase):
         self.assertEqual(({}, {}), (found.started, found.doubts))
 
     def test_a_boot_that_the_counters_know_nothing_of(self):
-        self.check('volume-a did not begin anew', reading(NOW - 30, 5000),
+        self.check('volume-a were not reset', reading(NOW - 30, 5000),
                    reading(NOW - 15, 10, 5015), reading(NOW, 25, 5030))
 
     def test_counters_that_know_of_a_boot_that_is_not_told(self):
-        self.check('without a new boot', reading(NOW - 30, 5000),
+        self.check('without a reboot', reading(NOW - 30, 5000),
                    reading(NOW - 15, 5015, 10), reading(NOW, 5030, 25))
 
     def test_one_lv_that_began_anew_is_no_boot(self):
@@ -92,7 +92,7 @@ class BootsTest(testtools.TestCase):
         self.check(NOW - 5015, *readings)
 
     def test_an_uptime_that_grows_faster_than_time(self):
-        self.check('up 4000 s longer 15 s later', reading(NOW - 15, 1000),
+        self.check('uptime grew by 4000 s in 15 s', reading(NOW - 15, 1000),
                    reading(NOW, 5000))
 
     def test_a_clock_that_is_set_is_no_boot(self):

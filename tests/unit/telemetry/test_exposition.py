@@ -49,7 +49,7 @@ class ExpositionTest(testtools.TestCase):
         f'{NAME}{{1="a"}} 1', f'{NAME}{{device="a"}}')
     def test_what_is_no_sample(self, line):
         error = self.assertRaises(ValueError, samples, line)
-        self.assertIn('is no sample', str(error))
+        self.assertIn('is not a sample', str(error))
 
     def test_what_is_not_wanted_may_be_anything(self):
         self.assertEqual([(NAME, {}, 1.0)], samples(

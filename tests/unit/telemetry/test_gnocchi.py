@@ -146,10 +146,10 @@ class GnocchiTest(testtools.TestCase):
     def test_metrics_that_are_none(self):
         self.resources = [{'original_resource_id': 'i-1-vdb',
                            'metrics': 7}]
-        self.assertIn('Gnocchi says', self.observed().missing['a'])
+        self.assertIn('cannot be read', self.observed().missing['a'])
 
     def test_a_slow_server_is_not_asked_for_ever(self):
         self.now = iter(range(90_100, 99_999, 200))
         error = self.assertRaises(
             errors.CloudError, self.observed, 'a', 'b', 'c')
-        self.assertIn('in 300 s it told of 2 of 3 volumes', str(error))
+        self.assertIn('in 300 s it answered for 2 of 3 volumes', str(error))

@@ -106,7 +106,7 @@ class HistoryTest(testtools.TestCase):
     def test_read_once_is_not_known_yet(self):
         readings = every(15, 3, lambda at: (
             {'a': rd.steady(at)} if at == NOW else {}))
-        self.assertIn('read once only', observed(
+        self.assertIn('read only once', observed(
             [rd.place('a')], {'node1': readings}).missing['a'])
 
     def test_what_ails_the_newest_reading_of_a_volume(self):

@@ -93,7 +93,7 @@ class JournalTest(testtools.TestCase):
 
     @ddt.data(('{"schema": "serifos-tune/9"}\n', 'reads serifos-tune/1'),
               ('nothing\n', 'line 1: it is not JSON'),
-              ('[]\n', 'line 1: it is no JSON object'))
+              ('[]\n', 'line 1: it is not a JSON object'))
     @ddt.unpack
     def test_what_is_no_journal_is_refused(self, text, words):
         self.path.write_text(text)
