@@ -24,9 +24,9 @@ from serifos import errors
 from serifos.facts import activity as act
 from serifos.facts import journal
 from serifos.files import strict_json
+from serifos.lab.screening import command as screen_command
 from serifos.lab.screening import journal as screen_journal
 from serifos.lab.screening import levels as screen_levels
-from serifos.lab.screening import options as screen_options
 from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi
@@ -150,7 +150,7 @@ def _place() -> screen_levels.Place:
 def levels(data: bytes) -> None:
     """--levels of screen."""
     try:
-        name, asked = screen_options._levels(files.text(data))
+        name, asked = screen_command._levels(files.text(data))
     except argparse.ArgumentTypeError:
         return
     screen_levels.space(_place(), {name: asked})

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model screen: which parameters of a workload matter here."""
+"""serifos-model screen: effects of fio's parameters on a target."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import Any
 
 from cliff import lister
@@ -11,6 +12,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import paging
+from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
 
@@ -27,11 +29,15 @@ class Screen(app.Fails, lister.Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        screening.add_arguments(parser)
+        _add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        job = screening.Job.of(parsed_args)
+        options = so.Options(**{
+            field.name: getattr(parsed_args, field.name)
+            for field in dataclasses.fields(so.Options)})
+        paging.refuse_absurd(parsed_args)
+        job = screening.Job.of(options)
         if parsed_args.show:
             job.show()
             runs = job.wanted()
@@ -45,3 +51,80 @@ class Screen(app.Fails, lister.Lister):
         paging.write(parsed_args, lambda: screen_report.page_of(found),
                      measuring.say)
         return screening.HEADER, screening.rows(found)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        'target', metavar='TARGET',
+        help='a directory, a block device, or a NAME-screening.jsonl')
+    group = parser.add_argument_group('which runs')
+    group.add_argument(
+        '--runs', type=int, metavar='N',
+        help='of the design, a multiple of 4 up to 48 (default: the fewest '
+        'that take all parameters; 24 for the 20 of fio)')
+    group.add_argument(
+        '--foldover', action='store_true',
+        help='make each run with every level reversed too: twice as many, '
+        'and free of the interactions of two parameters')
+    group.add_argument('--rounds', type=int, default=1, metavar='N',
+                       help='how often every run is made (default: 1)')
+    group.add_argument('--seed', type=int, default=0,
+                       help='of the order of the runs (default: 0)')
+    group.add_argument(
+        '--parameters', type=_names, metavar='LIST',
+        help='to vary, comma separated; others are held at their low level '
+        '(default: all)')
+    group.add_argument(
+        '--levels', type=_levels, action='append', default=[],
+        metavar='NAME=LOW,HIGH', help='other levels of a parameter, or one '
+        'level to hold it at; may be given several times')
+    group.add_argument(
+        '--factorial', action='store_true',
+        help='then make the full factorial of the key parameters and, of '
+        'numbers, a level between')
+    group.add_argument(
+        '--keys', type=_names, metavar='LIST',
+        help='the key parameters (default: the fewest that explain half of '
+        'the variation, 6 at the most)')
+    group = parser.add_argument_group('measuring')
+    group.add_argument('--runtime', type=float, default=10.0,
+                       metavar='SECONDS', help='of a run (default: 10)')
+    group.add_argument(
+        '--size-gib', type=float, default=4.0, metavar='GIB',
+        help='that all files of a run may take together (default: 4)')
+    group.add_argument(
+        '--output', metavar='JOURNAL', help='write the journal to this '
+        'file, or resume it (default: NAME-screening.jsonl here, after the '
+        'target)')
+    group.add_argument(
+        '--hang-after', type=float, default=300.0, metavar='SECONDS',
+        help='seconds beyond its time, in which it also writes its files, '
+        'after which a fio is killed (default: 300)')
+    group.add_argument(
+        '--yes-destroy', metavar='WORD',
+        help='what would be typed to confirm: the serial of the device, or '
+        'the word that is asked for')
+    group.add_argument('--show', action='store_true',
+                       help='print the runs and their time; make none')
+    group = parser.add_argument_group('analysis and output')
+    group.add_argument('--response', choices=so.RESPONSES, default='bandwidth',
+                       help='(default: bandwidth)')
+    group.add_argument(
+        '--scale', choices=('log', 'linear'), default='log',
+        help='log: an effect is the factor from low to high; linear: the '
+        'difference, in KiB/s, IOPS or µs (default: log)')
+    paging.add_argument(group, 'a Pareto chart')
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(',')))
+
+
+def _levels(text: str) -> tuple[str, tuple[str, ...]]:
+    name, _, levels = text.partition('=')
+    found = _names(levels)
+    if len(found) not in (1, 2):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} gives no levels; write NAME=LOW,HIGH, such as '
+            'io_depth=1,32, or NAME=LEVEL')
+    return name, found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many parameters decide a response, from few runs?
+"""Two-level designs that screen many parameters with few runs.
 
 A Plackett-Burman design [1]_ of N runs takes up to N - 1 parameters at two
 levels each: every column is orthogonal to every other, so that N runs tell
@@ -59,7 +59,7 @@ def plackett_burman(runs: int) -> Signs:
 
 
 def smallest(parameters: int) -> int:
-    """The runs of the least design that takes so many parameters.
+    """The runs of the smallest design for this many parameters.
 
     :raises InputError: where none does
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much does each parameter of a two-level design change a response?
+"""The effect of each parameter of a two-level design on a response.
 
 Where every run was made once, the error is Lenth's pseudo standard error
 [1]_: most parameters do little, so that the small effects tell the noise.
@@ -34,7 +34,7 @@ _DRAWS = 200_000  # of a t ratio, for its distribution under no effect
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What going from low to high does to the response.
+    """The change of the response from low to high.
 
     :param effect: mean at high - mean at low
     :param interval: where it lies with a confidence of 95 %

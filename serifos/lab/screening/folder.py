@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scratch directory of our own inside of one that the user named.
+"""A scratch directory inside of one that the user named.
 
 A note in it says that we made it: without that, or where another user can
 write to it, it is somebody else's and stays as it is. All that is done in it
@@ -50,7 +50,7 @@ def refusal(directory: pathlib.Path, size: int) -> str | None:
 @contextlib.contextmanager
 def made(directory: pathlib.Path, size: int
          ) -> Iterator[tuple[int, Callable[[], None]]]:
-    """Our directory, ours alone meanwhile and gone afterwards.
+    """Our directory, locked meanwhile and removed afterwards.
 
     What an earlier command left behind, killed outright, goes first.
 
@@ -79,7 +79,7 @@ def made(directory: pathlib.Path, size: int
 
 
 def is_ours(path: pathlib.Path) -> bool:
-    """Whether the note in a directory says that we made this very one."""
+    """Whether the note in a directory says that serifos made it."""
     try:
         fd = os.open(path, _OPEN)
     except OSError:
@@ -171,7 +171,7 @@ def _unlink(fd: int) -> None:
 
 
 def _remove(fd: int, path: pathlib.Path) -> None:
-    """Takes away what we made, and leaves what anybody else put there."""
+    """Removes our files, and leaves those of anybody else."""
     with contextlib.suppress(OSError):
         _unlink(fd)
         if os.listdir(fd) == [_NOTE]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which job of fio is a row of levels?
+"""The fio job of a row of levels.
 
 Some parameters have no option of their own in fio (3.33), and some levels
 do nothing beside others: :data:`NOTES` says so to the user.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was screened, and how did each run go: ``NAME-screening.jsonl``.
+"""The journal of a screening and its runs: ``NAME-screening.jsonl``.
 
 The first line says what was varied where; every other is one finished run,
 on disk before the next begins. Runs are told apart by their levels and
@@ -24,7 +24,7 @@ from serifos.lab.screening import parameters as pr
 SCHEMA = 'serifos-screening/1'
 
 RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
-"""What a run says, of its reads or its writes."""
+"""The results of a run, of its reads or its writes."""
 
 _MEND = 'mend the file, or screen into another'
 _LEAST = 1e-9
@@ -32,7 +32,7 @@ _LEAST = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What runs must have in common to be compared."""
+    """The facts that runs must share to be compared."""
 
     device: Mapping[str, Any]
     host: str
@@ -49,7 +49,7 @@ class Header:
         return sl.Space(self.varied, self.held, self.said)
 
     def differences(self, other: Header) -> list[str]:
-        """What keeps the runs of one out of the other's journal."""
+        """The differences that forbid their runs in one journal."""
         names = [f.name for f in dataclasses.fields(self)
                  if f.name not in ('said', 'created_at')]
         return [f'{name} {getattr(self, name)} and {getattr(other, name)}'
@@ -85,7 +85,7 @@ def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
 
 
 def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
-    """What the text of a journal says.
+    """The header and the runs of a journal's text.
 
     :param path: whose text it is, for errors
     :raises FormatError: where it is cut short, or no journal of ours

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is varied on a target, between which levels, and what is held.
+"""The parameters varied on a target, their levels, and those held.
 
 What a target cannot take of the paper's parameters and levels is changed or
 dropped, and said.
@@ -31,7 +31,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """What is varied, and what every other parameter is held at.
+    """The parameters that are varied, and the levels of the others.
 
     :param varied: name → (low, high)
     :param held: name → level
@@ -109,7 +109,7 @@ def _dropped(place: Place) -> Iterator[str]:
 
 def _fit_files(place: Place, levels: dict[str, tuple[str, ...]],
                was_asked: bool) -> Iterator[str]:
-    """Sees to it that all files of a run fit in the size allowed."""
+    """Scales file sizes so that the files of a run fit in the size."""
     files = pr.number(levels['files_used'][-1]) * pr.number(
         levels['thread_count'][-1])
     low, *_ = sizes = levels['max_file_size']
@@ -136,7 +136,7 @@ def _fit_files(place: Place, levels: dict[str, tuple[str, ...]],
 
 def _fit_blocks(place: Place, levels: dict[str, tuple[str, ...]],
                 was_asked: bool) -> Iterator[str]:
-    """Sees to it that direct requests are whole blocks of the device."""
+    """Makes direct requests whole blocks of the device."""
     block = place.logical_block
     sizes = [pr.number(level) for name in ('min_block_size', 'max_block_size')
              for level in levels[name]]

@@ -1,113 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of `screen`."""
+"""The options of a screening."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
+import dataclasses
 
 from serifos.bench import fio
-from serifos.cmd import paging
 from serifos import errors
 from serifos.lab.screening import job as screen_job
-from serifos.lab.screening import levels as sl
 
 RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
              'latency': 'latency_us'}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        'target', metavar='TARGET',
-        help='a directory, a block device, or a NAME-screening.jsonl')
-    group = parser.add_argument_group('which runs')
-    group.add_argument(
-        '--runs', type=int, metavar='N',
-        help='of the design, a multiple of 4 up to 48 (default: the fewest '
-        'that take all parameters; 24 for the 20 of fio)')
-    group.add_argument(
-        '--foldover', action='store_true',
-        help='make each run with every level reversed too: twice as many, '
-        'and free of the interactions of two parameters')
-    group.add_argument('--rounds', type=int, default=1, metavar='N',
-                       help='how often every run is made (default: 1)')
-    group.add_argument('--seed', type=int, default=0,
-                       help='of the order of the runs (default: 0)')
-    group.add_argument(
-        '--parameters', type=_names, metavar='LIST',
-        help='to vary, comma separated; others are held at their low level '
-        '(default: all)')
-    group.add_argument(
-        '--levels', type=_levels, action='append', default=[],
-        metavar='NAME=LOW,HIGH', help='other levels of a parameter, or one '
-        'level to hold it at; may be given several times')
-    group.add_argument(
-        '--factorial', action='store_true',
-        help='then make the full factorial of the key parameters and, of '
-        'numbers, a level between')
-    group.add_argument(
-        '--keys', type=_names, metavar='LIST',
-        help='the key parameters (default: the fewest that explain half of '
-        'the variation, 6 at the most)')
-    group = parser.add_argument_group('measuring')
-    group.add_argument('--runtime', type=float, default=10.0,
-                       metavar='SECONDS', help='of a run (default: 10)')
-    group.add_argument(
-        '--size-gib', type=float, default=4.0, metavar='GIB',
-        help='that all files of a run may take together (default: 4)')
-    group.add_argument(
-        '--output', metavar='JOURNAL', help='write the journal to this '
-        'file, or resume it (default: NAME-screening.jsonl here, after the '
-        'target)')
-    group.add_argument(
-        '--hang-after', type=float, default=300.0, metavar='SECONDS',
-        help='seconds beyond its time, in which it also writes its files, '
-        'after which a fio is killed (default: 300)')
-    group.add_argument(
-        '--yes-destroy', metavar='WORD',
-        help='what would be typed to confirm: the serial of the device, or '
-        'the word that is asked for')
-    group.add_argument('--show', action='store_true',
-                       help='print the runs and their time; make none')
-    group = parser.add_argument_group('analysis and output')
-    group.add_argument('--response', choices=RESPONSES, default='bandwidth',
-                       help='(default: bandwidth)')
-    group.add_argument(
-        '--scale', choices=('log', 'linear'), default='log',
-        help='log: an effect is the factor from low to high; linear: the '
-        'difference, in KiB/s, IOPS or µs (default: log)')
-    paging.add_argument(group, 'a Pareto chart')
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of `screen`; errors are raised for those out of range.
 
-
-def refuse_absurd(args: argparse.Namespace) -> None:
-    """:raises InputError: where an option makes no sense"""
-    screen_job.refuse_runtime(args.runtime)
-    fio.refuse_hang(args.hang_after)
-    if not 1 <= args.rounds <= 100:
-        raise errors.InputError(
-            f'{args.rounds} rounds cannot be run; give 1 to 100.')
-    if args.keys and not 1 <= len(set(args.keys)) == len(args.keys) <= 8:
-        raise errors.InputError(
-            '--keys takes 1 to 8 parameters, each once.')
-    paging.refuse_absurd(args)
-
-
-def space(args: argparse.Namespace, place: sl.Place) -> sl.Space:
-    """The levels that the options ask for, on a target.
-
-    :raises InputError: where they cannot be, or cannot go together
+    :param target: a directory, a block device or the journal of a screening
+    :param runs: of the design, None for the smallest that fits
+    :param parameters: to vary, None for all
+    :param levels: (parameter, its two levels, or one to hold it at)
+    :param keys: the key parameters, None to choose them by their effects
+    :param runtime: of a run, seconds
+    :param size_gib: of all files of a run together
+    :param output: the journal, None for one after the target
+    :param hang_after: seconds beyond its time after which a fio is killed
+    :param yes_destroy: the answer to the confirmation, None to ask
     """
-    return sl.space(place, dict(args.levels), args.parameters)
 
+    target: str
+    runs: int | None
+    foldover: bool
+    rounds: int
+    seed: int
+    parameters: tuple[str, ...] | None
+    levels: Sequence[tuple[str, tuple[str, ...]]]
+    factorial: bool
+    keys: tuple[str, ...] | None
+    runtime: float
+    size_gib: float
+    output: str | None
+    hang_after: float
+    yes_destroy: str | None
+    response: str
+    scale: str
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(',')))
-
-
-def _levels(text: str) -> tuple[str, tuple[str, ...]]:
-    name, _, levels = text.partition('=')
-    found = _names(levels)
-    if len(found) not in (1, 2):
-        raise argparse.ArgumentTypeError(
-            f'{text!r} gives no levels; write NAME=LOW,HIGH, such as '
-            'io_depth=1,32, or NAME=LEVEL')
-    return name, found
+    def __post_init__(self) -> None:
+        screen_job.refuse_runtime(self.runtime)
+        fio.refuse_hang(self.hang_after)
+        if not 1 <= self.rounds <= 100:
+            raise errors.InputError(
+                f'{self.rounds} rounds cannot be run; give 1 to 100.')
+        if self.keys and not 1 <= len(set(self.keys)) == len(self.keys) <= 8:
+            raise errors.InputError(
+                '--keys takes 1 to 8 parameters, each once.')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs that a screening wants, and what those made tell."""
+"""The runs of a screening, and the responses of those made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Wanted = tuple[Mapping[str, str], int]
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How responses are read.
+    """The response and its scale.
 
     :param response: one of :data:`serifos.lab.screening.journal.RESPONSES`
     :param log: whether effects are factors, not differences
@@ -38,7 +38,7 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Middle:
-    """A level between two others that a response does not lie between."""
+    """A middle level whose response is not between those of the ends."""
 
     name: str
     level: str
@@ -58,14 +58,14 @@ class Middle:
 
 def rows(space: sl.Space, names: Sequence[str],
          design: screening.Signs) -> list[dict[str, str]]:
-    """The levels of each run of a design; what it lacks is low or held."""
+    """The levels of each run of a design; other parameters low or held."""
     return [space.run({name: space.varied[name][int(sign > 0)]
                        for name, sign in zip(names, signs)})
             for signs in design]
 
 
 def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
-    """Every run of every round, in an order of its own each round.
+    """Every run of every round, in a random order each round.
 
     What drifts in the meantime then looks like noise, not like an effect.
     """

@@ -29,7 +29,7 @@ Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A device or directory that is ours for a while.
+    """A device or directory that is locked for the runs.
 
     :param fd: its descriptor
     :param written: what fio may write there
@@ -43,7 +43,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Screened:
-    """A target as screening sees it.
+    """The target of a screening.
 
     :param target: looked at, and not yet touched
     :param open: claims it
@@ -55,7 +55,7 @@ class Screened:
 
 
 def find(text: str, size_gib: float) -> Screened:
-    """The directory or device that a user named; nothing is touched.
+    """The directory or device of this name; nothing is written to it.
 
     :param size_gib: of all files of a run together
     :raises DeviceError: where there is none, or it may not be measured
@@ -130,7 +130,7 @@ def measurer(place: sl.Place, claim: Claim, runtime_s: float,
 
 
 def figures(text: str) -> dict[str, float]:
-    """What a run says, by the names of the journal, from fio's JSON."""
+    """The results of a run, by the names of the journal, from fio's JSON."""
     seen = fio_result.parse(text)
     return {'bandwidth_kib_s': float(seen['read_bw_kib_s']
                                      + seen['write_bw_kib_s']),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 import dataclasses
 import pathlib
@@ -16,47 +15,46 @@ from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal as sj
-from serifos.lab.screening import options as screen_options
+from serifos.lab.screening import levels as sl
+from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan as sp
 from serifos.lab.screening import screen
 from serifos.modeler import campaign
 
-add_arguments = screen_options.add_arguments
 HEADER = ('rank', 'parameter', 'low', 'high', 'effect', 'from', 'to',
           'share', 'cumulative', 'p_value', 'key')
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What was asked for, looked at and found possible.
+    """A screening that was checked and can be done.
 
     :param screened: the target; None where a journal alone is read
     """
 
-    args: argparse.Namespace
+    options: so.Options
     screened: screen.Screened | None
     header: sj.Header
     path: pathlib.Path
     design: screening.Signs
 
     @classmethod
-    def of(cls, args: argparse.Namespace) -> Job:
-        screen_options.refuse_absurd(args)
-        if args.target.endswith('.jsonl'):
-            path = pathlib.Path(args.target)
+    def of(cls, options: so.Options) -> Job:
+        if options.target.endswith('.jsonl'):
+            path = pathlib.Path(options.target)
             header, _ = sj.read(path)
-            return cls(args, None, header, path, _design(args, header))
+            return cls(options, None, header, path, _design(options, header))
         version = fio.version()
-        found = screen.find(args.target, args.size_gib)
-        header = _header(args, found, version)
-        return cls(args, found, header, _journal(args, found),
-                   _design(args, header))
+        found = screen.find(options.target, options.size_gib)
+        header = _header(options, found, version)
+        return cls(options, found, header, _journal(options, found),
+                   _design(options, header))
 
     @property
     def reading(self) -> sp.Reading:
-        return sp.Reading(screen_options.RESPONSES[self.args.response],
-                          self.args.scale == 'log')
+        return sp.Reading(so.RESPONSES[self.options.response],
+                          self.options.scale == 'log')
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,13 +64,13 @@ class Job:
         return sp.rows(self.header.space, self.names, self.design)
 
     def wanted(self) -> list[sp.Wanted]:
-        return sp.wanted(self.rows(), self.args.rounds, self.args.seed)
+        return sp.wanted(self.rows(), self.options.rounds, self.options.seed)
 
     def had(self) -> tuple[sj.Run, ...]:
         return sj.had(self.path, self.header)
 
     def show(self) -> None:
-        """Says what will be done, and how long it will take."""
+        """Prints the target, the runs and their time."""
         if self.screened is None:
             return
         todo = sp.missing(self.wanted(), self.had())
@@ -89,7 +87,7 @@ class Job:
             f'{total} x {s:g} s = {total * s / 3600:.2f} h'
             f'{files * self.screened.place.is_directory}; '
             f'{total - len(todo)} of them are made already')
-        if self.args.factorial:
+        if self.options.factorial:
             facts['then'] = ('the full factorial of the key parameters, '
                              f'{2 ** screening.MOST_KEYS} runs at the most')
         facts['journal'] = str(self.path)
@@ -98,14 +96,15 @@ class Job:
             measuring.say(f'note: {line}')
 
     def make(self, runs: list[sp.Wanted]) -> tuple[sj.Run, ...]:
-        """Makes the runs that are missing; all that the journal has then."""
+        """Makes the runs that are missing; returns all runs of the journal."""
         if self.screened is None or not sp.missing(runs, self.had()):
             return self.had()
         with (progress.Stop() as stop, progress.shown() as shown,
               self.screened.open() as claim):
             run(runs, self.path, self.header,
-                screen.measurer(self.screened.place, claim,
-                                self.header.runtime_s, self.args.hang_after),
+                screen.measurer(
+                    self.screened.place, claim, self.header.runtime_s,
+                    self.options.hang_after),
                 campaign.Ports(shown, stop))
         return self.had()
 
@@ -134,24 +133,24 @@ def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
 
 
 def screened(job: Job) -> screen_report.Found:
-    """Makes what is missing and tells its effects.
+    """Makes the runs that are missing, and analyses all.
 
     :raises SerifosError: where it cannot be done, or is interrupted
     """
     todo = sp.missing(job.wanted(), job.had())
-    if job.screened is not None and (todo or job.args.factorial):
+    if job.screened is not None and (todo or job.options.factorial):
         job.show()
-        measuring.confirm(job.screened.target, job.args.yes_destroy)
+        measuring.confirm(job.screened.target, job.options.yes_destroy)
     with measuring.stopped_at_once(job.path):
         found = _screened(job)
-        return _factorial(job, found) if job.args.factorial else found
+        return _factorial(job, found) if job.options.factorial else found
 
 
 def _screened(job: Job) -> screen_report.Found:
     made = job.make(job.wanted())
     analysis = effects.analyse(job.design, job.names, sp.responses(
-        job.rows(), job.args.rounds, made, job.reading))
-    keys = job.args.keys or screening.keys(analysis.effects)
+        job.rows(), job.options.rounds, made, job.reading))
+    keys = job.options.keys or screening.keys(analysis.effects)
     explained = sum(e.share for e in analysis.effects if e.name in keys)
     beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
     said = [f'{", ".join(keys)} explain {explained:.0%} of the variation of '
@@ -166,14 +165,14 @@ def _screened(job: Job) -> screen_report.Found:
 
 
 def _factorial(job: Job, found: screen_report.Found) -> screen_report.Found:
-    space, rounds = job.header.space, job.args.rounds
+    space, rounds = job.header.space, job.options.rounds
     keys = found.keys
     signs = screening.full_factorial(len(keys))
     levels = sp.rows(space, keys, signs)
     between = [row for *_, three in sp.middles(space, keys) for row in three]
     measuring.say(f'{found.said[0]} Their full factorial has {len(levels)} '
                   f'runs, with {len(between) // 3} at middle levels.')
-    made = job.make(sp.wanted([*levels, *between], rounds, job.args.seed))
+    made = job.make(sp.wanted([*levels, *between], rounds, job.options.seed))
     columns, names = screening.with_interactions(signs, keys)
     analysis = effects.analyse(columns, names, sp.responses(
         levels, rounds, made, job.reading))
@@ -204,33 +203,33 @@ def rows(found: screen_report.Found) -> list[tuple[object, ...]]:
     return lines
 
 
-def _design(args: argparse.Namespace, header: sj.Header) -> screening.Signs:
+def _design(options: so.Options, header: sj.Header) -> screening.Signs:
     least = screening.smallest(len(header.varied))
-    size = least if args.runs is None else args.runs
+    size = least if options.runs is None else options.runs
     design = screening.plackett_burman(size)
     if size < least:
         raise errors.InputError(
             f'{size} runs are too few for {len(header.varied)} parameters; '
             f'give --runs {least} or more.')
-    for name in args.keys or ():
+    for name in options.keys or ():
         if name not in header.varied:
             raise errors.InputError(
-                f'{name} is not varied here, so that it can be no key; '
+                f'{name} is not varied here, so it cannot be a key parameter; '
                 f'there are {", ".join(header.varied)}.')
-    return screening.foldover(design) if args.foldover else design
+    return screening.foldover(design) if options.foldover else design
 
 
-def _header(args: argparse.Namespace, found: screen.Screened,
+def _header(options: so.Options, found: screen.Screened,
             version: str) -> sj.Header:
-    space = screen_options.space(args, found.place)
+    space = sl.space(found.place, dict(options.levels), options.parameters)
     return sj.Header(
-        dict(found.target.identity), fio=version, runtime_s=args.runtime,
+        dict(found.target.identity), fio=version, runtime_s=options.runtime,
         varied=dict(space.varied), held=dict(space.held), said=space.said,
         **campaign.this_machine())
 
 
-def _journal(args: argparse.Namespace,
+def _journal(options: so.Options,
              found: screen.Screened) -> pathlib.Path:
     stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
-    return campaign.journal_path(args.output or f'{stem}-screening.jsonl',
+    return campaign.journal_path(options.output or f'{stem}-screening.jsonl',
                                  'journal')
