@@ -155,8 +155,8 @@ class HostileTest(testtools.TestCase):
             assert len(unread.sentence()) < 1500, unread
         list(join.gaps(inventory, told, cluster))
         list(join.hindrances(inventory, cluster, ('intel',), 2))
-        for verdict in stuck.verdicts(inventory, told, 1.8e9):
-            verdict.sentence(), verdict.plan()
+        for found in stuck.diagnoses(inventory, told, 1.8e9):
+            found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
             store.write_cluster(file.name, cluster)
             assert store.read_cluster(file.name) is not None
@@ -249,7 +249,7 @@ class UnreadTest(testtools.TestCase):
         self.said = replies()
         self.said['/volumes/detail']['volumes'][2]['size'] = None
         inventory, _ = self.look()
-        found = stuck.verdicts(
+        found = stuck.diagnoses(
             inventory, observed(), 1.8e9)
         self.assertEqual([False, False], [v.forgotten for v in found])
         self.assertIn('may be its copy', found[1].why)
