@@ -20,7 +20,7 @@ _REQUEST_TIMEOUT = 408
 
 @contextlib.contextmanager
 def gone(volume_id: str) -> Iterator[None]:
-    """Nothing to do where the volume is not there any more."""
+    """Ignores the error of a volume that is gone already."""
     try:
         yield
     except exceptions.NotFound as exc:
@@ -29,48 +29,48 @@ def gone(volume_id: str) -> Iterator[None]:
 
 
 def _where(api: Any) -> str:
-    """The host that is asked, without a password that its URL may hold."""
+    """The host of the API, without a password that its URL may have."""
     try:
         return parse.urlsplit(
             api.client.get_endpoint()).netloc.rpartition('@')[2]
-    except Exception:  # whatever keeps us from knowing has been said
+    except Exception:  # the error that led here is the one to report
         return 'the URL'
 
 
 @contextlib.contextmanager
 def sentences(api: Any) -> Iterator[None]:
-    """Errors as one sentence; 4xx, as far as it is ours, as Refused."""
+    """Errors as one sentence; 4xx as Refused."""
     try:
         yield
     except (exceptions.Unauthorized, exceptions.Forbidden,
             ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
         raise refused.Refused(
-            f'Cinder does not let us ({said(exc)}); look at [cinder] of '
-            'serifos.conf, an administrator is needed.',
+            f'Cinder denies access ({said(exc)}); [cinder] of serifos.conf '
+            'needs an administrator.',
             exc.http_status) from None
     except exceptions.ClientException as exc:
         if exc.code == 404 and 'The resource' in str(exc):
             raise refused.Refused(
-                f'Cinder says no: {said(exc)}; look at the URL and the '
+                f'Cinder refuses: {said(exc)}; look at the URL and the '
                 'project in [cinder] of serifos.conf.',
                 refused.MISDIRECTED) from None
         if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
-            raise refused.Refused(f'Cinder says no: {said(exc)}.',
+            raise refused.Refused(f'Cinder refuses: {said(exc)}.',
                                   exc.code) from None
         raise errors.CloudError(
-            f'Cinder is in trouble: {said(exc)}.') from None
+            f'Cinder reports an error: {said(exc)}.') from None
     except ks_exceptions.ClientException as exc:
         raise errors.CloudError(
             f'Cinder does not answer: {said(exc)}.') from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError,
             TypeError, ValueError) as exc:
         raise errors.CloudError(
-            f'What answers at {_where(api)} is no Cinder that we know '
+            f'What answers at {_where(api)} is not a Cinder API as expected '
             f'({said(exc)}); look at the URL in [cinder] of serifos.conf.'
             ) from exc
 
 
 def said(exc: Exception) -> str:
-    """Its words, without markup and without what urllib3 adds."""
+    """Its message, without markup and without what urllib3 adds."""
     text = re.sub('<[^<>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
     return ' '.join(text.split()).rstrip('.')

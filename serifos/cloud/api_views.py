@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a reply of Cinder's API say?
+"""Readers of the replies of Cinder's API, as facts of the inventory.
 
-JSON of the API's views in, nouns of :mod:`serifos.facts.inventory` out; read
-with the rights of an administrator at microversion 3.70. Each reader of one
-item raises ValueError, with a clause that says why, where the item is none;
-in a list that is the item's own affair: it is left out as
-:class:`.inventory.Unread`.
+The views are those that an administrator gets at microversion 3.70. A reader
+of one item raises ValueError with the reason where it cannot be read; in a
+list such an item is left out as :class:`.inventory.Unread`.
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ def kind(said: object, qos: Mapping[str, Mapping[str, str]]) -> inv.Type:
 
 
 def qos(docs: Iterable[object]) -> dict[str, dict[str, str]]:
-    """The specs of each QoS, by its id; nothing we do depends on one."""
+    """The specs of each QoS, by its id; unreadable ones are left out."""
     found = {}
     for doc in map(fields.Field, docs):
         try:
@@ -112,10 +110,10 @@ def qos(docs: Iterable[object]) -> dict[str, dict[str, str]]:
 
 
 def snapshots(docs: Iterable[object]) -> dict[str, int]:
-    """Volume → how many snapshots hold it.
+    """Volume → the number of its snapshots.
 
-    One that does not say of what it is counts for none: Cinder itself does
-    not migrate a volume that has snapshots.
+    One without a volume is ignored: Cinder itself does not migrate a volume
+    that has snapshots.
     """
     found: dict[str, int] = {}
     for doc in docs:
@@ -126,7 +124,7 @@ def snapshots(docs: Iterable[object]) -> dict[str, int]:
 
 
 def attachment(doc: object) -> tuple[str, tuple[str, str]] | None:
-    """(volume, (instance, device)), where one instance alone has it."""
+    """(volume, (instance, device)) of a volume with one attachment."""
     volume, had = id_of(doc), (doc.get('attachments')
                                if isinstance(doc, dict) else None)
     if not volume or not isinstance(had, list) or len(had) != 1 or (
@@ -140,7 +138,7 @@ def attachment(doc: object) -> tuple[str, tuple[str, str]] | None:
 
 
 def mentions(doc: object, volume_id: str) -> bool:
-    """Whether a record may be the half of this volume's migration."""
+    """Whether a record may be a copy of this volume's migration."""
     return isinstance(doc, dict) and any(
         volume_id in said for key in ('migration_status', 'description',
                                       'os-vol-mig-status-attr:migstat')
@@ -148,7 +146,7 @@ def mentions(doc: object, volume_id: str) -> bool:
 
 
 def id_of(doc: object) -> str:
-    """The id by which an item of a list is known, '' without one."""
+    """The id of an item of a list, '' without one."""
     found = doc.get('id') if isinstance(doc, dict) else None
     return found if isinstance(found, str) else ''
 
@@ -158,10 +156,10 @@ def each(what: str, docs: Iterable[object],
          ) -> tuple[tuple[Noun, ...], tuple[inv.Unread, ...]]:
     """The items of a list that can be read, and those that cannot.
 
-    An item that stands there twice is one; where the two differ it cannot
+    An item that is listed twice counts once; where the two differ it cannot
     be read.
 
-    :param what: ``volume``, ``pool``, ...: what a sentence calls an item
+    :param what: ``volume``, ``pool``, ..., for messages
     """
     found: dict[str, tuple[Noun, object]] = {}
     unread = []
@@ -181,7 +179,7 @@ def each(what: str, docs: Iterable[object],
                   if name not in twice), tuple(unread))
 
 
-_TWICE = 'it is listed twice, and not alike'
+_TWICE = 'it is listed twice, with different values'
 
 
 def _name(noun: Noun) -> str:

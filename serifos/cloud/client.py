@@ -2,9 +2,9 @@
 """A client of Cinder's API: its inventory, and requests to move volumes.
 
 Replies are read in :mod:`serifos.cloud.api_views`, errors in
-:mod:`serifos.cloud.api_errors`. A question is asked twice where there is no
-answer, a request that changes something never: whether one arrived that got
-no answer is for the caller to find out.
+:mod:`serifos.cloud.api_errors`. GET requests are retried once; a request that
+changes something never is: the caller has to find out whether one without an
+answer arrived.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cinderclient.contrib import noauth as no
 from cinderclient import exceptions
 from keystoneauth1 import session as ks_session
 
-from serifos.cloud import api_errors as cinder_errors
+from serifos.cloud import api_errors
 from serifos.cloud import api_views
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
@@ -31,13 +31,13 @@ from serifos.facts import inventory as inv
 from serifos.web import session as web
 
 VERSION = '3.70'
-"""The API's microversion: Cinder has known it since Xena."""
+"""The API's microversion, in Cinder since Xena."""
 
 PAGE = 500
 """Items asked for at a time; Cinder may give fewer."""
 
 MOST = 200_000
-"""Items of one sort that are read; pages that go on are no end."""
+"""Items of one kind that are read at most, over all pages."""
 
 _RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
             'retriable_status_codes': [502, 503, 504]}
@@ -49,8 +49,8 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
     """A Cinder with ``auth_strategy = noauth``.
 
     :param endpoint: such as ``http://10.0.0.1:8776/v3``
-    :param stopped: whether we are to end, and answers to questions need not
-        be waited for any more
+    :param stopped: whether the program is to stop, so that answers need not
+        be waited for
     """
     plugin = no.CinderNoAuthPlugin(user_id, project_id,
                                    endpoint=endpoint.rstrip('/'))
@@ -62,7 +62,7 @@ def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
     """The Cinder of a keystoneauth session's catalogue.
 
     :param session: of :mod:`serifos.web`, with :func:`.api_views.usable` as
-        its check: an API that hangs or drips must not hang its caller
+        its check: a slow or hanging API must not hang the caller
     :param adapter: ``region_name``, ``interface``, ``endpoint_override``
     """
     if session.timeout is None:
@@ -73,7 +73,7 @@ def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:
 class Cinder:
     """The port :class:`.inventory.Cloud` over Cinder's API.
 
-    :param most: items of one sort that are read
+    :param most: items of one kind that are read
     """
 
     def __init__(self, api: Any, most: int = MOST) -> None:
@@ -81,7 +81,7 @@ class Cinder:
 
     def inventory(self) -> inv.Inventory:
         """Everything, of all projects."""
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             snapshots = api_views.snapshots(
                 self._list('/snapshots', 'snapshots', all_tenants=1))
             qos = api_views.qos(self._list('/qos-specs', 'qos_specs'))
@@ -105,7 +105,7 @@ class Cinder:
 
     def volume(self, volume_id: str) -> inv.Record | None:
         """One volume as it is now, its snapshots not counted."""
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             try:
                 doc = self._get(f'/volumes/{volume_id}')
             except exceptions.NotFound as exc:
@@ -115,14 +115,14 @@ class Cinder:
             return _record(volume_id, doc['volume'])
 
     def attachments(self) -> dict[str, tuple[str, str]]:
-        """Volume → (instance, device) of each that one instance has."""
-        with cinder_errors.sentences(self._api):
+        """Volume → (instance, device), for volumes with one attachment."""
+        with api_errors.sentences(self._api):
             return dict(filter(None, map(api_views.attachment,
                                          self._volumes())))
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         """The hidden records of a volume's migration."""
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             found = [_record(api_views.id_of(doc), doc) for status in (
                 f'target:{volume_id}', 'deleting')
                 for doc in self._volumes(migration_status=status)
@@ -133,10 +133,10 @@ class Cinder:
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.
 
-        :raises refused.Refused: where Cinder says no
+        :raises refused.Refused: where Cinder refuses
         :raises CloudError: where it does not answer, and may have begun
         """
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             answer, body = self._api.client.post(
                 f'/volumes/{volume_id}/action', raise_exc=False,
                 body={'os-migrate_volume': {
@@ -152,30 +152,30 @@ class Cinder:
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             self._api.volumes.reset_state(
                 volume_id, status, migration_status='none')
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""
-        with (cinder_errors.sentences(self._api),
-              cinder_errors.gone(volume_id)):
+        with (api_errors.sentences(self._api),
+              api_errors.gone(volume_id)):
             self._api.volumes.delete(volume_id)
 
     def unmanage(self, volume_id: str) -> None:
         """Removes the record alone; nothing where it is gone."""
-        with (cinder_errors.sentences(self._api),
-              cinder_errors.gone(volume_id)):
+        with (api_errors.sentences(self._api),
+              api_errors.gone(volume_id)):
             self._api.volumes.unmanage(volume_id)
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
         """The names that the backend's own driver lists, page by page.
 
-        None where there are none: Cinder says so of a driver that cannot
-        list them, too.
+        None where there are none, since Cinder lists none also for a driver
+        that cannot list them.
         """
         found: list[Any] = []
-        with cinder_errors.sentences(self._api):
+        with api_errors.sentences(self._api):
             while page := _items(self._get(
                     '/manageable_volumes', host=pool, limit=PAGE,
                     offset=len(found)), 'manageable-volumes'):
@@ -193,9 +193,9 @@ class Cinder:
     def _list(self, path: str, key: str, **query: object) -> list[Any]:
         """All items, page by page, our own marker in each request.
 
-        Cinder's links to the next page name its public endpoint, which we
-        may not reach, and cinderclient does not find that of the types. A
-        marker that is deleted meanwhile makes us begin anew, twice.
+        Cinder's links to the next page name its public endpoint, which may
+        be out of reach, and cinderclient does not find that of the types. If
+        a marker is deleted meanwhile, the list is read again, up to twice.
         """
         for _ in range(2):
             with contextlib.suppress(exceptions.NotFound):
@@ -223,15 +223,15 @@ class Cinder:
             marker = {'marker': last}
 
     def _get(self, path: str, **query: object) -> Mapping[str, Any]:
-        """An answer to a question, which may be asked twice."""
+        """The object that answers a GET request, retried once."""
         url = f'{path}?{parse.urlencode(query)}' if query else path
         return fields.Field(self._api.client.get(url, **_RETRIES)[1]).object()
 
 
 def _items(page: Mapping[str, Any], key: str) -> list[Any]:
-    """What a page lists.
+    """The items of a page.
 
-    :raises LookupError: where it lists no such thing
+    :raises LookupError: where it has no such list
     """
     return fields.Field(page[key], key).array_if_any()
 
@@ -242,5 +242,5 @@ def _record(name: str, doc: object) -> inv.Record:
         return api_views.record(doc)
     except ValueError as exc:
         raise errors.CloudError(
-            f'Cinder shows the volume {name} so that it cannot be read: '
-            f'{exc}.') from None
+            f'Cinder\'s answer for volume {name} cannot be read: {exc}.'
+            ) from None

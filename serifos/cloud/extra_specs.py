@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a pool offer what a volume type's extra specs ask for?
+"""The match of extra specs and capabilities, as CapabilitiesFilter does it.
 
-The rules of Cinder's CapabilitiesFilter, which runs on every migration: a
-key without a scope, or scoped ``capabilities:``, is a requirement; any
-other scope is somebody else's. The operators are those of its
-``extra_specs_ops``.
+Cinder runs that filter on every migration. A key without a scope, or with
+the scope ``capabilities:``, is a requirement; other scopes are ignored. The
+operators are those of Cinder's ``extra_specs_ops``.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ def _offered(path: Sequence[str], required: str, found: Any) -> bool:
 
 
 def meets(found: object, required: str) -> bool:
-    """Whether a capability's value is what an extra spec asks for."""
+    """Whether a capability's value meets an extra spec."""
     return _test(required)(found)
 
 
 def _test(required: str) -> Callable[[object], bool]:
-    """What is asked for is read once, for however many values there are."""
+    """The test of a value, with the requirement parsed once."""
     op, *asked = required.split() or ['']
     if op == '<or>':
         choices = frozenset(asked[::2])

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do a pool's capabilities say of its space, and of its model?
+"""Space, model and device of a pool, from its capabilities.
 
-The figures are those that Cinder's own scheduler would work out, from the
-capabilities that ``get_pools?detail=True`` gives. A capability that we
-compute with and that is no figure makes the whole pool unreadable: guessed
-space would be filled.
+The figures are those that Cinder's own scheduler computes from the
+capabilities of ``get_pools?detail=True``. A pool is unreadable where one that
+is needed is not a number: guessed space would be filled.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _NOT_SAID = (None, '', 'unknown')
 def pool(item: object) -> inv.PoolStats:
     """A pool as ``get_pools?detail=True`` gives it.
 
-    :raises ValueError: where it is none; the clause says why
+    :raises ValueError: with the reason where it cannot be read
     """
     doc = fields.Field(item)
     said = doc['capabilities'].object()
@@ -58,11 +57,11 @@ def _device(said: object) -> str | None:
 
 
 def _free_gib(said: Mapping[str, Any], thin: bool) -> float:
-    """What Cinder would still place there, its reserve deducted.
+    """The space that Cinder would still allocate, its reserve deducted.
 
     The ``virtual_free_capacity`` of Cinder's ``calculate_capacity_factors``,
-    the same in Cinder 27 to 29, for a volume of the pool's own kind: a thin
-    one may be promised more than there is.
+    the same in Cinder 27 to 29, for a volume provisioned as the pool is: a
+    thin pool may be over-subscribed.
     """
     total, free = (_gib(said, f'{name}_capacity_gb')
                    for name in ('total', 'free'))
@@ -89,7 +88,7 @@ def _unwritten_gib(said: Mapping[str, Any]) -> float:
 
 def _ratio(said: Mapping[str, Any], used_gib: float,
            provisioned_gib: float) -> float:
-    """``max_over_subscription_ratio``; ``auto`` as Cinder works it out."""
+    """``max_over_subscription_ratio``; ``auto`` as Cinder computes it."""
     if said.get('max_over_subscription_ratio') != 'auto':
         return _number(said, 'max_over_subscription_ratio', 1.0)
     if not provisioned_gib:
@@ -98,7 +97,7 @@ def _ratio(said: Mapping[str, Any], used_gib: float,
 
 
 def _gib(said: Mapping[str, Any], name: str) -> float:
-    """0 for 'unknown': no room that nobody vouches for."""
+    """A capability in GiB; 0 for 'unknown'."""
     return math.inf if said.get(name) == 'infinite' else (
         _number(said, name, 0.0))
 
@@ -106,7 +105,7 @@ def _gib(said: Mapping[str, Any], name: str) -> float:
 def _number(said: Mapping[str, Any], name: str, default: float) -> float:
     """A capability as a number.
 
-    :raises ValueError: where it says something that is none
+    :raises ValueError: where it is something else
     """
     value = said.get(name)
     if not isinstance(value, (list, dict)) and value in _NOT_SAID:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When Cinder says no: whose matter is it, and when is it asked again?
+"""Refusals by Cinder: of the volume, for now, or of our account or URL.
 
-A no is no failure of the cloud. Most concern one volume at one moment: its
-tenant took a snapshot, extended or deleted it since it was looked at. Some
-concern the moment alone: we, or all together, ask too much. The rest
-concern us: an account without the right, a URL that leads nowhere.
+A refusal is not a failure of the cloud. Most concern one volume: its tenant
+took a snapshot, extended or deleted it since it was observed. Some are rate
+limits. The rest are ours: an account without the right, a wrong URL.
 """
 
 from __future__ import annotations
@@ -12,28 +11,28 @@ from __future__ import annotations
 from serifos import errors
 
 OF_THE_VOLUME = frozenset((400, 404, 409, 412, 422, 423))
-"""Its state, its target's or the limits of its owner: as the API checks them.
+"""HTTP statuses for the state of the volume, its target or its quota.
 
-400 is what Cinder 29 says of a status, a snapshot, a group, a target that
-is down. 404 is a volume that is gone. 409, 412, 422 and 423 are what
-proxies and other releases say of a state that does not fit.
+Cinder 29 answers 400 for a status, a snapshot, a group or a target that is
+down, and 404 for a volume that is gone; proxies and other releases answer
+409, 412, 422 or 423 for a state that does not fit.
 """
 
 FOR_NOW = frozenset((413, 429))
-"""Over a limit of requests, by Cinder (413) or a proxy (429)."""
+"""HTTP statuses of a rate limit, by Cinder (413) or a proxy (429)."""
 
 MISDIRECTED = 421
-"""What we call a 404 that is none of the volume: of the URL itself."""
+"""Stands for a 404 of the URL itself rather than of a volume."""
 
 RETRY_S = 30.0
-"""Where Cinder does not say when to ask again."""
+"""The wait where Cinder gives no Retry-After."""
 
 LONGEST_RETRY_S = 300.0
-"""For which we wait at most, whatever it says."""
+"""The longest wait, whatever Retry-After says."""
 
 
 class Refused(errors.CloudError):
-    """Cinder answered, and said no; nothing has changed.
+    """Cinder refused a request; nothing has changed.
 
     :param status: the answer's HTTP status
     :param retry_after: its header Retry-After, None where it has none
@@ -47,17 +46,17 @@ class Refused(errors.CloudError):
 
     @property
     def of_the_volume(self) -> bool:
-        """Whether another volume may be asked for."""
+        """Whether requests for other volumes may succeed."""
         return self.status in OF_THE_VOLUME
 
     @property
     def for_now(self) -> bool:
-        """Whether the same is asked for again, after ``retry_s``."""
+        """Whether the same request is sent again, after ``retry_s``."""
         return self.status in FOR_NOW
 
 
 def _seconds(retry_after: str | None) -> float:
-    """A date is not read: it would be of another clock than ours."""
+    """A date is ignored: it would be by another clock."""
     try:
         said = int(retry_after or '')
     except ValueError:

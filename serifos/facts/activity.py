@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What telemetry saw of volumes and pools over a window, frozen."""
+"""Activity of volumes and pools over a window, as telemetry measured it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from serifos.facts import workload as wl
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """A volume to be watched: which, by what LV name, and where.
+    """A volume to be measured, with its logical volume and pool.
 
     :param lv_id: what follows ``volume-`` in the name of its LV
     :param pool: ``host@backend#pool``
@@ -33,12 +33,12 @@ class Place:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Activity:
-    """What one volume, or all the volumes of a pool, did over a window.
+    """The activity of a volume, or of all volumes of a pool, over a window.
 
     :param mean: over the window; its ``iops`` and ``latency_us`` are always
         known and its ``iodepth`` is the q of Little's law. Without a single
         request it is all zero, which is idle
-    :param seconds: that the readings really cover
+    :param seconds: the time that the readings cover
     :param intervals: between readings
     :param quiet_s: how long, up to the last reading, no request was seen;
         at most what the readings cover
@@ -52,18 +52,18 @@ class Activity:
 
 @dataclasses.dataclass(frozen=True)
 class Observed:
-    """What telemetry knows of the places it was asked about.
+    """What telemetry measured.
 
     :param at: the time of the newest reading used, seconds of the epoch
     :param volumes: volume id → activity
     :param pools: pool name → activity of the volumes asked about there
     :param missing: volume id → why nothing is known, one sentence
-    :param problems: pool name → why its host is not, or not wholly, seen
+    :param problems: pool name → why its host is not, or only partly, seen
     :param started: pool name → when its host, or the cinder-volume on it,
         last started, seconds of the epoch by our clock; a pool is absent
         where that is not known for certain
-    :param doubts: pool name → why the start that its source tells is not
-        believed, a clause; such a pool is not in ``started``
+    :param doubts: pool name → why the start that its source reports is not
+        plausible, a clause; such a pool is not in ``started``
     """
 
     at: float
@@ -76,13 +76,13 @@ class Observed:
 
 
 class Telemetry(Protocol):
-    """The port behind which every adapter stands."""
+    """The port that every telemetry source implements."""
 
     def observe(self, places: Sequence[Place], window_s: float,
                 pools: Collection[str] = ()) -> Observed:
-        """What these volumes did in the last ``window_s`` seconds.
+        """The activity of these volumes in the last ``window_s`` seconds.
 
-        :param pools: to be told of even where none of the volumes is there,
-            as far as the source sees hosts rather than volumes
-        :raises CloudError: where the source cannot be asked at all
+        :param pools: to be reported even without any of these volumes, as
+            far as the source sees hosts rather than volumes
+        :raises CloudError: where the source cannot be reached
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One observation of pools and volumes, frozen: ``cluster.json`` in memory.
+"""One observation of pools and volumes: ``cluster.json`` in memory.
 
 Nothing here changes in place: ``cluster.without(volume)`` and
 ``cluster.place(volume, pool)`` return the cluster as it would then be.
@@ -66,7 +66,7 @@ class Pool:
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Pools and the volumes that live in them, at one moment."""
+    """Pools and the volumes on them, at one moment."""
 
     pools: tuple[Pool, ...]
     volumes: tuple[Volume, ...]
@@ -79,8 +79,8 @@ class Cluster:
             if len(set(names)) != len(names):
                 (twice, _), = collections.Counter(names).most_common(1)
                 raise errors.InputError(
-                    f'The cluster names {kind} {twice} twice; each {kind} '
-                    'may stand there once.')
+                    f'The cluster lists {kind} {twice} twice; each {kind} '
+                    'may be listed once.')
 
     @functools.cached_property
     def _pool_by_name(self) -> dict[str, Pool]:
@@ -113,7 +113,7 @@ class Cluster:
             volumes=tuple(v for v in self.volumes if v.id != volume.id))
 
     def place(self, volume: Volume, pool: str) -> Cluster:
-        """The cluster with one more volume, living in ``pool``."""
+        """The cluster with one more volume, on ``pool``."""
         return dataclasses.replace(
             self, pools=self._resized(pool, -volume.size_gib),
             volumes=(*self.volumes,
@@ -149,7 +149,7 @@ def _volume(doc: Mapping[str, Any]) -> Volume:
 
 
 def workload(doc: Mapping[str, Any]) -> wl.Workload:
-    """A workload as the files write it; unknown keys are ignored."""
+    """A workload of a JSON file; unknown keys are ignored."""
     return _known(wl.Workload, doc)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, on which machine: ``NAME.jsonl`` in memory."""
+"""Measured runs and their machine: ``NAME.jsonl`` in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATASET_SCHEMA = 'serifos-dataset/1'
 FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
            'write_latency_us', 'read_p99_us', 'write_p99_us', 'read_iops',
            'write_iops')
-"""What a model may predict of a run."""
+"""The figures of a run that a model may predict."""
 
 Key = tuple[tuple[float, ...], ...]
 """Of runs of the same workloads: their sorted patterns."""
@@ -29,13 +29,13 @@ _ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One run: workloads run together, and what each of them saw.
+    """One run: workloads run together, and the latency that each saw.
 
-    :param workloads: what was asked for; q is the iodepth asked for, known
-        before the run, never what the run then showed
+    :param workloads: as requested; q is the requested iodepth, not the one
+        observed in the run
     :param latency_us: the mean over the workloads of each one's mean, µs
     :param request_latency_us: the mean over all requests, µs, or None
-    :param seen: what each workload saw, by the names of FORMATS
+    :param seen: the figures of each workload, named as in the file format
     """
 
     workloads: tuple[wl.Workload, ...]
@@ -54,10 +54,10 @@ class Sample:
 
     @property
     def tenants(self) -> tuple[wl.Workload, ...]:
-        """The workloads, each with the q that planning would know.
+        """The workloads with the q that planning would know.
 
-        That is the iodepth asked for. Only a workload that thinks keeps
-        fewer outstanding, as many as it was seen to (Little's law).
+        That is the requested iodepth; for a workload with think time the
+        observed outstanding I/Os, which are fewer (Little's law).
         """
         return tuple(
             dataclasses.replace(workload, iops=saw.get('iops'),
@@ -105,7 +105,7 @@ def key(workloads: Iterable[wl.Workload]) -> Key:
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """The machine that a dataset was measured on, and how."""
+    """The machine and the conditions of a dataset."""
 
     device: Mapping[str, Any]
     host: str | None = None
@@ -126,7 +126,7 @@ class Header:
         return {'schema': DATASET_SCHEMA, **dataclasses.asdict(self)}
 
     def differences(self, other: Header) -> list[str]:
-        """What tells two machines apart, as 'name: ours, theirs'."""
+        """What differs between two machines, as 'NAME OURS and THEIRS'."""
         names = ('model', 'serial', 'size_gib', 'target')
         ours = {name: self.device.get(name) for name in names}
         theirs = {name: other.device.get(name) for name in names}
@@ -145,7 +145,7 @@ class Dataset:
     samples: tuple[Sample, ...]
 
     def valid(self) -> tuple[Sample, ...]:
-        """The runs of the round that counts.
+        """The runs of the round that is valid.
 
         :raises InputError: where there is none
         """
@@ -154,7 +154,7 @@ class Dataset:
         if not valid:
             raise errors.InputError(
                 f'The dataset has no run of round {self.header.valid_round}, '
-                'the one that counts; finish its build, or set valid_round '
+                'the valid one; finish its build, or set valid_round '
                 'in its first line.')
         return valid
 

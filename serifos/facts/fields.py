@@ -158,7 +158,7 @@ class Field:
 def unusable(source: str,
              error: type[errors.SerifosError] = errors.ToolError
              ) -> Callable[[str], errors.SerifosError]:
-    """Makes errors for the user of clauses on what a source said.
+    """Makes a user's error of a clause on the output of a source.
 
     :param source: the program or file
     """

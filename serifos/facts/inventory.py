@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Cinder says of its volumes, pools and services, frozen.
+"""Cinder's volumes, pools, services and types, as its API lists them.
 
-These are Cinder's own words, read once and unjudged: what they mean for
-placing and moving is decided in ``plan``, and a :class:`.cluster.Cluster`
-is made of them and of what telemetry saw.
+What they mean for placing and moving is decided in ``plan``; a
+:class:`.cluster.Cluster` joins them with telemetry.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Type:
 class Service:
     """A cinder-volume service; ``host`` is ``host@backend``.
 
-    :param backend_up: what its driver says, None where it says nothing
+    :param backend_up: as its driver reports it, None where it does not
     :param updated_at: its last heartbeat, seconds of the epoch
     """
 
@@ -95,10 +94,9 @@ class Service:
 class PoolStats:
     """A pool as ``get_pools?detail=True`` gives it; sizes in GiB.
 
-    :param free_gib: what Cinder would still place there: virtual free
-        where it is thin, the reserve deducted
-    :param unwritten_gib: what can still be written to it, thin or not, the
-        reserve deducted
+    :param free_gib: what Cinder would still allocate, the reserve deducted;
+        virtual where it is thin
+    :param unwritten_gib: what can still be written, the reserve deducted
     :param model: its capability ``serifos_model``
     :param device: its capability ``serifos_device``
     """
@@ -117,19 +115,18 @@ class PoolStats:
 
 
 UNKNOWN = 'unknown'
-"""The migration status of a volume that does not say one we can read."""
+"""The migration status of a volume whose own cannot be read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that Cinder lists and that cannot be read.
+    """An item of Cinder's lists that cannot be read.
 
     :param what: ``volume``, ``pool``, ``service`` or ``volume type``
     :param why: a clause
-    :param pool: where a volume lives; None where it has no pool, or that
-        is not known
-    :param migration_status: of a volume, :data:`UNKNOWN` where nothing
-        says whether it is on its way, or where it lives
+    :param pool: of a volume; None where it has no pool or that is unknown
+    :param migration_status: of a volume; :data:`UNKNOWN` where that or the
+        pool cannot be read
     """
 
     what: str
@@ -140,15 +137,15 @@ class Unread:
 
     def sentence(self) -> str:
         at = f' on {self.pool}' if self.pool else ''
-        return (f'The {self.what} {self.name}{at} is left out, Cinder lists '
-                f'it so that it cannot be read: {self.why}.')
+        return (f'The {self.what} {self.name}{at} is left out; its entry in '
+                f'Cinder\'s list cannot be read: {self.why}.')
 
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """All of it, at one moment.
+    """All lists, at one moment.
 
-    :param unread: what is left out of the rest
+    :param unread: items left out of the others
     """
 
     pools: tuple[PoolStats, ...]
@@ -182,10 +179,10 @@ class Inventory:
 
 
 class Cloud(Protocol):
-    """The port behind which Cinder stands, and a simulated one.
+    """The port that Cinder's client and the simulated cloud implement.
 
-    Every verb raises CloudError where there is no answer;
-    ``refused.Refused``, one of its kind, where Cinder says no.
+    Every method raises CloudError where there is no answer, and its subclass
+    ``refused.Refused`` where Cinder refuses.
     """
 
     def inventory(self) -> Inventory:
@@ -197,14 +194,14 @@ class Cloud(Protocol):
     def halves(self, volume_id: str) -> tuple[Record, ...]:
         """The hidden records of a volume's migration.
 
-        The copy in the making (``target:ID``), and the old copy on its way
-        out (``migration src for ID``).
+        The new copy (``target:ID``), and the old one that is being deleted
+        (``migration src for ID``).
         """
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
-        """The names of what is on a pool's backend, by its own driver.
+        """The names of the logical volumes that a pool's driver lists.
 
-        None where it does not tell, or has none.
+        None where it lists none or cannot list them.
         """
 
     def migrate(self, volume_id: str, pool: str) -> None:
@@ -217,4 +214,4 @@ class Cloud(Protocol):
         """Deletes a volume, or a hidden record of one."""
 
     def unmanage(self, volume_id: str) -> None:
-        """Removes a record, and leaves alone whatever it names."""
+        """Removes a record, not its logical volume."""

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of the journal of migrations, and what they tell.
+"""Entries of the journal of migrations, and queries over them.
 
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
 ``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
-(reason), before which entries lie in the future. An entry
-may tell more; what it tells of these is what it should be, or the entry is
-refused where it comes in.
+(reason), before which entries lie in the future. An entry may have further
+facts; where one of these is missing or wrong the entry is refused.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One thing that was written down.
+    """One entry.
 
-    :param at: ISO 8601 with its zone
+    :param at: ISO 8601 with a time zone
     """
 
     at: str
@@ -73,7 +72,7 @@ class Entry:
 
 
 class Journal(Protocol):
-    """Where entries are kept."""
+    """The port of a journal."""
 
     def write(self, kind: str, **facts: Any) -> Entry:
         """One entry, on disk before this returns.
@@ -87,19 +86,20 @@ class Journal(Protocol):
 
 def _name(name: str, value: object) -> None:
     if not isinstance(value, str) or not value.isprintable() or not value:
-        raise ValueError(f'its {name} {fields.shown(value)} is no name')
+        raise ValueError(f'its {name} {fields.shown(value)} is not a '
+                         'printable name')
 
 
 def _words(name: str, value: object) -> None:
     if not isinstance(value, str):
-        raise ValueError(f'its {name} {fields.shown(value)} is no text')
+        raise ValueError(f'its {name} {fields.shown(value)} is not a text')
 
 
 def _number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or (
             not abs(value) <= _MOST):  # so is NaN
-        raise ValueError(f'its {name} {fields.shown(value)} is no number '
-                         'that can be computed with')
+        raise ValueError(f'its {name} {fields.shown(value)} is not a number '
+                         f'from {-_MOST:g} to {_MOST:g}')
 
 
 def _size(name: str, value: object) -> None:
@@ -131,15 +131,15 @@ _FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
     'resume': {'reason': _words},
     'recover': {'volume': _name, 'result': _name, 'reason': _words},
 }
-"""Kind → what an entry of it has to tell."""
+"""Kind → the facts that its entries must have."""
 
 
 def still_matter(entries: Sequence[Entry],
                  newest: int) -> tuple[Entry, ...]:
-    """The newest, and of the older what any question here asks for.
+    """The newest entries, and the older ones that any query here needs.
 
-    That is the requests without an outcome, the cures that did not end, each
-    volume's last success and what failed since, its last back-off, the last
+    These are the requests without an outcome, unfinished recoveries, each
+    volume's last success and failures since, its last back-off, the last
     pause and the last resume.
     """
     begin = max(0, len(entries) - newest)
@@ -176,7 +176,7 @@ def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def open_recoveries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The cures by ``recover`` that were begun and did not succeed."""
+    """The recoveries that were begun and did not succeed."""
     begun: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.kind == 'recover' and entry.facts['result'] == 'begun':
@@ -189,7 +189,7 @@ def open_recoveries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
     """Volume → when it was last moved, seconds of the epoch.
 
-    One that was not over in time may have ended well since.
+    A migration that timed out counts: it may have succeeded since.
     """
     return {entry.facts['volume']: times.parse(entry.at) for entry in entries
             if entry.kind == 'outcome'
@@ -197,14 +197,14 @@ def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
 
 
 def last_outcome(entries: Iterable[Entry]) -> float:
-    """When a migration last ended that did anything; 0 for never."""
+    """When a migration that began last ended; 0 for never."""
     return max((times.parse(entry.at) for entry in entries
                 if entry.kind == 'outcome'
                 and entry.facts['result'] not in NOTHING_DONE), default=0.0)
 
 
 def back_offs(entries: Iterable[Entry], now: float) -> dict[str, float]:
-    """Volume → until when it is left alone, of those still in force."""
+    """Volume → the end of its back-off, for those still in force."""
     until = {entry.facts['volume']: times.parse(entry.facts['until'])
              for entry in entries if entry.kind == 'back-off'}
     return {volume: at for volume, at in until.items() if now < at}
@@ -236,7 +236,7 @@ def _in_a_row(entries: Iterable[Entry],
 
 
 def paused(entries: Iterable[Entry]) -> bool:
-    """Whether the balancer paused and nobody had it go on since."""
+    """Whether the balancer paused and was not resumed since."""
     last = [entry.kind for entry in entries
             if entry.kind in ('pause', 'resume')]
     return last[-1:] == ['pause']

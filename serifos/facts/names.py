@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and extra specs that Cinder's users write: pools, models, promises.
+"""The grammar of names that operators write: pools, models, promises.
 
 A pool is ``host@backend#pool``; its parts are called as by Cinder's
 ``extract_host``. A model is named by the stem of its file, ``STEM.json``,
@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from serifos.facts import fields
 
 PREFIX = 'serifos:'
-"""Of the extra specs and scheduler hints that are ours."""
+"""Of serifos's extra specs and scheduler hints."""
 
 PROMISE = f'{PREFIX}max_latency_us'
 PROMISE_US = (1e-3, 1e12)
 """The least and the greatest latency that can be promised, µs."""
 
 MOST_BYTES = 250
-"""What a file system takes for a name, less ``.json``."""
+"""The longest file name, less ``.json``."""
 
 
 def host(pool: str) -> str:
@@ -49,18 +49,18 @@ def promise_us(extra_specs: Mapping[str, object]) -> float | None:
         return None
     found, (least, most) = fields.finite(said), PROMISE_US
     if found is None or not least <= found <= most:
-        raise ValueError(f'{PROMISE} {fields.shown(said)} is no number from '
-                         f'{least:g} to {most:g}')
+        raise ValueError(f'{PROMISE} {fields.shown(said)} is not a number '
+                         f'from {least:g} to {most:g}')
     return found
 
 
 def model_fault(stem: object) -> str | None:
     """Why this cannot be the name of a model, a clause; None where it can.
 
-    Anybody who configures a backend writes it, and paths are made of it.
+    It comes from the configuration of a backend and becomes part of a path.
     """
     if not isinstance(stem, str):
-        return 'is no text'
+        return 'is not a text'
     if not stem:
         return 'is empty'
     if stem.startswith('.'):
@@ -71,5 +71,5 @@ def model_fault(stem: object) -> str | None:
         return 'has characters that cannot be printed'
     size = len(stem.encode())
     if size > MOST_BYTES:
-        return f'is of {size} bytes, {MOST_BYTES} is the most'
+        return f'has {size} bytes; {MOST_BYTES} are allowed'
     return None

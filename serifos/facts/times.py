@@ -14,7 +14,7 @@ def parse(text: object, zone_needed: bool = False) -> float:
     """An ISO 8601 text as seconds of the epoch; without a zone it is UTC.
 
     :param zone_needed: whether to refuse a text without a zone
-    :raises ValueError: with a clause that says why it is none
+    :raises ValueError: with a clause that says what is wrong
     """
     try:
         at = datetime.datetime.fromisoformat(text)  # type: ignore[arg-type]
@@ -23,14 +23,14 @@ def parse(text: object, zone_needed: bool = False) -> float:
         if at.tzinfo is not None:
             return at.timestamp()
     except (OverflowError, TypeError, ValueError):
-        raise ValueError('is no time') from None
-    raise ValueError('is no time with a zone')
+        raise ValueError('is not an ISO 8601 time') from None
+    raise ValueError('is a time without a zone')
 
 
 def text(at: float, timespec: str = 'seconds') -> str:
     """Seconds of the epoch as ISO 8601, UTC, such as 2027-01-15T07:00:00Z.
 
-    What lies beyond the years 1 to 9999 is the nearest that has a name.
+    Times outside the years 1 to 9999 become the nearest inside.
 
     :param timespec: of :meth:`datetime.datetime.isoformat`
     """

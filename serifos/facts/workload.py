@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one workload does, and what several of them add up to.
+"""Workloads, and the Load that several of them add up to.
 
-The units are said here once: write and random shares are percent of the
+The units everywhere: write and random shares are percent of the
 requests, blocks are KiB, latencies are microseconds, outstanding I/Os (q)
 are a number of requests.
 """
@@ -31,7 +31,7 @@ def _on_grid(value: float) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
-    """An access pattern, and what was observed of it where that is known.
+    """An access pattern, with observed IOPS and latency where known.
 
     :param write_pct: writes in percent of all requests
     :param block_kib: mean request size, KiB
@@ -66,17 +66,14 @@ class Workload:
 
     @property
     def pattern(self) -> tuple[float, float, float, float, float]:
-        """What was asked for.
-
-        (write_pct, block_kib, iodepth, random_pct, think_time_us)
-        """
+        """(write_pct, block_kib, iodepth, random_pct, think_time_us)."""
         return (self.write_pct, self.block_kib, self.iodepth,
                 self.random_pct, self.think_time_us)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Load:
-    """What the active workloads of a pool add up to; it is additive.
+    """The sums over the active workloads of a pool; it is additive.
 
     With q = outstanding I/Os, w = write_pct / 100, r = 1 - w,
     s = block_kib and x = random_pct / 100, the fields are sums over the

@@ -43,7 +43,7 @@ FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'late',
 ``killed``: the source dies in the copy. ``busy``: it succeeds, but the old
 copy cannot be deleted. ``no answer``: it runs, but the request got no
 answer. ``lost``: neither did the request arrive. ``late``: it arrives
-after :data:`LATE_S`. ``refused``: Cinder says no, for a snapshot that was
+after :data:`LATE_S`. ``refused``: Cinder refuses, for a snapshot that was
 taken meanwhile, say. ``denied``: the account may not. ``throttled``: there
 are too many requests for now.
 """
@@ -118,17 +118,17 @@ class Cinder(migrations.Migrations):
             self._later(LATE_S, self._late, volume_id, pool)
             raise errors.CloudError('Cinder does not answer: timed out.')
         if fault == 'denied':
-            raise refused.Refused('Cinder does not let us (Policy).', 403)
+            raise refused.Refused('Cinder denies access (Policy).', 403)
         if fault == 'throttled':
             raise refused.Refused('Cinder takes no more requests for now.',
                                   429, str(RETRY_AFTER_S))
         record = self._known(volume_id)
         if not self._serves(pool):
-            raise refused.Refused('Cinder says no: Invalid host: No '
+            raise refused.Refused('Cinder refuses: Invalid host: No '
                                   f"available service named '{pool}'.")
         if fault == 'refused' or pool == record.pool or not _free(record):
             raise refused.Refused(
-                f'Cinder says no: Invalid volume: Volume {volume_id} status '
+                f'Cinder refuses: Invalid volume: Volume {volume_id} status '
                 'must be available or in-use, must not be migrating, have '
                 'snapshots, be replicated, be part of a group and '
                 'destination must be different.')
@@ -167,7 +167,7 @@ class Cinder(migrations.Migrations):
         if (record.status not in _DELETABLE or record.group_id
                 or record.snapshots or eligibility.migrating(record)):
             raise refused.Refused(
-                'Cinder says no: Invalid volume: Volume status must be '
+                'Cinder refuses: Invalid volume: Volume status must be '
                 'available or error and must not be migrating, attached, '
                 'belong to a group, have snapshots.')
         return True
@@ -218,7 +218,7 @@ class Cinder(migrations.Migrations):
         try:
             return self._records[volume_id]
         except KeyError:
-            raise refused.Refused(f'Cinder says no: Volume {volume_id} '
+            raise refused.Refused(f'Cinder refuses: Volume {volume_id} '
                                   'could not be found.') from None
 
     def _serves(self, pool: str) -> bool:

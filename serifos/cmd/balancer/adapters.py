@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the configuration to the adapters that the balancer works with."""
+"""Settings, Cinder, telemetry and database from the configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oslo_config import cfg
 from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.cloud import api_views
-from serifos.cloud import client as volumes
+from serifos.cloud import client
 from serifos.conf import plugins
 from serifos.conf import telemetry as options
 from serifos.database import connection
@@ -30,12 +30,12 @@ from serifos.web import session
 _Stopped = Callable[[], bool] | None
 
 _KEPT_S = 900.0
-"""Of readings at least: what tells that a migration is forgotten."""
+"""Readings kept at least, for diagnosing migrations."""
 
 
 def settings(conf: cfg.ConfigOpts,
              window_s: float | None = None) -> sg.Settings:
-    """What [serifos], [balancer] and [telemetry] say.
+    """The settings from [serifos], [balancer] and [telemetry].
 
     :param window_s: in place of [telemetry] window
     :raises InputError: where the window is under 30 s or over a week
@@ -45,7 +45,7 @@ def settings(conf: cfg.ConfigOpts,
         window_s = float(conf.telemetry.window)
     if not 30 <= window_s <= options.MOST_WINDOW_S:
         raise errors.InputError(
-            f'A window of {window_s:g} s cannot be looked at; give from 30 s '
+            f'A window of {window_s:g} s cannot be used; give from 30 s '
             f'to {options.MOST_WINDOW_S} s, a week.')
     return sg.Settings(
         pathlib.Path(conf.serifos.state_dir),
@@ -69,9 +69,9 @@ def lock_url(conf: cfg.ConfigOpts) -> str:
 
 
 def database(conf: cfg.ConfigOpts) -> connection.Database:
-    """The database of the journal, as [database] says.
+    """The database of the journal, from [database].
 
-    :raises InputError: where its URL is none
+    :raises InputError: where its URL is invalid
     """
     said = {opt: value for opt, value in conf.database.items()
             if value not in (None, '')}
@@ -81,17 +81,17 @@ def database(conf: cfg.ConfigOpts) -> connection.Database:
     return connection.Database(url, said)
 
 
-def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> volumes.Cinder:
-    """Cinder as [cinder] says.
+def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> client.Cinder:
+    """The client of Cinder, from [cinder].
 
-    :param stopped: whether we are to end
+    :param stopped: whether the program is to stop
     :raises InputError: where that is not enough
     """
     if conf.cinder.noauth_endpoint:
-        return volumes.noauth(conf.cinder.noauth_endpoint,
-                              conf.cinder.noauth_project_id,
-                              stopped=stopped)
-    return volumes.keystone(
+        return client.noauth(conf.cinder.noauth_endpoint,
+                             conf.cinder.noauth_project_id,
+                             stopped=stopped)
+    return client.keystone(
         keystone(conf, stopped), region_name=conf.cinder.region_name,
         interface=(conf.cinder.valid_interfaces or [None])[0],
         endpoint_override=conf.cinder.endpoint_override)
@@ -101,7 +101,7 @@ def telemetry(conf: cfg.ConfigOpts,
               stopped: _Stopped = None) -> activity.Telemetry:
     """The source that [telemetry] names.
 
-    :param stopped: whether we are to end
+    :param stopped: whether the program is to stop
     :raises InputError: where it lacks something
     """
     said = conf.telemetry
@@ -134,7 +134,7 @@ def telemetry(conf: cfg.ConfigOpts,
 
 def keystone(conf: cfg.ConfigOpts,
              stopped: _Stopped = None) -> session.Session:
-    """A session with Keystone's token, by [cinder].
+    """A session with a token of Keystone, from [cinder].
 
     :raises InputError: where that is not enough
     """

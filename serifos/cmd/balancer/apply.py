@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer apply and evacuate: migrations that a person asks for."""
+"""serifos-balancer apply and evacuate: migrations on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from serifos.plan import text
 
 
 class Acting(verb.Verb):
-    """A verb that migrates volumes, and says what became of each."""
+    """A verb that migrates volumes and prints the outcome of each."""
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                   plan_id: str) -> None:
@@ -49,7 +49,7 @@ class Acting(verb.Verb):
                 'history later, or the same command again.')
         if outcomes and outcomes[-1].result == 'stopped':
             raise errors.Interrupted(
-                'Stopped before the next move was asked for.')
+                'Stopped before the next move was requested.')
         try:
             balancer.observe()
         except errors.CloudError as exc:
@@ -63,7 +63,7 @@ class Acting(verb.Verb):
 
 
 class Apply(Acting):
-    """Carry a plan out, after a look at the cloud as it is now.
+    """Carry a plan out, after a new observation.
 
     Moves whose volume has changed since are left out, each with the reason.
     """
@@ -104,10 +104,10 @@ class Apply(Acting):
 
 
 class Evacuate(Acting):
-    """Empty a pool: one pass over its volumes, with the refusals.
+    """Move the volumes of a pool elsewhere, as far as they may move.
 
-    Each volume goes where it and its neighbours will then see the least
-    latency. What cannot be moved stays, with its reason.
+    Each volume goes to the pool with the least predicted latency. For those
+    that cannot be moved the reason is printed.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -125,9 +125,9 @@ class Evacuate(Acting):
             self.gather(balancer)
             seen = balancer.observe(cool_down=False)
             limits = balancer.settings.limits
-            them = planning.fleet_of(seen.cluster, seen.models,
-                                     limits.active_floor)
-            plan = evacuate.plan(seen.cluster, them.load, them.latency,
+            fleet = planning.fleet_of(seen.cluster, seen.models,
+                                      limits.active_floor)
+            plan = evacuate.plan(seen.cluster, fleet.load, fleet.latency,
                                  limits, parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer history, recover and resume: what was, and its mending."""
+"""serifos-balancer history, recover and resume."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serifos.facts import journal as jn
 
 
 class History(verb.Verb):
-    """Show what the balancer asked for, and what became of it."""
+    """Show the migrations that were requested, and their outcomes."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -56,12 +56,12 @@ def _said(entry: jn.Entry) -> str:
 
 
 class Recover(verb.Verb):
-    """Mend the migration of a volume that Cinder has forgotten.
+    """Recover a volume whose migration Cinder has forgotten.
 
-    Where the source died in the copy, the volume says migrating for ever;
-    where it died after the copy, the old copy says deleting for ever. What
-    hangs is reset and the copy deleted; only where none can still be
-    running, which is looked at twice.
+    If the source died during the copy, the volume stays in migrating; if it
+    died after the copy, the old copy stays in deleting. The status is reset
+    and the copy deleted, only where none can still be written, which is
+    checked twice.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

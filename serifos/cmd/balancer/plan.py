@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer plan: what would be moved, and why; nothing is."""
+"""serifos-balancer plan: moves and reasons, without moving anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from serifos.plan import text
 class Plan(app.Fails, command.Command):
     """Plan the moves that level latency over the pools of a cluster.
 
-    Nothing is moved, and nothing is written but what --out names.
+    Nothing is moved, and nothing is written except the file of --out.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

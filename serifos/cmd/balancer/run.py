@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer observe and run: what watches, and what moves."""
+"""serifos-balancer observe and run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pbr.version
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
-from serifos.cmd.balancer import adapters as sources
+from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos.plan import text
 
 
 class _Version:
-    """Who we are, as a Guru Meditation report asks."""
+    """The version, for Guru Meditation reports."""
 
     def product_string(self) -> str:
         return 'serifos'
@@ -97,12 +97,12 @@ class Run(verb.Verb):
         log.setup(conf, 'serifos')
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
-        first = self.balancer(window_s=window_s)  # bad settings end here
+        first = self.balancer(window_s=window_s)  # refuses bad settings
         if first.settings.auto:
-            leader.refuse_local_journal(sources.lock_url(conf), first.journal)
+            leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
         daemon.serve(conf, daemon.Daemon(
             lambda pause: self.balancer(pause, window_s),
             lambda stopped: (
-                getattr(sources.telemetry(conf, stopped), 'scrape', None),
+                getattr(adapters.telemetry(conf, stopped), 'scrape', None),
                 float(conf.telemetry.interval)),
-            lambda: sources.lock_url(conf)))
+            lambda: adapters.lock_url(conf)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs of serifos-balancer share: signals, telemetry, a yes."""
+"""Base of the verbs of serifos-balancer: signals, readings, confirmation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oslo_log import log
 from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos.cmd import app
-from serifos.cmd.balancer import adapters as sources
+from serifos.cmd.balancer import adapters
 from serifos.cmd import progress
 from serifos.database import journal
 from serifos import errors
@@ -29,14 +29,14 @@ LOG = log.getLogger(__name__)
 
 
 class _Stop:
-    """What SIGINT and SIGTERM do: end it at once, or at a safe point."""
+    """SIGINT and SIGTERM: stop at once, or at the next safe point."""
 
     def __init__(self) -> None:
         self._told = threading.Event()
         self._gently = False
 
     def pause(self, seconds: float) -> bool:
-        """Waits so long; True where we shall stop."""
+        """Waits for so many seconds; True where it is to stop."""
         return self._told.wait(seconds)
 
     def _signalled(self, *_: object) -> None:
@@ -67,7 +67,7 @@ class _Stop:
 
 
 class _AsOwner(command.Command):
-    """Where root runs it, it works as whom the state_dir belongs to."""
+    """A verb that root runs as the owner of state_dir."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         owners.work_as_owner(self.app.conf.serifos.state_dir)
@@ -83,32 +83,32 @@ class Verb(app.Fails, _AsOwner):
                  window_s: float | None = None) -> rounds.Balancer:
         """The balancer of the configuration as it is now.
 
-        :param pause: waits for so many seconds; True where we shall stop
+        :param pause: waits for so many seconds; True where it is to stop
         :param window_s: in place of [telemetry] window
-        :raises SerifosError: where the configuration does not serve
+        :raises SerifosError: where the configuration cannot be used
         """
         conf = self.app.conf
-        wanted = sources.settings(conf, window_s)
+        wanted = adapters.settings(conf, window_s)
         pause = pause or _sleep
         stopped = functools.partial(pause, 0)
         return rounds.Balancer(
-            sources.cinder(conf, stopped), sources.telemetry(conf, stopped),
+            adapters.cinder(conf, stopped), adapters.telemetry(conf, stopped),
             self.journal(), wanted, time.time, pause)
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""
-        wanted = sources.settings(self.app.conf)
+        wanted = adapters.settings(self.app.conf)
         if not wanted.state_dir.is_dir():
             raise errors.InputError(
                 f'There is no directory {wanted.state_dir}; make it, or set '
                 '[serifos] state_dir.')
-        return journal.Journal(sources.database(self.app.conf), time.time,
+        return journal.Journal(adapters.database(self.app.conf), time.time,
                                wanted.old_journal_file)
 
     def gather(self, balancer: rounds.Balancer) -> None:
-        """Takes readings where the source has too few of its own.
+        """Takes the readings that the source lacks.
 
-        It goes on taking them in the background until the program ends.
+        A thread goes on taking them until the program ends.
         """
         source = balancer.telemetry
         if not isinstance(source, scrape.Scrape):
@@ -125,18 +125,18 @@ class Verb(app.Fails, _AsOwner):
 
     @contextlib.contextmanager
     def acting(self, window_s: float | None) -> Iterator[rounds.Balancer]:
-        """A balancer that no other acts beside, and that a signal stops.
+        """The balancer as the leader, stopped by a signal.
 
-        It ends at once, but for what is done :meth:`gently`.
+        It stops at once, except within :meth:`gently`.
 
-        :raises InputError: where another one acts
+        :raises InputError: where another one leads
         :raises Interrupted: where it was stopped
         """
         self._stop = _Stop()
         try:
             with self._stop.handled():
                 balancer = self.balancer(self._stop.pause, window_s)
-                with leader.Lead(sources.lock_url(self.app.conf),
+                with leader.Lead(adapters.lock_url(self.app.conf),
                                  balancer.journal) as leading:
                     yield balancer.as_leader(leading.journal, leading.prove)
         except KeyboardInterrupt:
@@ -144,7 +144,7 @@ class Verb(app.Fails, _AsOwner):
                 'Stopped; nothing more was requested from Cinder.') from None
 
     def gently(self) -> contextlib.AbstractContextManager[None]:
-        """A signal has what is done in it end at its next safe point."""
+        """Within it, a signal stops at the next safe point only."""
         return self._stop.gently()
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
@@ -156,7 +156,7 @@ class Verb(app.Fails, _AsOwner):
         except EOFError:
             answer = ''
         if answer.strip().lower() != 'yes':
-            raise errors.InputError('Nothing was done: you did not say yes.')
+            raise errors.InputError('Nothing was done: yes was not typed.')
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:

@@ -444,7 +444,7 @@ class CompletingTest(Case):
                 return getattr(self.cinder, name)
 
             def logical_volumes(_, pool):
-                raise errors.CloudError('Cinder is in trouble.')
+                raise errors.CloudError('Cinder reports an error.')
         balancer = cloud.rounds.Balancer(
             Deaf(), self.cinder, self.balancer.journal, self.settings,
             lambda: self.now, self.pause)

@@ -158,7 +158,7 @@ class VerbTest(Case):
         for verb in self.cinder.volume, self.cinder.delete:
             error = self.assertRaises(refused.Refused, verb, 'v')
             self.assertEqual(
-                'Cinder says no: The resource could not be found. (HTTP '
+                'Cinder refuses: The resource could not be found. (HTTP '
                 '404); look at the URL and the project in [cinder] of '
                 'serifos.conf.', str(error))
 
@@ -322,7 +322,7 @@ class ErrorTest(Case):
     def test_a_password_in_the_url_is_used_and_not_shown(self):
         self.http.stop()
         for answer, why in ((b'', 'does not answer'),
-                            (hostile.body(b'<html>'), 'is no Cinder')):
+                            (hostile.body(b'<html>'), 'is not a Cinder')):
             place = self.enterContext(hostile.serving(hostile.say(answer)))
             error = self.assertRaises(
                 errors.CloudError, volumes.noauth(

@@ -276,7 +276,7 @@ class TextTest(test_client.Case):
         self.http.get(self.URL, content=text.encode('latin-1'))
         error = self.assertRaises(errors.CloudError, self.cinder.volume, 'v')
         self.assertTrue('cinder:8776' in str(error)
-                        or 'the volume v' in str(error), error)
+                        or 'for volume v' in str(error), error)
 
     @ddt.data('NaN', '1e400', '-1', '"1"', '1' + '0' * 400, 'Infinity')
     def test_a_size_that_is_none(self, size):

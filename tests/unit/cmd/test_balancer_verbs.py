@@ -88,7 +88,7 @@ class ApplyTest(Case):
         code, _, err = self.verb(
             balancer_apply.Apply, self.planned(), typed=typed)
         self.assertEqual(2, code)
-        self.assertIn('you did not say yes', err)
+        self.assertIn('yes was not typed', err)
         self.assertEqual([], self.cinder.asked)
 
     def test_a_plan_that_expired(self):

@@ -66,4 +66,4 @@ class ClusterTest(testtools.TestCase):
         doc = {**_DOC, 'pools': _DOC['pools'] + _DOC['pools'][:1]}
         exc = self.assertRaises(
             errors.InputError, cl.Cluster.from_json, doc)
-        self.assertIn('names pool a@ssd#ssd twice', str(exc))
+        self.assertIn('lists pool a@ssd#ssd twice', str(exc))

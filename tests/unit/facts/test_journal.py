@@ -39,17 +39,17 @@ class RefusedTest(testtools.TestCase):
     @ddt.data(
         ({'kind': 'nap'}, 'kind \'nap\' is not known'),
         ({'kind': ['pause']}, 'is not known'),
-        ({'at': 'noon'}, "at 'noon' is no time"),
-        ({'at': '2026-11-20T12:00:00'}, 'no time with a zone'),
-        ({'at': 5}, 'at 5 is no time'),
-        ({'size_gib': float('nan')}, 'size_gib nan is no number'),
-        ({'size_gib': 1e400}, 'size_gib inf is no number'),
-        ({'size_gib': 10 ** 400}, 'is no number'),
-        ({'size_gib': True}, 'size_gib true is no number'),
+        ({'at': 'noon'}, "at 'noon' is not an ISO 8601 time"),
+        ({'at': '2026-11-20T12:00:00'}, 'a time without a zone'),
+        ({'at': 5}, 'at 5 is not an ISO 8601 time'),
+        ({'size_gib': float('nan')}, 'size_gib nan is not a number'),
+        ({'size_gib': 1e400}, 'size_gib inf is not a number'),
+        ({'size_gib': 10 ** 400}, 'is not a number'),
+        ({'size_gib': True}, 'size_gib true is not a number'),
         ({'size_gib': -1}, 'size_gib -1 is below 0'),
-        ({'size_gib': '1'}, "size_gib '1' is no number"),
-        ({'volume': None}, 'volume null is no name'),
-        ({'volume': 'a\nb'}, 'is no name'),
+        ({'size_gib': '1'}, "size_gib '1' is not a number"),
+        ({'volume': None}, 'volume null is not a printable name'),
+        ({'volume': 'a\nb'}, 'is not a printable name'),
         ({'source': {}}, 'source an object'))
     @ddt.unpack
     def test_a_request(self, changes, said):

@@ -36,5 +36,5 @@ class PromiseTest(testtools.TestCase):
     def test_what_is_no_figure(self, said):
         error = self.assertRaises(
             ValueError, names.promise_us, {names.PROMISE: said})
-        self.assertIn('is no number from 0.001 to 1e+12', str(error))
+        self.assertIn('is not a number from 0.001 to 1e+12', str(error))
         self.assertLess(len(str(error)), 150)
