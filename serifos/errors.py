@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a user can mend, each with a message and an exit code.
+"""The errors that a user can correct, each with a message and an exit code.
 
 The text of a :class:`SerifosError` says in one sentence what is wrong and
-how to mend it. Commands print it and exit with
+how to correct it. Commands print it and exit with
 :attr:`SerifosError.exit_code`; anything else is a bug and keeps its
 traceback.
 """

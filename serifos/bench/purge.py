@@ -93,7 +93,7 @@ def purge(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> str:
     left = [at for at, mark in marks.items()
             if _read(fd, at, len(mark)) == mark]
     if not left:
-        return f'{chosen.words}: done, what stood there is gone'
+        return f'{chosen.words}: done, the old data is gone'
     if chosen.name == 'discard':  # a device may take it as advice only
         return (f'{chosen.words}: done, but {len(left)} of {len(marks)} '
                 'marks are still there')

@@ -75,7 +75,7 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wish:
+class TargetOptions:
     """The user's options of a target.
 
     :param count: workloads that will run together at the most
@@ -102,56 +102,56 @@ class Wish:
                     '1048576.')
 
 
-def find(text: str, wish: Wish) -> Target:
+def find(text: str, options: TargetOptions) -> Target:
     """The target that a user named; nothing is touched.
 
     :raises DeviceError: where there is none, or it may not be measured
     :raises InputError: where its name is not safe with fio
     """
     if text.startswith('file:'):
-        return _file(pathlib.Path(text.removeprefix('file:')), wish)
+        return _file(pathlib.Path(text.removeprefix('file:')), options)
     if '/' in text:
-        return _block(text, wish)
-    return _group(text, wish)
+        return _block(text, options)
+    return _group(text, options)
 
 
-def _block(path: str, wish: Wish) -> Target:
+def _block(path: str, options: TargetOptions) -> Target:
     safe_names.refuse_unsafe(path)
     device = dv.identify(path)
     safe_names.refuse_unsafe(device.path)
     why = dv.refusal(device)
     if why is not None:
         raise errors.DeviceError(why)
-    chosen = pg.choose_purge(device, wish.purge)
+    chosen = pg.choose_purge(device, options.purge)
     whole = fio.Region(device.path, 0,
                        device.size_bytes // _ALIGN * _ALIGN)
-    regions = shares(whole, wish.count)
+    regions = shares(whole, options.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
         with dv.held(device) as fd:
             ours = dataclasses.replace(whole, fd=fd)
-            yield Area((ours,), shares(ours, wish.count),
+            yield Area((ours,), shares(ours, options.count),
                        lambda: pg.purge(device, chosen, fd))
 
     return Target(
         device.path, device.confirm_word, device.facts,
         _identity(device.model, device.serial, device.size_bytes,
-                  device.path, regions, wish),
+                  device.path, regions, options),
         regions, device.logical_block, chosen.words, False, claim)
 
 
-def _group(name: str, wish: Wish) -> Target:
+def _group(name: str, options: TargetOptions) -> Target:
     safe_names.refuse_no_group(name)
     group = lvm.identify(name)
-    size = math.ceil(wish.lv_size_gib * GIB / group.extent) * group.extent
-    lvm.refuse_if_small(group, wish.count, size)
+    size = math.ceil(options.lv_size_gib * GIB / group.extent) * group.extent
+    lvm.refuse_if_small(group, options.count, size)
     regions = tuple(fio.Region(f'/dev/{name}/{lvm.TAG}-{i}', 0, size)
-                    for i in range(wish.count))
+                    for i in range(options.count))
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with lvm.scratch(name, wish.count, size) as opened:
+        with lvm.scratch(name, options.count, size) as opened:
             ours = tuple(dataclasses.replace(region, fd=opened[region.path])
                          for region in regions)
             yield Area(ours, ours,
@@ -160,11 +160,11 @@ def _group(name: str, wish: Wish) -> Target:
     return Target(
         name, group.uuid,
         {**group.facts,
-         'scratch volumes': f'{wish.count} of {size / GIB:.4g} GiB, tagged '
+         'scratch volumes': f'{options.count} of {size / GIB:.4g} GiB, tagged '
                             f'{lvm.TAG}, removed afterwards',
          'note': 'tenants of this volume group will feel the load'},
         _identity(f'LVM on {", ".join(group.physical_volumes)}', group.uuid,
-                  group.size, name, regions, wish),
+                  group.size, name, regions, options),
         regions, 512, 'discard of our scratch volumes', True, claim)
 
 
@@ -177,35 +177,35 @@ def _discard(opened: Sequence[int], size: int) -> str:
     return 'discard of our scratch volumes'
 
 
-def _file(path: pathlib.Path, wish: Wish) -> Target:
+def _file(path: pathlib.Path, options: TargetOptions) -> Target:
     path = path.absolute()
     safe_names.refuse_unsafe(str(path))
-    size = int(wish.size_gib * GIB) // _ALIGN * _ALIGN
+    size = int(options.size_gib * GIB) // _ALIGN * _ALIGN
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
     source, kind = filesystem.mounted(path.parent)
     disk, model, serial = dv.disk_below(path.parent)
     whole = fio.Region(str(path), 0, size)
-    regions = shares(whole, wish.count)
+    regions = shares(whole, options.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with scratch.made(path, size, wish.keep) as fd:
+        with scratch.made(path, size, options.keep) as fd:
             ours = dataclasses.replace(whole, fd=fd)
             # Reading where nothing was written yet would be no I/O.
-            fio.fill(ours, wish.engine)
+            fio.fill(ours, options.engine)
             scratch.refuse_unwritten(fd, path, size)
-            yield Area((ours,), shares(ours, wish.count))
+            yield Area((ours,), shares(ours, options.count))
 
     return Target(
         f'file:{path}', None,
         {'file': str(path), 'size': f'{size / GIB:.4g} GiB',
          'filesystem': f'{kind} on {source}',
          'model': model or 'unknown', 'serial': serial or 'none',
-         'afterwards': 'kept' if wish.keep else 'removed'},
+         'afterwards': 'kept' if options.keep else 'removed'},
         _identity(model or f'file on {kind} ({disk or source})',
-                  serial, size, f'file:{path}', regions, wish),
+                  serial, size, f'file:{path}', regions, options),
         regions, 512, None, True, claim)
 
 
@@ -227,8 +227,8 @@ def shares(whole: fio.Region, count: int) -> tuple[fio.Region, ...]:
 
 def _identity(model: str | None, serial: str | None, size_bytes: int,
               target: str, regions: Sequence[fio.Region],
-              wish: Wish) -> dict[str, Any]:
+              options: TargetOptions) -> dict[str, Any]:
     return {'model': model, 'serial': serial,
             'size_gib': round(size_bytes / GIB, 3), 'target': target,
             'workload_gib': round(regions[0].size / GIB, 6),
-            'ioengine': wish.engine}
+            'ioengine': options.engine}

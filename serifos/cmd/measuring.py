@@ -103,9 +103,10 @@ def _options(args: argparse.Namespace,
              design: dn.Design) -> build.BuildOptions:
     return build.BuildOptions(
         args.target,
-        tg.Wish(max(design.numbers), args.size_gib, args.lv_size_gib,
-                args.ioengine, args.keep,
-                'none' if args.precondition == 'skip' else args.purge),
+        tg.TargetOptions(
+            max(design.numbers), args.size_gib, args.lv_size_gib,
+            args.ioengine, args.keep,
+            'none' if args.precondition == 'skip' else args.purge),
         precondition.Rounds(args.settle_seconds, args.settle_rounds),
         args.precondition, args.name, args.output, args.hang_after,
         args.observe_host)

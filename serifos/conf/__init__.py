@@ -77,7 +77,7 @@ def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
 
 
 def _read(conf: cfg.ConfigOpts, files: Sequence[str] | None) -> str | None:
-    """What is wrong with the files as such.
+    """The error in the files as such, None without one.
 
     For options that may stand on a command line oslo.config has argparse
     print what is wrong, and end the program.

@@ -26,7 +26,7 @@ from serifos.files import owners
 
 SCHEMA = 'serifos-journal/1'
 
-_MEND = 'mend the file, or move it away to begin without it'
+_REMEDY = 'fix the file, or move it away to begin without it'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,11 +98,11 @@ def read(path: pathlib.Path | None) -> OldJournal | None:
         raise errors.InputError(
             f'The journal {path} cannot be read: '
             f'{owners.why_not(path) or exc.strerror}.') from None
-    lines = jsonl.parse(jsonl.whole(data), path, _MEND)
+    lines = jsonl.parse(jsonl.whole(data), path, _REMEDY)
     _, header = next(lines, ('', {'schema': SCHEMA}))
     if header.get('schema') != SCHEMA:
         raise errors.FormatError(
-            f'{path} is not of schema {SCHEMA}, which is imported; {_MEND}.')
+            f'{path} is not of schema {SCHEMA}, which is imported; {_REMEDY}.')
     return OldJournal(path, _digest(data),
                       tuple(_entry(*line) for line in lines))
 
@@ -123,7 +123,7 @@ def merged(one: Iterable[jn.Entry],
 def _bytes(path: pathlib.Path) -> bytes:
     if path.exists() and not path.is_file():
         raise errors.InputError(
-            f'The journal {path} is not a regular file; {_MEND}.')
+            f'The journal {path} is not a regular file; {_REMEDY}.')
     return path.read_bytes()
 
 
@@ -135,4 +135,4 @@ def _entry(where: str, doc: object) -> jn.Entry:
     try:
         return jn.Entry.from_json(doc)
     except ValueError as exc:
-        raise errors.FormatError(f'{where}: {exc}; {_MEND}.') from None
+        raise errors.FormatError(f'{where}: {exc}; {_REMEDY}.') from None

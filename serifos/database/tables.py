@@ -99,4 +99,4 @@ def _entry(row: sa.Row, where: str) -> jn.Entry:
     except (TypeError, ValueError) as exc:
         raise errors.FormatError(
             f'The journal {where} has a broken entry, id {row.id} of '
-            f'{ENTRIES.name}: {exc}; mend or delete that row.') from None
+            f'{ENTRIES.name}: {exc}; fix or delete that row.') from None

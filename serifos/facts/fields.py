@@ -162,7 +162,7 @@ def unusable(source: str,
 
     :param source: the program or file
     """
-    return lambda why: error(f'What {source} says cannot be used: {why}.')
+    return lambda why: error(f'The data from {source} cannot be used: {why}.')
 
 
 def finite(value: object) -> float | None:

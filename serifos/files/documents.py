@@ -31,7 +31,7 @@ from serifos.plan import plan as pl
 
 T = TypeVar('T')
 
-_MEND = 'mend the file, or make it again'
+_REMEDY = 'fix the file, or make it again'
 
 
 def read_model(path: str | os.PathLike[str]) -> mm.Model:
@@ -67,7 +67,7 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     headers, samples = [], []
     for where, doc in jsonl.parse(
-            files.read_text(path, 'dataset'), path, _MEND):
+            files.read_text(path, 'dataset'), path, _REMEDY):
         if not headers or 'schema' in doc:
             _schema(where, doc, ds.DATASET_SCHEMA)
             _checked(where, 'dataset', doc)
@@ -143,7 +143,7 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
         except errors.FormatError as exc:
             raise errors.FormatError(f'{path}: {exc}') from None
     except ValueError as exc:
-        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
+        raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
 
 
 def _schema(where: object, doc: Any, known: str) -> None:
@@ -159,7 +159,7 @@ def _schema(where: object, doc: Any, known: str) -> None:
 def _checked(where: object, what: str, doc: T) -> T:
     why = fault(what, doc)
     if why is not None:
-        raise errors.FormatError(f'{where}: {why}; {_MEND}.')
+        raise errors.FormatError(f'{where}: {why}; {_REMEDY}.')
     return doc
 
 

@@ -26,11 +26,11 @@ LOG = log.getLogger(__name__)
 
 
 def parse(text: str | bytes, path: files.Path,
-          mend: str) -> Iterator[tuple[str, dict[str, Any]]]:
+          remedy: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The place of each line, ``FILE, line N``, and its object.
 
     :param path: whose text it is, for errors
-    :param mend: what to do about a line that is broken, a clause
+    :param remedy: what to do about a line that is broken, a clause
     :raises FormatError: where a line is broken or cut short
     """
     if isinstance(text, str):
@@ -43,7 +43,7 @@ def parse(text: str | bytes, path: files.Path,
         try:
             doc = document(line)
         except ValueError as exc:
-            raise errors.FormatError(f'{where}: {exc}; {mend}.') from None
+            raise errors.FormatError(f'{where}: {exc}; {remedy}.') from None
         yield where, doc
     if cut:
         raise errors.FormatError(

@@ -28,7 +28,7 @@ class BuildOptions:
     """What a user asks of a measurement.
 
     :param target: a block device, a volume group or file:PATH
-    :param wish: of the target; its regions are for the largest run
+    :param target_options: of the target; its regions are for the largest run
     :param rounds: in which a device must settle
     :param precondition: auto; skip; or only, to stop after it
     :param name: of the dataset, None for one after the target
@@ -38,7 +38,7 @@ class BuildOptions:
     """
 
     target: str
-    wish: tg.Wish
+    target_options: tg.TargetOptions
     rounds: precondition.Rounds
     precondition: str = 'auto'
     name: str | None = None
@@ -105,14 +105,15 @@ class Build:
         :raises SerifosError: where it cannot be done, or is interrupted
         """
         options, header = self.options, self.header
+        engine = options.target_options.engine
         with self.target.open() as area:
             if self.preconditions:
                 state = precondition.precondition(
                     self.target, area, options.rounds, self.record,
                     precondition.Ports(
-                        fio.measurer(area.pieces, options.wish.engine,
+                        fio.measurer(area.pieces, engine,
                                      options.hang_s),
-                        functools.partial(fio.fill, engine=options.wish.engine,
+                        functools.partial(fio.fill, engine=engine,
                                           hang_s=options.hang_s),
                         ports.show, ports.stop))
                 header = dataclasses.replace(header, device={
@@ -122,7 +123,7 @@ class Build:
                 return
             failed = design_runs.run(
                 self.design, self.path, header,
-                fio.measurer(area.regions, options.wish.engine, options.hang_s,
+                fio.measurer(area.regions, engine, options.hang_s,
                              host.watched if options.observe_host
                              else host.unwatched),
                 ports, self.adaptive)
@@ -139,7 +140,7 @@ def look(options: BuildOptions, design: dn.Design,
     """
     fio.refuse_hang(options.hang_s)
     version = fio.version()
-    target = tg.find(options.target, options.wish)
+    target = tg.find(options.target, options.target_options)
     if options.precondition == 'only' and (
             target.purge is None or target.fresh):
         raise errors.InputError(

@@ -118,7 +118,7 @@ class Campaign(Generic[Run]):
                 raise errors.ToolError(
                     f'{IN_A_ROW} runs failed in a row, the last because '
                     f'{why}; the {self._so_far} made are in {self.path}: '
-                    'mend the cause, and the same command resumes.'
+                    'fix the cause, and the same command resumes.'
                 ) from None
             return False
         self._in_a_row, self.done = 0, self.done + 1

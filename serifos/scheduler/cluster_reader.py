@@ -31,7 +31,7 @@ LINES, LINE = 2, 1024
 """Lines that a pool or volume counts for, and characters that count as
 another line."""
 
-_MEND = 'mend the file, or make it again'
+_REMEDY = 'fix the file, or make it again'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ def read(path: pathlib.Path) -> Steps[File]:
         raise errors.FormatError(
             f'{path} is not UTF-8 text, so it is not a cluster.') from None
     except ValueError as exc:
-        raise errors.FormatError(f'{path}: {exc}; {_MEND}.') from None
+        raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
     except OSError as exc:
         raise errors.InputError(
             f'The cluster {path} cannot be read: {exc.strerror}.') from None

@@ -30,7 +30,7 @@ _SLOW_S = 1.0
 
 
 class _Round(Generic[Answer]):
-    """What is asked at a time, and what came of it."""
+    """The questions of a call, and their answers."""
 
     def __init__(self, hosts: list[str]) -> None:
         self.waiting = collections.deque(hosts)

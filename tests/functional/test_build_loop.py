@@ -126,7 +126,7 @@ class LoopTest(machine.MachineTest):
         path = self.directory / 'loop.precondition.json'
         record = json.loads(path.read_text())
         self.assertIn('discard', record['purge'])
-        self.assertIn('what stood there is gone', record['purge'])
+        self.assertIn('the old data is gone', record['purge'])
         self.assertEqual(2 * 64 * 2 ** 20, record['written'])
         self.assertEqual(5, len(record['iops']))
         path.write_text(json.dumps({**record, 'iops': [100.0] * 5}))

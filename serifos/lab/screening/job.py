@@ -42,7 +42,7 @@ def job(levels: pr.Levels, place: sl.Place, fd: int,
                    **_how(runtime_s)}
     except (KeyError, ValueError, OverflowError) as exc:
         raise errors.InputError(
-            f'A run has levels that fio cannot run ({exc}); mend --levels.'
+            f'A run has levels that fio cannot run ({exc}); change --levels.'
         ) from None
     return job_file.text(options)
 

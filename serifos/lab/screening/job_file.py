@@ -64,7 +64,7 @@ def text(options: Mapping[str, object]) -> str:
     for name, value in options.items():
         if name not in SHAPES or not re.fullmatch(SHAPES[name], str(value)):
             raise errors.InputError(
-                f'A job file of serifos has no {name}={value}; mend the '
+                f'A job file of serifos has no {name}={value}; fix the '
                 'levels that were asked for.')
     return f'[{SECTION}]\n' + ''.join(
         f'{name}={value}\n' for name, value in options.items())

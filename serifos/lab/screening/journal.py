@@ -26,7 +26,7 @@ SCHEMA = 'serifos-screening/1'
 RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
 """The results of a run, of its reads or its writes."""
 
-_MEND = 'mend the file, or screen into another'
+_REMEDY = 'fix the file, or screen into another'
 _LEAST = 1e-9
 
 
@@ -91,7 +91,7 @@ def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
     :raises FormatError: where it is cut short, or no journal of ours
     """
     docs = [fields.Field(doc, error=fields.unusable(where, errors.FormatError))
-            for where, doc in jsonl.parse(text, path, _MEND)]
+            for where, doc in jsonl.parse(text, path, _REMEDY)]
     said = docs[0]['schema'].value if docs else None
     if said != SCHEMA:
         said = said if isinstance(said, str) else 'none'

@@ -60,7 +60,7 @@ def find(text: str, size_gib: float) -> Screened:
     :param size_gib: of all files of a run together
     :raises DeviceError: where there is none, or it may not be measured
     """
-    wish = tg.Wish(1, size_gib, purge='none')
+    options = tg.TargetOptions(1, size_gib, purge='none')
     if text.startswith('file:') or ('/' not in text
                                     and not os.path.isdir(text)):
         raise errors.InputError(
@@ -68,7 +68,7 @@ def find(text: str, size_gib: float) -> Screened:
             'that serifos makes and removes, or a block device.')
     if os.path.isdir(text):
         return _directory(pathlib.Path(text).absolute(), size_gib)
-    target = tg.find(text, wish)
+    target = tg.find(text, options)
     place = sl.Place(target.name, target.regions[0].size, False,
                      target.logical_block)
 

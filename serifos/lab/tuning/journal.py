@@ -22,7 +22,7 @@ from serifos.files import jsonl
 
 TUNE_SCHEMA = 'serifos-tune/1'
 
-_MEND = 'delete the file to search anew'
+_REMEDY = 'delete the file to search anew'
 
 _Key = tuple[str, str, tuple[tuple[str, float], ...]]
 
@@ -71,7 +71,7 @@ def opened(path: str | os.PathLike[str],
     path = pathlib.Path(path)
     header = {'schema': TUNE_SCHEMA, **facts}
     with jsonl.resumed(path, header, 'search'):
-        lines = jsonl.parse(files.read_text(path, 'search'), path, _MEND)
+        lines = jsonl.parse(files.read_text(path, 'search'), path, _REMEDY)
         _, first = next(lines, ('', {}))
         _refuse_another(path, first, header)
         yield Journal(path, dict(_point(*line) for line in lines))
@@ -82,12 +82,12 @@ def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
     if was.get('schema') != TUNE_SCHEMA:
         raise errors.FormatError(
             f'{path} is of schema {was.get("schema")}; this serifos reads '
-            f'{TUNE_SCHEMA}: {_MEND}.')
+            f'{TUNE_SCHEMA}: {_REMEDY}.')
     apart = [name for name in header if was.get(name) != header[name]]
     if apart:
         raise errors.InputError(
             f'{path} remembers a search with another {" and ".join(apart)}; '
-            f'{_MEND}.')
+            f'{_REMEDY}.')
 
 
 def _point(where: str, doc: Mapping[str, Any]) -> tuple[_Key, float]:
@@ -99,7 +99,7 @@ def _point(where: str, doc: Mapping[str, Any]) -> tuple[_Key, float]:
                 math.nan if rmse is None else float(rmse))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise errors.FormatError(
-            f'{where} is no line of a search; {_MEND}.') from None
+            f'{where} is no line of a search; {_REMEDY}.') from None
 
 
 def _key(kind: str, predicts: str, settings: Mapping[str, float]) -> _Key:

@@ -102,7 +102,7 @@ class DisksTest(GuestTest):
     def test_purged(self, serial, name):
         found = self.saw('purged')[serial]
         self.assertEqual(name, found['name'])
-        self.assertIn('what stood there is gone', found['words'])
+        self.assertIn('the old data is gone', found['words'])
         self.assertEqual(ZEROS, found['left'])
 
     @ddt.data('scsi', 'virtio')
@@ -153,7 +153,7 @@ class DisksTest(GuestTest):
         # Whether it settles is up to the machine that emulates it.
         self.assertIn(found['code'], (0, 3), found['words'])
         self.assertIn('settle: 5 of 5', found['words'])
-        self.assertIn('what stood there is gone', found['record']['purge'])
+        self.assertIn('the old data is gone', found['record']['purge'])
         self.assertEqual(2 * 64 * MIB, found['record']['written'])
         self.assertEqual({'marks': 0, 'zeros': 0, 'else': 64}, found['left'])
 

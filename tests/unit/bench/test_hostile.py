@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a program or a file says: what it means, or one sentence."""
+"""Unexpected output of programs and files: parsed, or one sentence."""
 
 import json
 import math

@@ -60,13 +60,13 @@ class NamesTest(testtools.TestCase):
     def test_what_is_no_name_of_a_group(self, name):
         self.assertRaises(errors.InputError, safe_names.refuse_no_group, name)
         self.assertRaises(errors.InputError, target.find, name,
-                          target.Wish(1))
+                          target.TargetOptions(1))
 
     @ddt.data('file:/srv/a;b', 'file: a', '/dev/a#b', './a:b',
               'file:/srv/a\nb')
     def test_targets(self, text):
         self.assertRaises(errors.InputError, target.find, text,
-                          target.Wish(1))
+                          target.TargetOptions(1))
 
     def test_a_directory_for_screen(self):
         self.assertRaises(errors.InputError, screen.find, '/dev/a\nb=c', 1)

@@ -41,12 +41,12 @@ class TargetTest(testtools.TestCase):
     @ddt.data({'size_gib': 0}, {'size_gib': float('nan')},
               {'size_gib': -1}, {'lv_size_gib': float('inf')})
     def test_absurd_sizes(self, sizes):
-        self.assertRaises(errors.InputError, target.Wish, 1, **sizes)
+        self.assertRaises(errors.InputError, target.TargetOptions, 1, **sizes)
 
     def test_a_name_without_a_slash_is_a_volume_group(self):
         self.assertIn('volume group no-such-group', str(self.assertRaises(
             errors.DeviceError, target.find, 'no-such-group',
-            target.Wish(1))))
+            target.TargetOptions(1))))
 
     @ddt.data(
         ('exit 1', 'unknown on unknown', 'file on unknown (unknown)'),
@@ -63,6 +63,6 @@ class TargetTest(testtools.TestCase):
         self.useFixture(fixtures.EnvironmentVariable(
             'PATH', f'{place}:{os.environ["PATH"]}'))
         found = target.find(f'file:{place}/scratch',
-                            target.Wish(1, size_gib=0.01))
+                            target.TargetOptions(1, size_gib=0.01))
         self.assertEqual(shown, found.facts['filesystem'])
         self.assertEqual(model, found.identity['model'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no command can use is one sentence, soon, and nothing is made."""
+"""Unusable arguments: one sentence at once, and no file is made."""
 
 import os
 import pathlib

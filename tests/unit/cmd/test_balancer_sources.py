@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does each source that serifos.conf names work with the rest as it is?"""
+"""Each source of telemetry, from serifos.conf to a plan."""
 
 import logging
 import pathlib

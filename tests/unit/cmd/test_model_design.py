@@ -72,7 +72,7 @@ class DesignTest(testtools.TestCase):
         (['--runtime', 'inf'], 'runtime of inf'),
         (['--rounds', '0'], '0 rounds'),
         (['--rounds', '2', '--valid-round', '3'], 'Round 3'),
-        (['--counts', 'many'], 'no list of numbers'))
+        (['--counts', 'many'], 'not a list of numbers'))
     @ddt.unpack
     def test_absurd_options_get_one_sentence(self, options, words):
         code, out, err = command.model('design', *options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the journal keep what is written, and refuse who leads no more?"""
+"""The journal in a database, and its fencing token."""
 
 import concurrent.futures
 import json

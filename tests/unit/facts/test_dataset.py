@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says of its workloads."""
+"""Runs and datasets in memory."""
 
 import testtools
 

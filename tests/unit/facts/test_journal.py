@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do entries mean, and which of them are refused?"""
+"""Entries of the journal: their meaning, and what is refused."""
 
 import datetime
 

@@ -26,7 +26,7 @@ class JsonLinesTest(testtools.TestCase):
         return jsonl.resumed(self.path, HEADER, 'build')
 
     def read(self):
-        return list(jsonl.parse(self.path.read_text(), 'x', 'mend it'))
+        return list(jsonl.parse(self.path.read_text(), 'x', 'fix it'))
 
     def test_what_is_appended_is_read_with_its_place(self):
         with self.resumed():
@@ -45,8 +45,8 @@ class JsonLinesTest(testtools.TestCase):
         with self.resumed():
             self.assertEqual([('x, line 1', HEADER)], self.read())
 
-    @ddt.data(('5', 'line 3: it is not a JSON object; mend it.'),
-              ('{"a": NaN}', 'line 3: NaN is not a finite number; mend it.'),
+    @ddt.data(('5', 'line 3: it is not a JSON object; fix it.'),
+              ('{"a": NaN}', 'line 3: NaN is not a finite number; fix it.'),
               ('{', 'line 3: it is not JSON'))
     @ddt.unpack
     def test_a_broken_line_is_named(self, line, words):

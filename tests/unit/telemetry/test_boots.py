@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a host's boot believed only where nothing speaks against it?"""
+"""Boot times, trusted only where nothing contradicts them."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do counters become the activity that made them grow?"""
+"""Activity from counters."""
 
 import dataclasses
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the right devices found in what a node_exporter says?"""
+"""Logical volumes found in the answer of a node_exporter."""
 
 import ddt
 import testtools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the text format read as it is written, and nothing else taken?"""
+"""The Prometheus text format, valid and not."""
 
 import ddt
 import hypothesis

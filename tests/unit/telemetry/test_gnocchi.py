@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are volumes found, and gaps told, in Gnocchi's documented answers?
+"""Volumes and gaps in the answers that Gnocchi documents.
 
 The functional test asks a real one.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what readings tell told, and what they do not tell said?"""
+"""Activity over a window of readings, and why it is unknown."""
 
 import ddt
 import hypothesis

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a host, series or line that is nonsense cost itself alone?"""
+"""Invalid hosts, series and lines, which affect themselves alone."""
 
 import json
 import os

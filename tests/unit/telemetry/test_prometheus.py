@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are hosts found, and failures told, in Prometheus's documented answers?
+"""Hosts and failures in the answers that Prometheus documents.
 
 The functional tests ask a real one.
 """

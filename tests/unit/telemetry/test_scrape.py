@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are exporters read over real HTTP, and the readings kept?"""
+"""Exporters read over real HTTP, and their readings kept."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every exchange end, whatever a server does on a real socket?"""
+"""Requests to hostile servers end in time, on real sockets."""
 
 import logging
 import threading
