@@ -27,25 +27,25 @@ from tests.fakes import migrations
 
 COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
               'half swapped')
-"""Between which steps of completing a migration the source dies.
+"""Steps of completing a migration after which the source can die.
 
-``not renamed``: the copy has its own name yet. ``half recorded``: the target
-has renamed it, and died too. ``renamed``: it has written that down.
-``not renamable``: it could not rename it, and wrote that down. ``half
+``not renamed``: the copy still has its own name. ``half recorded``: the target
+has renamed it, and died too. ``renamed``: it has recorded that, too.
+``not renamable``: it could not rename it, and recorded that. ``half
 swapped``: the source has written the volume's record, and not the copy's.
 """
 
 FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'late',
           'refused', 'denied', 'throttled', *COMPLETING)
-"""What a migration can come to.
+"""Faults of a migration.
 
 ``full``: the scheduler finds no room. ``error``: the copy fails.
 ``killed``: the source dies in the copy. ``busy``: it succeeds, but the old
 copy cannot be deleted. ``no answer``: it runs, but the request got no
 answer. ``lost``: neither did the request arrive. ``late``: it arrives
-after :data:`LATE_S`. ``refused``: Cinder refuses, for a snapshot that was
-taken meanwhile, say. ``denied``: the account may not. ``throttled``: there
-are too many requests for now.
+after :data:`LATE_S`. ``refused``: Cinder refuses, as for a snapshot that was
+taken meanwhile. ``denied``: the account lacks the right. ``throttled``: a
+rate limit.
 """
 
 LATE_S = 75.0
@@ -137,7 +137,7 @@ class Cinder(migrations.Migrations):
             raise errors.CloudError('Cinder does not answer: timed out.')
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
-        """Stops no copy that runs: neither does Cinder."""
+        """As Cinder's: it does not stop a copy that runs."""
         self._answer()
         record = self._known(volume_id)
         self.change(volume_id, migration_status=None,
@@ -194,12 +194,12 @@ class Cinder(migrations.Migrations):
     # What a test does to it
 
     def add(self, record: inv.Record) -> None:
-        """A tenant makes a volume."""
+        """A tenant creates a volume."""
         self._records[record.id] = record
         self.lvs.add((record.pool or '', f'volume-{record.lv_id}'))
 
     def serve(self, pool: str, **changes: object) -> None:
-        """Changes the service of a pool: ``up=False``, say."""
+        """Changes the service of a pool, for example ``up=False``."""
         host = names.backend(pool)
         self.services[host] = dataclasses.replace(
             self.services[host], **changes)

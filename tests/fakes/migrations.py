@@ -22,11 +22,11 @@ from serifos.facts import names
 from serifos.facts import workload as wl
 
 STEP_S = 1.0
-"""What Cinder takes for whatever copies or wipes nothing."""
+"""The time of each step that neither copies nor wipes."""
 
 
 class Migrations:
-    """Volumes, and what is due to happen to them.
+    """Volumes, and the events that are scheduled for them.
 
     :param clock: seconds of the epoch
     :param gib_per_s: how fast a volume is copied, and a thick one wiped
@@ -48,7 +48,7 @@ class Migrations:
                     for record in self._records.values()}
 
     def _begin(self, was: inv.Record, pool: str, fault: str | None) -> None:
-        """What the API does; the scheduler and cinder-volume do the rest."""
+        """The API's part; the scheduler and cinder-volume follow."""
         self.change(was.id, migration_status='starting', status=(
             'maintenance' if was.status == 'available' else was.status))
         self._later(STEP_S, self._scheduled, was, pool, fault)
@@ -158,7 +158,7 @@ class Migrations:
         return STEP_S if thin else record.size_gib / self.gib_per_s
 
     def _live(self) -> None:
-        """Lets happen what was due until now."""
+        """Runs the events that are due."""
         while self._agenda and self._agenda[0][0] <= self._clock():
             self._now, _, happen = heapq.heappop(self._agenda)
             happen()

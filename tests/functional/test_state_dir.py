@@ -57,7 +57,7 @@ class StateDirTest(machine.MachineTest):
         self.assertEqual({NOBODY}, {path.stat().st_gid
                                     for path in self.state.iterdir()})
 
-    def test_a_file_that_root_left_is_told_with_the_cure(self):
+    def test_a_file_that_root_left_is_told_with_the_chown(self):
         self.paused()
         journal = self.state / 'journal.sqlite'
         journal.touch(0o600)

@@ -112,10 +112,10 @@ class FaultTest(case.TestbedTest):
             lambda: len(self.kinds(volume)) > 2, 900, every=1)
         self.assertEqual(1, self.kinds(volume).count('request'))
         machine.interrupt(again, signal.SIGTERM)
-        self.mend(volume)
+        self.recover(volume)
         self.assert_intact()
 
-    def mend(self, volume):
+    def recover(self, volume):
         """What an operator does: restart what hangs, recover what is left."""
         up = self.testbed.status()['backends']
         for host in self.testbed.hosts:

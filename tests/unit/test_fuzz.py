@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every parser of outside text on good inputs, and on a few broken ones.
 
-``tools/fuzz`` runs the same targets on a million; this is for a mend not to
+``tools/fuzz`` runs the same targets on a million; this is for a fix not to
 be undone unseen. What fails here is repeated by ``tools/fuzz TARGET FILE``.
 """
 

@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--count', type=int, default=20, metavar='N',
                       choices=range(2, 65),
                       help='how many, of 1 GiB each (2 to 64, default 20)')
-    made = command('fault', break_it, 'Break something, or mend it.')
+    made = command('fault', break_it, 'Break something, or repair it.')
     made.add_argument('what', choices=[
         *FAULTS, 'restart-rabbitmq', 'completing', 'all'],
         help='all: one after the other, and what comes of it')

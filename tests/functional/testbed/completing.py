@@ -179,4 +179,5 @@ def tell(on: testbed.Testbed, say: Callable[[str], None]) -> None:
             names = on.guest(number).call(
                 f'lvs --noheadings -o lv_name {layout.BACKEND}').split()
             say(f'node{number} has {" ".join(names)}')
-        say(f'Its cure, 15 minutes later: serifos-balancer recover {volume}')
+        say('To recover it, 15 minutes later: serifos-balancer recover '
+            f'{volume}')

@@ -36,8 +36,8 @@ def wait_copying(on: testbed.Testbed, volume: str,
         lambda: on.on(source, 'pgrep -x dd')[0] == 0, seconds, every=0.3)
 
 
-def cure_forgotten(on: testbed.Testbed, volume: str) -> None:
-    """What mends a migration whose source died: Cinder goes on with none."""
+def recover_forgotten(on: testbed.Testbed, volume: str) -> None:
+    """Recovers a volume by hand whose migration Cinder has forgotten."""
     copies = [copy['id'] for copy in on.copies()
               if copy['migration_status'] == f'target:{volume}']
     for each in [volume, *copies]:
@@ -113,9 +113,9 @@ class Story:
         self._on.boot_guest(1)
         found = self._on.api.volume(self._volume)
         self._say(f"node1 is back; the volume is in {found['status']}, "
-                  f"{found['migration_status']}, and stays so. The cure: "
+                  f"{found['migration_status']}, and stays so. To recover: "
                   'reset the status of volume and target, delete the target.')
-        cure_forgotten(self._on, self._volume)
+        recover_forgotten(self._on, self._volume)
 
     def restarted_queue(self) -> None:
         """RabbitMQ restarts in the middle of the copy."""

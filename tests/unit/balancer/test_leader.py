@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a balancer act only where it leads?"""
+"""Leadership among balancers that pause, die and lose locks."""
 
 import tempfile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Against replies in the shapes that cinder-api 29.0.0 gives them."""
+"""The client, with replies in the shapes of cinder-api 29.0.0."""
 
 import threading
 from urllib import parse

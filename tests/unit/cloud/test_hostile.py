@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever Cinder replies is nouns, or one sentence.
+"""Malformed replies of Cinder: facts, or an error of one sentence.
 
 Real replies, changed in one place or several, go all the way: through the
 inventory to what is planned for and to what is judged forgotten.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees of the verbs that act, before a simulated cloud."""
+"""The verbs that act, on a simulated cloud: output and exit codes."""
 
 import contextlib
 import dataclasses

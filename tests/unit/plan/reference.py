@@ -51,7 +51,7 @@ class Reference:
                         self.keeps_promises(before, after))
 
     def keeps_promises(self, before: cl.Cluster, after: cl.Cluster) -> bool:
-        """Whether whoever had what was promised has it still."""
+        """Whether every promise that was kept is still kept."""
         home = {v.id: v.pool for v in before.volumes}
         target, = {v.pool for v in after.volumes if v.pool != home[v.id]}
         device = after.pool(target).device_key
@@ -74,7 +74,7 @@ class Reference:
 
     def targets(self, cluster: cl.Cluster, volume: cl.Volume,
                 room: dict[str, float] | None = None) -> list[cl.Pool]:
-        """Where the rules and the space let a volume go."""
+        """The targets that rules and free space allow."""
         if not self.movable(cluster, volume):
             return []
         home = cluster.pool(volume.pool)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""capacity, cost, score and text: what surrounds the planners."""
+"""Tests of capacity, cost, score and text."""
 
 import ddt
 import numpy as np

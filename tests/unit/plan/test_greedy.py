@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where does a plan put the one move that two hops of a volume become?
+"""The place in a plan of the one move that two hops of a volume become.
 
-The search is scripted, so that each hop is taken where it was written; what
-becomes of the plan's order is the planner's own doing.
+The search is scripted: it returns the hops in the given order.
 """
 
 import testtools

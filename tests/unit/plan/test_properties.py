@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of every plan of every cluster, against plain Python."""
+"""Properties of every plan, against a reference in plain Python."""
 
 from __future__ import annotations
 
