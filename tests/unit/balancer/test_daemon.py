@@ -74,7 +74,7 @@ class DaemonTest(cloud.Case):
 
     def test_another_one_only_observes(self):
         other = leader.Lead(self.url, self.journal())
-        self.addCleanup(other.leave)
+        self.addCleanup(other.give_back)
         self.assertTrue(other.take())
         self.start()
         until(self.settings.cluster_file.exists)
