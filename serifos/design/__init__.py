@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs are worth making on a device, and in which order."""
+"""Experimental designs: the runs to make on a device, and their order."""

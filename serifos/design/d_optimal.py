@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which few runs tell as much as all of them?
+"""The short design: D-optimal runs, and some inside of the space.
 
 Four runs in five are D-optimal for the features of kind ``outstanding`` in
 relative weighting, by Fedorov's exchange [1]_ over a seeded sample of
-candidates. They sit at the corners of the space, where a wrong *form* of
-the model would never show: every fifth run is drawn by a Latin hypercube
-inside of it.
+candidates. They are at the corners of the space, where a wrong form of the
+model would not show, so every fifth run is drawn by a Latin hypercube inside
+of it.
 
 .. [1] V. V. Fedorov: Theory of Optimal Experiments, 1972, section 3.3.
 """
@@ -26,7 +26,7 @@ from serifos.facts import workload as wl
 WIDE = design.Space(
     write_pcts=(0, 25, 50, 75, 100), block_kibs=(4, 8, 16, 32, 64, 128, 256),
     iodepths=(1, 4, 8, 16, 32), counts=tuple(range(1, 11)))
-"""What the short design spans: most of the error of the paper's design
+"""The space of the short design: most of the error of the paper's design
 comes from predicting outside of its narrow vectors."""
 
 LEAST = 10
@@ -40,8 +40,8 @@ _MOST = 1000  # the exchange takes 10 s, and grows with the third power
 # 217 µs; the design depends on the ratios alone, and weakly.
 _NOMINAL = np.array([100.0, 10.0, 10.0, 2.75, 2.75])
 
-# Of thousands of candidates the exchange keeps none but extremes, and the
-# form of the model is never right out there: on four simulated devices (two
+# Of thousands of candidates the exchange keeps only extremes, where the form
+# of the model is least right: on four simulated devices (two
 # of them fitted to no table) 3 candidates a run halved the error on the
 # paper's test vectors against 40 a run, to that of its 6,187 sets.
 _CANDIDATES_PER_RUN = 3
@@ -94,9 +94,10 @@ def exchange(rows: npt.NDArray[np.float64], size: int,
         x = rows[chosen]
         inverse = np.linalg.inv(x.T @ x + _RIDGE * np.eye(rows.shape[1]))
         cross = rows @ inverse @ x.T                     # [n, size]
-        spread = np.einsum('nk,kl,nl->n', rows, inverse, rows)
-        own = spread[chosen]
-        gain = (spread[:, None] - own - spread[:, None] * own + cross ** 2)
+        variance = np.einsum('nk,kl,nl->n', rows, inverse, rows)
+        own = variance[chosen]
+        gain = (variance[:, None] - own - variance[:, None] * own
+                + cross ** 2)
         gain[chosen] = -np.inf
         new, old = np.unravel_index(np.argmax(gain), gain.shape)
         if gain[new, old] <= 1e-9:

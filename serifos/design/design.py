@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs shall be made, and how long will they take?"""
+"""A design: the runs of a measurement, its rounds and its time."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Space:
         if self.size > _MOST_PATTERNS:
             raise errors.InputError(
                 f'These vectors make {self.size:,} patterns, more than the '
-                f'{_MOST_PATTERNS:,} that a design can be of; narrow them.')
+                f'{_MOST_PATTERNS:,} that a design can have; narrow them.')
 
     @property
     def size(self) -> int:
-        """How many patterns there are."""
+        """The number of patterns."""
         return math.prod(len(set(values)) for values in (
             self.write_pcts, self.block_kibs, self.iodepths,
             self.random_pcts, self.think_times_us))

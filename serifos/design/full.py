@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sets of workloads does the paper run?
+"""The full design: every set of workloads of a space, as in the paper.
 
 The order of the workloads of a set plays no role, so sets are combinations
 with repetition, not the Cartesian product [1]_.
@@ -29,7 +29,7 @@ STUDY = design.Space(
 
 
 def number(space: design.Space, count: int) -> int:
-    """How many sets of ``count`` workloads there are: C(p + n - 1, n)."""
+    """The number of sets of ``count`` workloads, C(p + n - 1, n)."""
     return math.comb(space.size + count - 1, count)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which random runs shall two devices be compared on?
+"""Random runs, on which devices are compared.
 
 Mesnier et al. [1]_ draw each parameter of a run uniformly between its ends,
 and the block from powers of two. Their blocks of 1 and 2 KiB are left out:
@@ -35,7 +35,7 @@ def runs(number: int, space: design.Space = PAPER,
     :param number: how many
     :param space: blocks and counts are drawn from its vectors, the others
         as whole numbers between their ends
-    :raises InputError: where that is none, or absurdly many
+    :raises InputError: where that is not from 1 to 100,000
     """
     if not 1 <= number <= _MOST:
         raise errors.InputError(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run tells most, after those that are made?
+"""Sequential design: each run lowers the mean variance of all most.
 
-A first, D-optimal batch is followed by runs one of which always lowers the
-doubt of all candidates most: the variance of a Gaussian process over the
-Loads, in the mean over what a planner may meet (Cohn [1]_, section 4).
-To go where a model itself is least sure, or was most wrong, was tried and is
-worse: it leads to corners where nobody goes.
+After a first, D-optimal batch, each run is the one that most lowers the
+variance of a Gaussian process over the Loads, in the mean over all candidates
+(Cohn [1]_, section 4). Choosing the run of the largest variance, or of the
+largest error, was tried and is worse: it leads to corners of the space that
+are rarely used.
 
 .. [1] D. A. Cohn: Neural Network Exploration Using Optimal Experiment
    Design. Advances in Neural Information Processing Systems 6 (1994).
@@ -33,19 +33,18 @@ from serifos.facts import workload as wl
 Floats = npt.NDArray[np.float64]
 
 CORE = d_optimal.WIDE
-"""What most tenants are."""
+"""The space of most tenants."""
 
 EDGE = design.Space(
     write_pcts=(0, 100), block_kibs=(4, 1024), iodepths=(1, 64),
     random_pcts=(0, 100), counts=tuple(range(1, 17)))
-"""What some are: it is measured too, but less densely."""
+"""The space of some tenants, measured less densely."""
 
 _CANDIDATES, _EDGE_SHARE = 400, 0.25
 _PER_RUN = 3  # as in the short design
 
-# Over which distance what one run tells of another fades, by _place; the
-# process also has a level and slopes of its own.
-_LENGTHS = np.array([1.2, 1.2, 0.4, 0.4, 0.6, 1.5, 1.5, 0.6])
+# Length scales of the process, by _place; it also has a level and slopes.
+_LENGTH_SCALES = np.array([1.2, 1.2, 0.4, 0.4, 0.6, 1.5, 1.5, 0.6])
 _LEVEL, _SLOPES, _NOISE = 0.1, 0.02, 0.05
 
 
@@ -53,8 +52,8 @@ _LEVEL, _SLOPES, _NOISE = 0.1, 0.02, 0.05
 class Sequential:
     """Runs that are chosen one after another.
 
-    :param space: asked for; None for the two that are built in
-    :param most: runs that are made if nothing says that it is enough
+    :param space: the one asked for; None for :data:`CORE` and :data:`EDGE`
+    :param most: runs that are made without a stopping rule
     """
 
     space: design.Space | None = None
@@ -96,7 +95,7 @@ class Sequential:
 
     @functools.cached_property
     def runs(self) -> tuple[design.Run, ...]:
-        """All of them, in order, if none fails and none is spared."""
+        """All runs in order, if none fails and none is left out."""
         made = [*self.begin]
         while more := self.following(made):
             made += more
@@ -106,30 +105,30 @@ class Sequential:
                   without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
         """The rest of the batch that the runs made are in.
 
-        It follows from the runs made alone, whatever they measured, so that
-        a campaign that was stopped goes on as if it had not been.
+        It depends on the runs made, not on their results, so that a campaign
+        that was stopped goes on with the same runs.
 
         :param without: keys of runs that are not to be chosen
-        :returns: none where there is none left, or they are enough
+        :returns: none where none is left
         """
         batch = (stopping.BATCH
                  - max(len(made) - self.first, 0) % stopping.BATCH)
         gone = {*map(ds.key, made), *without}
-        # What stands in for a run that cannot be made finds its place only
-        # where one was prepared for each of its workloads.
+        # A replacement of a run that cannot be made must not have more
+        # workloads than regions were prepared for.
         most = max(map(len, self.runs)) if without else math.inf
         left = np.array([ds.key(run) not in gone and len(run) <= most
                          for run in self.candidates])
         number = min(batch, self.most - len(made), int(left.sum()))
         return tuple(self.candidates[i] for i in _greedy(
-            self._doubt(made), left, number))
+            self._covariance(made), left, number))
 
-    def _doubt(self, made: Sequence[design.Run]) -> Floats:
+    def _covariance(self, made: Sequence[design.Run]) -> Floats:
         """The covariance of the candidates, given the runs made."""
         known = _places(made) - self._middle
-        cross = _alike(self._at, known)
+        cross = _kernel(self._at, known)
         return self._before - cross @ np.linalg.solve(
-            _alike(known, known) + _NOISE * np.eye(len(known)), cross.T)
+            _kernel(known, known) + _NOISE * np.eye(len(known)), cross.T)
 
     @functools.cached_property
     def _middle(self) -> Floats:
@@ -141,35 +140,35 @@ class Sequential:
 
     @functools.cached_property
     def _before(self) -> Floats:
-        return _alike(self._at, self._at)
+        return _kernel(self._at, self._at)
 
 
-def _greedy(doubt: Floats, left: npt.NDArray[np.bool_],
+def _greedy(covariance: Floats, left: npt.NDArray[np.bool_],
             number: int) -> Iterator[int]:
-    """Which candidates lower the mean variance of all most, in order.
+    """The candidates that lower the mean variance of all most, in order.
 
-    :param doubt: their covariance, float[n, n]
+    :param covariance: of the candidates, float[n, n]
     :param left: those that may be chosen
     """
     left = left.copy()
     for _ in range(number):
-        gain = (doubt ** 2).sum(axis=0) / (np.diag(doubt) + _NOISE)
+        gain = (covariance ** 2).sum(axis=0) / (np.diag(covariance) + _NOISE)
         best = int(np.argmax(np.where(left, gain, -np.inf)))
         left[best] = False
         yield best
-        doubt = doubt - np.outer(doubt[best], doubt[best]) / (
-            doubt[best, best] + _NOISE)
+        row = covariance[best]
+        covariance = covariance - np.outer(row, row) / (row[best] + _NOISE)
 
 
-def _alike(a: Floats, b: Floats) -> Floats:
-    """The covariance of what is measured at two places."""
-    apart = ((a[:, None] - b[None]) ** 2).sum(axis=2)
-    return np.exp(-apart / 2) + _SLOPES * a @ b.T + _LEVEL
+def _kernel(a: Floats, b: Floats) -> Floats:
+    """The covariance of measurements at two places."""
+    squares = ((a[:, None] - b[None]) ** 2).sum(axis=2)
+    return np.exp(-squares / 2) + _SLOPES * a @ b.T + _LEVEL
 
 
 def _places(runs: Sequence[design.Run]) -> Floats:
-    """Where runs lie, in lengths over which what they tell fades."""
-    return np.array([_place(run) for run in runs]) / _LENGTHS
+    """The places of runs, in length scales: float[n, 8]."""
+    return np.array([_place(run) for run in runs]) / _LENGTH_SCALES
 
 
 def _place(run: design.Run) -> tuple[float, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When has a campaign that chooses its runs one after another made enough?
+"""Stopping rule of a campaign that chooses its runs one after another.
 
 Standard library only, as is :mod:`serifos.design.design`.
 """
@@ -20,14 +20,14 @@ FIRST, BATCH, MOST = 12, 4, 80
 """Runs of the first batch, of every other one, and of all."""
 
 LEAST, WINDOW = 20, 3
-"""Runs before which nothing is enough, and batches that must bring a gain."""
+"""Runs before which a campaign never ends, and batches that must gain."""
 
 ERROR, GAIN = 0.05, 0.05
-"""The bounds if nothing else is asked for, fractions."""
+"""The default bounds, fractions."""
 
 
 class Plan(Protocol):
-    """What chooses the runs, as :class:`.sequential.Sequential` does."""
+    """A sequential design, such as :class:`.sequential.Sequential`."""
 
     first: int
 
@@ -38,13 +38,13 @@ class Plan(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Enough:
-    """When a campaign may end before its last run.
+    """The bounds at which a campaign ends before its last run.
 
-    :param error: it is enough where the model errs by less than this on
-        runs that it was not fitted on, a fraction
-    :param gain: it is enough where the last :data:`WINDOW` batches lowered
-        that error by less than this, a fraction of it
-    :param least: runs below which nothing is enough
+    :param error: cross-validated error of the model below which it ends, a
+        fraction
+    :param gain: it ends where the last :data:`WINDOW` batches lowered that
+        error by less than this, a fraction of it
+    :param least: runs before which it never ends
     """
 
     error: float = ERROR
@@ -60,7 +60,7 @@ class Enough:
                     'such as 0.05, or 0 for never.')
 
     def why(self, found: Sequence[float]) -> str:
-        """Why it is enough, in words; none where it is not.
+        """The reason to end, in words; empty where there is none.
 
         :param found: the error after each batch so far, fractions
         """
@@ -76,10 +76,10 @@ class Enough:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What is to be done next.
+    """The next runs of a campaign.
 
-    :param runs: to be made now; none where it is over
-    :param why: it is enough, in words
+    :param runs: to be made now; none at its end
+    :param why: the reason where the stopping rule ended it
     """
 
     runs: tuple[design.Run, ...]
@@ -89,11 +89,11 @@ class Step:
 def step(plan: Plan, bounds: Enough, made: Sequence[design.Run],
          without: Collection[ds.Key],
          error: Callable[[int], float]) -> Step:
-    """What follows when these runs are made.
+    """The next step after these runs.
 
-    :param made: in the order in which they were
-    :param error: how many of them, the first ones, a model is fitted on →
-        its error on runs that it was not fitted on, a fraction
+    :param made: in their order
+    :param error: number of first runs → cross-validated error of a model
+        fitted to them, a fraction
     """
     runs = plan.following(made, without)
     least = max(bounds.least, plan.first)

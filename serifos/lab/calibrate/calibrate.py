@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which network do the end-to-end times of a device describe?
+"""Calibration of a queueing network from end-to-end times.
 
 From one dataset, or from several of the same machine that were measured on
 file sets of different sizes: then Eq. 2 and 3 of Noorshams, Rostami,
@@ -34,7 +34,7 @@ _SIZES = ('size_gib', 'target')
 class Runs:
     """Runs of a device, on file sets of one or of several sizes.
 
-    :param data: their Loads, what they measured, which are repetitions
+    :param data: their Loads, measurements and keys
     :param gib: float[n], the file set of each, None where all are alike
     :param classes: of which class most requests of each are
     """
@@ -54,14 +54,14 @@ class Runs:
 
     def calibrated(self, train: Ints,
                    given: Mapping[str, float]) -> dict[str, Any]:
-        """The parameters that the runs of these indices give."""
+        """The parameters fitted to the runs of these indices."""
         return queueing_fit.calibrated(
             [self.data.loads[i] for i in train], self.data.y[train],
             None if self.gib is None else self.gib[train], **given)
 
     def predictions(self, parameters: Mapping[str, Any],
                     test: Ints) -> Floats:
-        """What a network says of the runs of these indices, float[m]."""
+        """The predictions of a network for these runs, float[m]."""
         rows = np.array([self.data.loads[i].vector for i in test])
         if self.gib is None:
             return predictor(parameters).many(rows)
@@ -74,11 +74,11 @@ class Runs:
 
     def fitted(self, train: Ints, test: Ints,
                given: Mapping[str, float]) -> Floats:
-        """What a network of the one says of the other, float[m]."""
+        """The predictions for ``test`` by a fit to ``train``, float[m]."""
         return self.predictions(self.calibrated(train, given), test)
 
     def held_out(self, given: Mapping[str, float], seed: int) -> Floats:
-        """Each run by a network that did not see it, float[n]."""
+        """The cross-validated prediction of each run, float[n]."""
         return quality.held_out(
             self.data.keys, seed,
             lambda train, test: self.fitted(train, test, given))
@@ -93,17 +93,17 @@ def runs(datasets: Sequence[ds.Dataset],
     """
     first = datasets[0].header
     for other in datasets[1:]:
-        apart = [text for text in first.differences(other.header)
-                 if not text.startswith(_SIZES)]
-        if apart:
+        others = [text for text in first.differences(other.header)
+                  if not text.startswith(_SIZES)]
+        if others:
             raise errors.InputError(
-                f'The datasets are of two machines ({"; ".join(apart)}); '
+                f'The datasets are of two machines ({"; ".join(others)}); '
                 'calibrate each alone.')
     sizes = [dataset.header.device.get('size_gib') for dataset in datasets]
     if len(datasets) > 1 and not all(sizes):
         raise errors.InputError(
-            'Several datasets are told apart by the size of what was '
-            'measured, and one has no size_gib in its first line; add it.')
+            'Several datasets must differ in the size of the file set, and '
+            'one has no size_gib in its first line; add it.')
     samples, gib = [], []
     for dataset, size in zip(datasets, sizes):
         having = fit.telling(dataset.valid(), predicts)

@@ -25,7 +25,7 @@ _TIMES = tuple(name for name in ds.FIGURES if name.endswith('latency_us'))
 
 
 class Calibrate(app.Fails, lister.Lister):
-    """Calibrate a queueing network and say how far it can be trusted.
+    """Calibrate a queueing network and print its errors.
 
     The network is fitted to the end-to-end response times of a dataset and
     written as a model of kind queueing. Printed is its error by class of

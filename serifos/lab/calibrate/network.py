@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long do clients wait in a closed network of load-dependent stations?
+"""Exact solution of a closed network of load-dependent stations.
 
 Each client has one request in the network and sends the next when it is
 done. A request visits the stations in order, each with a probability, and
@@ -31,10 +31,10 @@ _Logs = list[float]
 
 @dataclasses.dataclass(frozen=True)
 class Station:
-    """One of the stations; it holds whoever comes.
+    """A station of the network, with an unbounded queue.
 
-    :param time_us: what a request alone in it takes at a visit, µs
-    :param speeds: how fast it works with 1, 2, ... requests in it, relative
+    :param time_us: service time of a request alone in it, µs
+    :param speeds: its speed with 1, 2, ... requests in it, relative
         to one; the last holds for every greater number
     :param at_once: how many requests, in the order in which they came, it
         works on at the same time; they share its speed, the others wait
@@ -87,7 +87,7 @@ class Station:
 
     @property
     def demand_us(self) -> float:
-        """What a request takes here, over all requests."""
+        """The mean time of a request here, over all requests, µs."""
         return self.time_us * self.visits
 
     def speed(self, requests: int) -> float:
@@ -96,7 +96,7 @@ class Station:
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """Of a network with so many clients.
+    """The solution of a network with this many clients.
 
     :param response_us: mean time from sending a request to its end, µs
     :param per_us: requests that end in a µs
@@ -137,7 +137,7 @@ def solve(stations: Sequence[Station], clients: int) -> Solution:
 def product_form(stations: Sequence[Station], clients: int) -> bool:
     """Whether :func:`solve` is exact.
 
-    It is where work is exponential, and where nobody waits for a turn.
+    It is where work is exponential, and where no request waits.
     """
     return all(station.shape == 1 or station.at_once >= clients
                for station in stations)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long do clients wait where no formula says so?
+"""Simulation of networks without an exact solution.
 
 Stations that serve gamma-distributed work in the order of its arrival, as
 those of the paper do, have no product form: they are simulated, event by
@@ -28,7 +28,7 @@ from scipy import stats
 from serifos.lab.calibrate import network as qn
 
 REQUESTS = 20_000
-"""Of a simulation, its beginning not counted."""
+"""Requests of a simulation, without its beginning."""
 
 _BATCHES = 20
 _BLOCK = 4096
@@ -36,7 +36,7 @@ _BLOCK = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """What clients wait for.
+    """The response time of a network.
 
     :param half_us: half of the 95 % confidence interval of the mean; 0
         where it is exact
@@ -82,7 +82,7 @@ def simulated(stations: Sequence[qn.Station], clients: int,
 
 
 class _Line:
-    """A station at work: who is served, who waits, and its own clock."""
+    """The state of a station: requests in service, waiting, its clock."""
 
     def __init__(self, station: qn.Station, work: Iterator[float]) -> None:
         self._station, self._work = station, work
@@ -92,13 +92,13 @@ class _Line:
         self.next = math.inf
 
     def join(self, now: float, issued: float) -> None:
-        """A request that its client sent at ``issued`` comes at ``now``."""
+        """Adds a request that was sent at ``issued``, at the time ``now``."""
         self._advance(now)
         self._waiting.append(issued)
         self._begin()
 
     def leave(self) -> float:
-        """The request whose turn to leave it is; when it was issued."""
+        """Removes the request that is done; returns when it was issued."""
         self._advance(self.next)
         _, issued = heapq.heappop(self._served)
         self._begin()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far can a calibrated network be trusted beyond its calibration?
+"""Errors of a calibrated network within and beyond its calibration.
 
 Figure 11 of [1]_ for a device of one's own: the error of kind ``queueing``
 by class of requests, on the runs it was calibrated on, on runs held out
@@ -40,10 +40,10 @@ _REQUESTS = 4000
 class Scenario:
     """A row of Figure 11.
 
-    :param reach: what was asked, beside what was calibrated
+    :param reach: the runs predicted, against those calibrated on
     :param asked: class → (measured, predicted) of each run, µs
-    :param outstanding: that of kind ``outstanding``, fitted on the same
-        runs, over all of those it is asked for
+    :param outstanding: the error of kind ``outstanding``, fitted to the same
+        runs, over all predicted ones
     """
 
     name: str
@@ -66,7 +66,7 @@ class Scenario:
 
 def scenarios(measured: qc.Runs, given: Mapping[str, float], seed: int = 0
               ) -> list[Scenario]:
-    """The rows of Figure 11, those for which there are runs enough.
+    """The rows of Figure 11 for which there are enough runs.
 
     The paper asks for up to 1.5 times the clients and three times the
     virtual machines that it calibrated. Here a third of the runs, those of
@@ -101,7 +101,7 @@ def scenarios(measured: qc.Runs, given: Mapping[str, float], seed: int = 0
 
 def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
              shapes: Mapping[str, float], seed: int = 0) -> Scenario:
-    """The calibrated network if gamma work were served in order (FCFS).
+    """The calibrated network with gamma-distributed work in order (FCFS).
 
     That has no product form: some of the runs are simulated.
     """
@@ -145,7 +145,7 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
 
 
 def shapes(samples: Sequence[ds.Sample]) -> dict[str, float]:
-    """The gamma shape of reads and of writes, from the thinnest runs.
+    """The gamma shape of reads and of writes, from runs of fewest clients.
 
     It is the one whose 99th percentile is as far above its mean as in the
     runs of fewest clients; a direction without percentiles is left out.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model compare-kinds: which kind is best for a device?"""
+"""serifos-model compare-kinds: the errors of every kind on a dataset."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CompareKinds(app.Fails, lister.Lister):
         paging.add_argument(parser, 'the figures')
         parser.add_argument(
             '--no-tune', action='store_true', help='standard settings alone; '
-            'otherwise what the searches evaluate is kept in '
+            'otherwise the searches are kept in '
             'STEM.compare.jsonl beside the dataset, and the same command '
             'resumes')
         parser.add_argument(
@@ -117,8 +117,8 @@ class CompareKinds(app.Fails, lister.Lister):
                 yield None
             except KeyboardInterrupt:
                 raise errors.Interrupted(
-                    'Stopped; nothing is kept without a search, the same '
-                    'command begins afresh.') from None
+                    'Stopped and nothing was kept; the same command starts '
+                    'again.') from None
             return
         path = pathlib.Path(args.dataset).with_suffix('.compare.jsonl')
         with tuning_options.ready(args, path, {

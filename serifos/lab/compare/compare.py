@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kind describes a device best, within what was measured and beyond?
+"""Comparison of the kinds of model on one device's runs.
 
 The evaluation of [1]_ for one's own device: fitted on a part of the runs,
-every kind is asked for runs inside of that part's ranges (its Figures 8 and
-9) and for runs beyond them (Figure 10).
+every kind predicts runs inside of that part's ranges (its Figures 8 and 9)
+and runs beyond them (Figure 10).
 
 .. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
    of Virtualized Storage Systems using Optimized Statistical Regression
@@ -27,19 +27,19 @@ from serifos.model import quality
 
 INSIDE = 'interpolation'
 BEYOND = ('small blocks', 'large blocks', 'high counts')
-"""The runs that no fit sees: held out within its ranges, and beyond."""
+"""The parts of test runs: held out within the ranges, and beyond."""
 
 LEAST_RUNS = 20
 _EDGE, _WIDEST_EDGE = 0.10, 0.25
 """Shares of the runs that an edge of a range takes at least and at most."""
 
 UNFIT = (errors.SerifosError, ArithmeticError, ValueError, ImportError)
-"""What a kind may answer to runs that do not suit it."""
+"""Errors of a kind that cannot be fitted to the runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """How the runs of a dataset are divided, by index.
+    """The division of a dataset's runs, by index.
 
     :param training: what every kind is fitted and tuned on
     :param tested: name (of INSIDE and BEYOND) → runs that no fit sees
@@ -92,18 +92,18 @@ def _least(values: fit.Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def of(data: fit.Runs, which: quality.Ints) -> fit.Runs:
-    """Some runs of many."""
+    """The runs of these indices."""
     return fit.Runs(tuple(data.loads[i] for i in which), data.y[which],
                     tuple(data.keys[i] for i in which))
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """How good a kind is with some settings.
+    """The errors of a kind with some settings.
 
     :param r2: of the runs that it was fitted on, None where all are alike
     :param errors: part → |predicted - measured| / measured of its runs
-    :param mre_by_count: of all runs that it was not fitted on
+    :param mre_by_count: of all test runs
     """
 
     kind: str
@@ -147,7 +147,7 @@ def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
 
 def p_value(ours: Sequence[fit.Floats],
             theirs: Sequence[fit.Floats]) -> float | None:
-    """The paired t-test that two kinds err alike, runs of figures pooled.
+    """The paired t-test of the errors of two kinds, figures pooled.
 
     :param ours: for each figure the errors of the same runs, in order
     :returns: the probability of such a difference by chance, two-sided;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison of the kinds of model on one dataset, on one page.
+"""The page of a comparison of the kinds of model on one dataset.
 
 Table 3 and Figures 8 to 13 of Noorshams et al. for the runs of a dataset.
 """
@@ -62,8 +62,8 @@ def page_of(name: str, verdicts: _Verdicts,
                 for figure in divided]),
         page.Section(
             'By number of workloads',
-            'The mean relative error on all runs that no model saw, by how '
-            'many workloads ran together (in the place of Figures 11 '
+            'The mean relative error on all held-out runs, by the number '
+            'of workloads that ran together (in place of Figures 11 '
             'and 12).', tables=[_by_count(figure, [
                 v for v in verdicts if v.predicts == figure])
                 for figure in divided]),
@@ -74,7 +74,7 @@ def page_of(name: str, verdicts: _Verdicts,
                 len(parts.tested[part]) if part in parts.tested else None
                 for part in (compare.INSIDE, *compare.BEYOND)))
              for figure, parts in divided.items()],
-            'How many runs each part has; edges overlap.')])]
+            'The number of runs of each part; edges overlap.')])]
     if refused:
         sections.append(page.Section(
             'Kinds that were not compared',
@@ -82,7 +82,7 @@ def page_of(name: str, verdicts: _Verdicts,
     return page.render(
         f'Kinds of model on {name}',
         'Every kind was fitted on the same part of the runs and tested on '
-        'the same others, which no fit and no tuning saw. Errors are mean '
+        'the same others, held out of fits and tuning. Errors are mean '
         'relative errors.', sections)
 
 
@@ -145,7 +145,7 @@ def _tuning(lines: _Lines) -> Iterator[page.Section]:
             if line.change is not None and line.p_of_tuning is not None]
     if rows:
         yield page.Section(
-            'What tuning changed',
+            'The effect of tuning',
             'The error inside with tuned settings against that with the '
             'standard (Figure 13), and the probability of such a difference '
             'by chance (paired t-test).', tables=[tb.Table(
@@ -153,7 +153,7 @@ def _tuning(lines: _Lines) -> Iterator[page.Section]:
 
 
 def _tests(verdicts: _Verdicts) -> Iterator[page.Section]:
-    """Kinds at their best against one another, all figures pooled."""
+    """Pairs of kinds, each at its best, all figures pooled."""
     figures = [*dict.fromkeys(v.predicts for v in verdicts)]
     of_key = {(v.kind, v.predicts): v for v in sorted(
         verdicts, key=lambda v: v.tuned)}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark leaves uncovered."""
+"""Coverage of workloads by a benchmark."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model coverage: what a benchmark leaves out."""
+"""serifos-model coverage: the runs that a benchmark does not cover."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workloads does a benchmark leave uncovered?
+"""The runs of workloads that a benchmark does not cover.
 
 Every run is a point of its characteristics. Independent components [1]_ of
 these are clustered by k-means on their Euclidean distance, as Park et al.
@@ -29,7 +29,7 @@ from serifos import errors
 Floats = npt.NDArray[np.float64]
 
 LEAST = 6
-"""Runs in all below which there is nothing to cluster."""
+"""The least number of runs to cluster."""
 
 MOST_CLUSTERS = 12
 _EXPLAINED = 0.95  # of the variance, by the components that are kept
@@ -38,7 +38,7 @@ _SILHOUETTE_OF = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Coverage:
-    """What a benchmark, the first of several sets of runs, covers.
+    """The coverage of several sets of runs by the first, a benchmark.
 
     :param names: the characteristics that vary
     :param components: float[n, c], a row for each run
@@ -63,13 +63,13 @@ class Coverage:
         return np.isin(self.clusters, self.clusters[self.owners == 0])
 
     def share(self, owner: int) -> float:
-        """How much of a set's runs the benchmark covers, a fraction."""
+        """The share of a set's runs that the benchmark covers."""
         return float(self.covered[self.owners == owner].mean())
 
 
 def coverage(sets: Sequence[Floats], names: Sequence[str],
              clusters: int | None = None, seed: int = 0) -> Coverage:
-    """What the first of several sets of runs covers of the others.
+    """The coverage of several sets of runs by the first.
 
     :param sets: float[n, m] each, a row for each run
     :param names: of the m characteristics
@@ -84,8 +84,8 @@ def coverage(sets: Sequence[Floats], names: Sequence[str],
     varies = rows.std(axis=0) > 1e-9 * np.abs(rows).max(axis=0)
     if not varies.any():
         raise errors.InputError(
-            'All runs are of the same workload, so that there is nothing to '
-            'tell apart; give datasets that vary.')
+            'All runs are of the same workload, so there are no clusters; '
+            'give datasets that vary.')
     components = independent(rows[:, varies], seed)
     labels = _clusters(components, clusters, seed)
     owners = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
@@ -129,7 +129,7 @@ def _clusters(points: Floats, number: int | None,
     most = min(MOST_CLUSTERS, different - 1, len(points) - 1)
     if number is not None and not 2 <= number <= max(2, different):
         raise errors.InputError(
-            f'{number} clusters cannot be told among {different} different '
+            f'{number} clusters cannot be made of {different} different '
             f'runs; give 2 to {different}.')
 
     def means(k: int) -> npt.NDArray[np.intp]:

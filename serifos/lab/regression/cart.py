@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which regression tree (CART) describes the runs?
+"""Fit of a regression tree (CART).
 
 Scikit-learn grows it and prunes it by cost and complexity; with
 ``ccp_alpha = cp · var(y)`` and leaves of ``round(minsplit / 3)`` runs at

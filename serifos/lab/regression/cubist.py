@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which committee of M5 trees, and which runs near by, describe a device?
+"""Fit of a committee of M5 trees, corrected by the nearest runs.
 
 As section 3.5 of [1]_ of :mod:`serifos.lab.regression.tree`: each tree is
 fitted to 2 y - f(x), f the tree before it; their mean is corrected by the
@@ -20,7 +20,7 @@ from serifos.lab.regression import inputs
 from serifos.lab.regression import m5
 from serifos.lab.regression import tree
 
-_ANYWHERE = (-np.inf, np.inf)  # what corrects may be negative
+_ANYWHERE = (-np.inf, np.inf)  # corrections may be negative
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
 
 
 def _neighbours(x: Floats, left: Floats, nearest: int) -> dict[str, Any]:
-    """Each distinct run once, with the mean of what is left of it."""
+    """Each distinct run once, with its mean residual."""
     runs, where = np.unique(x, axis=0, return_inverse=True)
     where = where.reshape(-1)
     mean = np.bincount(where, left) / np.bincount(where)

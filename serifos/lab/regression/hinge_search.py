@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where would a pair of hinge functions explain most of what is left?
+"""Search for the pair of hinge functions of the least residual.
 
 For a term b that is there already, an input x and a knot t, the pair
 b · max(0, x - t) and b · max(0, t - x) spans, beside b, what b · x and
@@ -35,7 +35,7 @@ _ALPHA = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Spans:
-    """How many runs are between knots, and beyond the outermost ones.
+    """The number of runs between knots, and beyond the outermost ones.
 
     Counted are the runs where the term that the hinge multiplies is not 0.
     The standard is Friedman's, by which a run of noise in one direction
@@ -50,7 +50,7 @@ class Spans:
     end: int | None = None
 
     def allowed(self, counts: npt.NDArray[np.intp], inputs: int) -> Flags:
-        """Which of the counted runs, numbered from 0, may be knots.
+        """The indices of the counted runs that may be knots.
 
         :param counts: int[n, p], the number of each run, -1 of the others
         :returns: bool[n, p]
@@ -92,7 +92,7 @@ class Space:
              ) -> tuple[float, list[splines.Product]]:
         """By how much the best pair reduces the rss, and its terms.
 
-        One term alone where the other says nothing new.
+        One term alone where the other is redundant.
         """
         best, terms = 0.0, []
         for its in self._inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which linear model with interactions describes the runs?
+"""Fit of a linear model with interactions (LRM).
 
 Least squares over the inputs and their products, in which no input occurs
 twice: see [1]_ of :mod:`serifos.lab.regression.splines`, section 3.1.
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 RUNS_A_TERM = 2
 """Runs for each term, below which products of so many inputs are left out:
-as many terms as runs would repeat the runs, and be wild between them."""
+as many terms as runs would overfit."""
 
 _ALIASED = 1e-7  # of a term's length is new, as R's lm has it
 
@@ -65,7 +65,7 @@ def _chosen(columns: npt.NDArray[np.intp],
 
 
 def independent(terms: Floats) -> list[int]:
-    """The columns that are no sum of earlier ones, in their order."""
+    """The linearly independent columns, in their order."""
     basis = np.zeros_like(terms)
     kept: list[int] = []
     for i, column in enumerate(terms.T):

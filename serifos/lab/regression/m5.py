@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tree with linear leaves (M5) describes the runs?
+"""Fit of a regression tree with linear leaves (M5).
 
 As section 3.4 of [1]_ of :mod:`serifos.lab.regression.tree`: the split of the
 largest expected reduction of the standard deviation first, a linear model
 in every node, then coefficients are left out and nodes collapsed where the
 criterion c, the mean absolute error times (n + p) / (n - p), falls. The
 paper leaves open when to stop before: at leaves of ten runs, where leaves of
-four only repeat the noise, and at what deviates by less than 5 % of all.
+four fit the noise, and at a standard deviation below 5 % of that of all.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100
 
 
 def within(y: Floats) -> list[float]:
-    """Half of the least that was seen, and twice the greatest.
+    """Half of the least value measured, and twice the greatest.
 
-    Linear leaves reach anywhere where nothing was measured.
+    Linear leaves are unbounded where nothing was measured.
     """
     return [float(y.min()) / _REACH, float(y.max()) * _REACH]
 
 
 @dataclasses.dataclass
 class _Branch:
-    """A node while it is grown: the runs in it, how they would be split."""
+    """A node while it is grown: its runs, and its best split."""
 
     runs: npt.NDArray[np.intp]
     gain: float = 0.0
@@ -111,7 +111,7 @@ def _branch(runs: npt.NDArray[np.intp], x: Floats, y: Floats,
 
 
 def _nodes(root: _Branch, x: Floats, y: Floats) -> list[dict[str, Any]]:
-    """What is left of it when it is simplified, in a file's order."""
+    """The simplified tree, in the order of a file."""
     branches = [root]
     for branch in branches:  # grows as it is read: parents come first
         branches.extend(branch.sides)
@@ -148,9 +148,9 @@ def linear(x: Floats, y: Floats) -> tuple[float, dict[str, float]]:
     as that does not rise.
     """
     n, middle, mean = len(y), x.mean(axis=0), float(y.mean())
-    spread = x.std(axis=0)
-    used = np.flatnonzero(spread > 1e-9 * (1 + abs(middle)))
-    scaled, own = (x[:, used] - middle[used]) / spread[used], y - mean
+    std = x.std(axis=0)
+    used = np.flatnonzero(std > 1e-9 * (1 + abs(middle)))
+    scaled, own = (x[:, used] - middle[used]) / std[used], y - mean
     gram = scaled.T @ scaled + n * _RIDGE * np.eye(len(used))
     right = scaled.T @ own
     best, kept, slopes = np.inf, np.arange(len(used)), np.zeros(0)
@@ -168,7 +168,7 @@ def linear(x: Floats, y: Floats) -> tuple[float, dict[str, float]]:
         if not len(kept):
             break
         tried = np.array([np.delete(kept, i) for i in range(len(kept))])
-    coefficients = slopes / spread[used[kept]]
+    coefficients = slopes / std[used[kept]]
     row = {inputs.INTERCEPT: mean - float(coefficients @ middle[used[kept]])}
     row.update((inputs.INPUTS[used[k]], float(value))
                for k, value in zip(kept, coefficients) if value)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which multivariate adaptive regression splines describe the runs?
+"""Fit of multivariate adaptive regression splines (MARS).
 
 Friedman's algorithm [2]_: pairs of hinge functions are added, each the one
-that leaves least, then terms are taken away until the generalised
+with the least residual, then terms are removed until the generalised
 cross-validation (GCV) is least. The settings are the paper's, see [1]_ of
-:mod:`serifos.lab.regression.splines`, section 3.2. Where a pair could be is
-found at all knots of an input at once, in
+:mod:`serifos.lab.regression.splines`, section 3.2. The best pair is sought at
+all knots of an input at once, in
 :mod:`serifos.lab.regression.hinge_search`.
 
 .. [2] Friedman: Multivariate Adaptive Regression Splines, Annals of
@@ -35,10 +35,10 @@ _WORST = -10.0  # of 1 - GCV / GCV of the mean, beyond which no term helps
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """What was found.
+    """The splines found.
 
     :param products: of the terms, the constant's first
-    :param rss: the sum of squares that is left
+    :param rss: the residual sum of squares
     :param gcv: the generalised cross-validation
     """
 
@@ -54,7 +54,7 @@ def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
     """The parameters of a mars model.
 
     :param nnodes: terms of the forward pass at most; a pair counts as two,
-        also where one of it says nothing new
+        also where one of them is redundant
     :param threshold: the forward pass ends where a pair explains less of
         the variance than this, or all but this is explained
     :param nprune: terms that are left at most
@@ -85,12 +85,12 @@ def splines_of(x: Floats, y: Floats, nnodes: int = 21,
 
 
 def penalty(degree: int) -> float:
-    """What a knot costs, in coefficients: Friedman's 2, 3 with products."""
+    """The cost of a knot in coefficients: Friedman's 2, 3 with products."""
     return 3.0 if degree > 1 else 2.0
 
 
 def gcv(rss: float, runs: int, terms: int, penalty: float) -> float:
-    """Eq. 30 and 32 of [2]_; infinite where there is nothing to spare."""
+    """Eq. 30 and 32 of [2]_; infinite without degrees of freedom."""
     spent = terms + penalty * (terms - 1) / 2
     return rss / runs / (1 - spent / runs) ** 2 if spent < runs else math.inf
 
@@ -121,8 +121,8 @@ def _prune(terms: Floats, y: Floats, nprune: int,
            penalty: float) -> list[int]:
     """The backward pass: the columns of the least GCV.
 
-    The inverse of the normal equations tells what each removal costs, and
-    is itself corrected when a column is gone.
+    The inverse of the normal equations gives the cost of each removal, and
+    is updated when a column is removed.
     """
     scale = np.sqrt((terms ** 2).sum(axis=0))
     q, r = np.linalg.qr(terms / scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do products of inputs, or of hinges of them, say of a Load?
+"""Prediction of a Load by products of inputs, or of hinges of them.
 
 Standard library only: cinder-scheduler loads this module. The kinds lrm and
 mars share it [1]_. A prediction is a sum of terms, and a term a coefficient
@@ -77,12 +77,12 @@ class Factor:
 
 
 Product = tuple[Factor, ...]
-"""The factors of a term; none of the constant."""
+"""The factors of a term; the constant has none."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """A coefficient and what it is multiplied with."""
+    """A coefficient and its factors."""
 
     coefficient: float
     factors: Product = ()
@@ -149,7 +149,7 @@ def values(product: Product, x: npt.NDArray[np.float64],
 
 def to_parameters(products: Iterable[Product],
                   coefficients: Iterable[float]) -> dict[str, Any]:
-    """What :func:`from_parameters` reads."""
+    """The parameters of a model file, for :func:`from_parameters`."""
     return {'terms': [
         {'coefficient': float(coefficient),
          'factors': [{'input': inputs.INPUTS[factor.input],
@@ -161,7 +161,7 @@ def to_parameters(products: Iterable[Product],
 def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Splines:
     """The predictor that a model file's ``parameters`` describe.
 
-    :raises FormatError: where they are no terms, or say nonsense
+    :raises FormatError: where they are not terms that can be used
     """
     terms = parameters.get('terms')
     if not isinstance(terms, list) or not terms:
@@ -184,7 +184,7 @@ def _term(kind: str, number: int, term: object) -> Term:
     if not (isinstance(term, dict) and set(term) == {'coefficient', 'factors'}
             and _number(term['coefficient'])
             and isinstance(term['factors'], list)):
-        raise _error(kind, f'Term {number} is no coefficient with factors')
+        raise _error(kind, f'Term {number} is not a coefficient with factors')
     factors = [_factor(kind, number, factor) for factor in term['factors']]
     if len({factor.input for factor in factors}) < len(factors):
         raise _error(kind, f'Term {number} has an input twice')
@@ -198,8 +198,8 @@ def _factor(kind: str, number: int, factor: object) -> Factor:
     if (len(rest) != 1 or rest[0] not in HINGES[kind]
             or factor.get('input') not in inputs.INPUTS
             or rest[0] and not _number(factor[rest[0]])):
-        raise _error(kind, f'Term {number} has a factor that is no '
-                     f'{"hinge of an " if kind == "mars" else ""}input')
+        raise _error(kind, f'Term {number} has a factor that is not '
+                     f'{"a hinge of " if kind == "mars" else ""}an input')
     side = rest[0]
     return Factor(inputs.INPUTS.index(factor['input']), side,
                   float(factor[side]) if side else 0.0)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did a device see of a run, and how did it serve it?
+"""Workload characteristics and service observations of a run.
 
-The workload characteristics and service observations of Mesnier et al.
-[1]_ (Table 2), of a run as a whole: its workloads are one stream of
-requests to the device. Standard library only.
+Those of Mesnier et al. [1]_ (Table 2), of a run as a whole: its workloads
+are one stream of requests to the device. Standard library only.
 
-Of the paper's characteristics the share of reads is left out (it is what
-writes leave), and reads and writes of a run have one size. ``count`` is
+Of the paper's characteristics the share of reads is left out (it follows
+from that of writes), and reads and writes of a run have one size. ``count`` is
 ours: the paper's samples are of one workload.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
@@ -25,7 +24,7 @@ from serifos.facts import workload as wl
 
 CHARACTERISTICS = ('inter_arrival_us', 'write_pct', 'block_kib',
                    'random_pct', 'count')
-"""WC: the mean time from a request to the next, and of what kind they are."""
+"""WC: the mean time from a request to the next, and their pattern."""
 
 SERVICE = ('latency_us', 'iops', 'bandwidth_kib_s', 'outstanding')
 """SO: performance, and the depth of the queue by Little's law."""
@@ -35,14 +34,14 @@ HOST = ('cpu_pct', 'context_switches_per_s', 'interrupts_per_s')
 
 
 def of_workload(workload: wl.Workload) -> dict[str, float]:
-    """The characteristics and service of one workload that was watched.
+    """The characteristics and service of one observed workload.
 
     :raises InputError: where its iops or latency are unknown, or zero
     """
     if not (workload.iops and workload.latency_us):
         raise errors.InputError(
             'A workload without requests, or without a latency, was not '
-            'observed; nothing is known of it on another device.')
+            'observed, and cannot be predicted on another device.')
     return _observed(1, workload.iops, workload.latency_us,
                      workload.outstanding, workload.write_pct,
                      workload.block_kib, workload.random_pct)
@@ -79,7 +78,7 @@ def of_sample(sample: ds.Sample) -> dict[str, float]:
 
 
 def of_tenants(sample: ds.Sample) -> list[dict[str, float]]:
-    """What each workload of a run saw for itself, by their patterns.
+    """The figures of each workload of a run, ordered by pattern.
 
     :raises InputError: where a workload's iops or latency are missing
     """

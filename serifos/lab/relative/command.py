@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Relate(app.Fails, lister.Lister):
-    """Tell how well one device's runs predict another's.
+    """Print how well one device's runs predict another's.
 
     Of every device to every other one, by the conventional model (CM) and
     by absolute and scaled relative fitness (ARF, SRF); from workload
@@ -69,7 +69,7 @@ class Relate(app.Fails, lister.Lister):
 
 
 class Similar(app.Fails, lister.Lister):
-    """Tell which devices may share a model.
+    """Print which devices may share a model.
 
     Two devices are alike where the factor 1 lies within the 90 % interval
     of the latency of one over that of the other, and where taking one's for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did several devices see of the runs that they have in common?"""
+"""Measurements of several devices on the runs that they have in common."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from serifos.lab.relative import characteristics
 Floats = npt.NDArray[np.float64]
 
 LEAST_RUNS = 20
-"""Common runs below which nothing can be said of two devices."""
+"""The least number of common runs of two devices."""
 
 AVERAGE, WC, SO, BOTH = INPUTS = ('average', 'WC', 'SO', 'WC+SO')
-"""What is read of a run: nothing, the workload's characteristics, what the
-device's service was, or both."""
+"""The inputs of a technique: none, the workload's characteristics, the
+service observations of the device, or both."""
 
 _PREDICTED = ('latency_us', 'iops', 'bandwidth_kib_s', 'cpu_pct',
               'inter_arrival_us', 'outstanding')
@@ -33,7 +33,7 @@ class Devices:
 
     :param names: of the devices
     :param headers: of their datasets
-    :param columns: of each device, what it saw: name → float[runs]
+    :param columns: of each device: figure → float[runs]
     :param tenants: of each device, what each workload of the runs saw for
         itself: name → float[workloads], ``run`` among them
     """
@@ -58,7 +58,7 @@ class Devices:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """What can be predicted: figures known, and never zero, of all."""
+        """The figures that all devices have, and that are never zero."""
         return tuple(name for name in _PREDICTED if all(
             name in columns and (columns[name] > 0).all()
             for columns in self.columns))
@@ -95,7 +95,7 @@ def _tenants(samples: Sequence[ds.Sample]) -> dict[str, Floats]:
 
 
 def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
-    """What a device saw of runs, the figures that all of them have."""
+    """A device's figures of the runs, those that all runs have."""
     try:
         rows = [characteristics.of_sample(sample) for sample in samples]
     except errors.InputError as exc:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What will a workload, observed on one device, see on another?
+"""Prediction of a workload on device B from its observation on A.
 
 A relation from device A to device B: trees of relative fitness [1]_, which
-read what was observed on A and give a factor. Standard library only; the
+read the observations on A and give a factor. Standard library only; the
 trees are fitted by :mod:`serifos.lab.relative.relative`.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
@@ -25,7 +25,7 @@ RELATION_SCHEMA = 'serifos-relation/1'
 INPUTS = (
     *(name for name in characteristics.CHARACTERISTICS if name != 'count'),
     *characteristics.SERVICE)
-"""What a relation's trees may read: what telemetry knows of a volume."""
+"""The inputs of a relation's trees: figures that telemetry has."""
 
 FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')
 """The figures for which a relation has a factor."""
@@ -40,7 +40,7 @@ _MOST_FIGURE = 1e30
 
 @dataclasses.dataclass(frozen=True)
 class Factor:
-    """How a figure changes from A to B.
+    """The factor of a figure from A to B.
 
     :param tree: gives figure on B / figure on A
     :param error: median relative error of the predicted figure, a fraction,
@@ -56,7 +56,7 @@ class Factor:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """What a workload will see on B.
+    """The workload expected on B.
 
     :param latency: factor of its latency, B over A
     :param iops: factor of its requests per second, B over A
@@ -97,10 +97,10 @@ class Relation:
                     characteristics.of_workload(workload))
 
     def share(self, workload: wl.Workload) -> float:
-        """How much of its time a workload waits for the device, 0 to 1.
+        """The share of its time that a workload waits for the device.
 
-        1 is a closed loop, which has its next request ready when one ends;
-        0 is one whose pace no device changes.
+        1 is a closed loop, which sends its next request when one ends; 0 is
+        an open one, whose rate does not depend on the device.
 
         :raises InputError: where the workload was not observed
         """
@@ -108,7 +108,7 @@ class Relation:
 
     def expect(self, workload: wl.Workload,
                latency: float | None = None) -> Expected:
-        """What a workload observed on A does on B.
+        """The expected workload on B of one observed on A.
 
         A requester that waits the share w of its time, and for f times as
         long on B, makes 1 / (1 - w + w f) times its requests (the
@@ -177,20 +177,20 @@ def leaf(tree: Tree, values: Mapping[str, float]) -> float:
 
 
 def _checked(tree: Any, most: float = _MOST_FACTOR) -> Tree:
-    """:raises FormatError: where it is no tree of ours, of leaves 0 to most"""
+    """:raises FormatError: where it is not a tree of leaves from 0 to most"""
     nodes = [tree]
     for number, node in enumerate(nodes):
         if isinstance(node, Mapping):
             if node.get('input') not in INPUTS or not _is_figure(
                     node.get('at_most')) or number > _MOST_NODES:
                 raise errors.FormatError(
-                    'A branch of the relation asks for '
-                    f'{node.get("input")!r}, or at no figure; this serifos '
+                    'A branch of the relation reads '
+                    f'{node.get("input")!r}, or has no number; this serifos '
                     f'knows {", ".join(INPUTS)}.')
             nodes += [node.get('then'), node.get('else')]
         elif not _is_figure(node) or not 0 <= node <= most:
             raise errors.FormatError(
-                f'A leaf of the relation is {node!r}, which is no figure '
+                f'A leaf of the relation is {node!r}, which is not a number '
                 f'from 0 to {most:g}; make it again by serifos-model relate '
                 '--out.')
     return tree

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well does what one device showed tell what another one will?
+"""Prediction of one device's figures from those of another.
 
 Relative fitness [1]_, by regression trees (CART) as in the paper:
 
 ``CM``, the conventional model, is trained on the characteristics of
-workloads as device B saw them, and is asked with those that A saw. ``ARF``
-is trained on what A saw to give a figure of B; ``SRF`` to give the figure's
-factor, B over A.
+workloads on device B, and predicts from those on A. ``ARF`` is trained on
+those on A to predict a figure of B; ``SRF`` to predict the figure's factor,
+B over A.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
    devices, sections 5 and 6.
@@ -40,7 +40,7 @@ INPUTS = common.INPUTS
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """How wrong the techniques are for a figure from one device to another.
+    """The errors of the techniques for a figure, one device to another.
 
     :param medians: (technique, inputs) → median relative error over the
         runs, each predicted by trees of the half that it is not in
@@ -92,11 +92,11 @@ def mean(found: Sequence[Errors]) -> dict[tuple[str, str], float]:
 
 def crossed(train: Floats, y: Floats, ask: Floats, seed: int,
             runs: Floats | None = None) -> Floats:
-    """What each half's tree says of the other half.
+    """The prediction of each half by the tree of the other half.
 
-    :param train: float[n, k], what the trees are fitted on
-    :param y: float[n], what they shall give
-    :param ask: float[n, k], what they are asked with
+    :param train: float[n, k], inputs of the fit
+    :param y: float[n], the target
+    :param ask: float[n, k], inputs of the prediction
     :param runs: float[n], the run of each row, 0 and up, where a run has
         several rows; all of them are in one half
     """
@@ -111,7 +111,7 @@ def crossed(train: Floats, y: Floats, ask: Floats, seed: int,
 
 def fitted(x: Floats, y: Floats,
            weights: Floats | None = None) -> cart.DecisionTreeRegressor:
-    """A regression tree; a single leaf where there is nothing to read."""
+    """A regression tree; a single leaf without inputs."""
     return cart.DecisionTreeRegressor(
         min_samples_leaf=LEAF, random_state=0).fit(x, y, weights)
 
@@ -125,9 +125,9 @@ def _matrix(columns: Mapping[str, Floats], names: Sequence[str]) -> Floats:
 def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
     """From the first device to the second, fitted on all common runs.
 
-    Its trees are of scaled relative fitness and read what telemetry knows
-    of a volume (:data:`.relation.INPUTS`): each workload of a run says what
-    it saw for itself.
+    Its trees are of scaled relative fitness and read the figures that
+    telemetry has of a volume (:data:`.relation.INPUTS`), of each workload of
+    a run by itself.
 
     :param seed: of the halves by which its errors are told
     """
@@ -150,8 +150,8 @@ def _response(x: Floats, on_a: Mapping[str, Floats],
               on_b: Mapping[str, Floats]) -> rl.Tree:
     """A tree of shares w, by least squares of 1 / iops factor in each leaf.
 
-    1 / g = 1 - w + w f is linear in w: each run says w = (1 / g - 1) /
-    (f - 1), and weighs (f - 1)².
+    1 / g = 1 - w + w f is linear in w: each run gives w = (1 / g - 1) /
+    (f - 1), with the weight (f - 1)².
     """
     slower = on_b['latency_us'] / on_a['latency_us'] - 1
     fewer = on_a['iops'] / on_b['iops'] - 1

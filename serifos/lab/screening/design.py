@@ -2,9 +2,9 @@
 """Two-level designs that screen many parameters with few runs.
 
 A Plackett-Burman design [1]_ of N runs takes up to N - 1 parameters at two
-levels each: every column is orthogonal to every other, so that N runs tell
-every main effect as well as N runs for it alone would. What it takes for
-that: interactions are weak (they are spread over the main effects; the
+levels each: every column is orthogonal to every other, so that N runs
+estimate every main effect as well as N runs for it alone would. This assumes
+that interactions are weak (they are spread over the main effects; the
 foldover frees these of those of two parameters), and a response is monotone
 between the two levels.
 

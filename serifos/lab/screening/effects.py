@@ -71,12 +71,12 @@ def analyse(design: npt.NDArray[np.int8], names: Sequence[str],
     :param design: int8[n, m] of orthogonal columns; those without a name
         are dummies, and tell of noise and interactions
     :param responses: float[n], or float[n, rounds]
-    :raises InputError: where a response is no number
+    :raises InputError: where a response is not a number
     """
     y = np.asarray(responses, float).reshape(len(design), -1)
     if not np.isfinite(y).all():
         raise errors.InputError(
-            'A response is no finite number, so that no effect can be told; '
+            'A response is not a finite number, so no effect can be computed; '
             'make that run again.')
     means = y.mean(axis=1)
     contrasts = 2 / len(design) * (design.T @ (means - means.mean()))

@@ -27,7 +27,7 @@ NOTES = (
     'finishes buffered requests in io_submit',
     'overwrite, fsync and write_buffer_sync do nothing where operation is '
     'read')
-"""What stands for what, and what is without effect where."""
+"""Notes on the parameters: their fio options, and where they do nothing."""
 
 
 def job(levels: pr.Levels, place: sl.Place, fd: int,

@@ -17,7 +17,7 @@ from serifos.lab.screening import parameters as pr
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where jobs run: a directory of files, or a block device.
+    """The place of the jobs: a directory of files, or a block device.
 
     :param size: bytes of all files of a run together, or of the device
     :param logical_block: bytes of the smallest direct request

@@ -25,7 +25,7 @@ HEADER = ('model', 'term', 'coefficient', 'p_value', 'significant')
 
 
 class Study(app.Fails, lister.Lister):
-    """Tell which parameters of one workload decide its latency.
+    """Print the effects of one workload's parameters on its latency.
 
     TARGET is as for build, or the .jsonl dataset of a study made before.
     """
@@ -37,7 +37,7 @@ class Study(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        # Said before hours of measuring where it is not installed.
+        # Fails before hours of measuring where it is not installed.
         from serifos.lab.study import study
         target = parsed_args.target
         if target.endswith('.jsonl') and not target.startswith('file:'):

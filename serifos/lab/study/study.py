@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parameters of a single workload decide its latency on a device?
+"""The effects of a single workload's parameters on its latency.
 
 Tables 3 and 4 of [1]_: mean latency over write ratio (W), randomness (X)
 and block size (S) of the 660 patterns of Eq. 3-5, as a polynomial and as a

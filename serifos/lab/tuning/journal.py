@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal of a search: settings that were evaluated, and their RMSE.
 
-``STEM.tune.jsonl``: a header that says of which runs, then one line for
-each evaluated point. A search that was cut goes on from it, and one that
-is made again takes no time.
+``STEM.tune.jsonl``: a header with the facts of the runs, then one line for
+each evaluated point. A search that was stopped goes on from it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Journal:
 
     def rmse(self, kind: str, predicts: str,
              settings: Mapping[str, float]) -> float:
-        """Of settings that were evaluated; NaN where a fit failed.
+        """The RMSE of settings that were evaluated; NaN where a fit failed.
 
         :raises KeyError: where they were not evaluated
         """
@@ -48,7 +47,7 @@ class Journal:
 
     def add(self, kind: str, predicts: str, settings: Mapping[str, float],
             rmse: float) -> None:
-        """Keeps what was evaluated.
+        """Adds an evaluated point.
 
         :raises InputError: where it cannot be written
         """
@@ -61,11 +60,11 @@ class Journal:
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str],
            facts: Mapping[str, Any]) -> Iterator[Journal]:
-    """The journal, begun where it is not, and nobody else writing to it.
+    """The journal, created where it does not exist, and locked.
 
-    :param facts: what all points have in common: the dataset's sha256, the
-        seed and number of the folds, ...
-    :raises InputError: where it was begun with other facts, is no journal,
+    :param facts: common to all points: the dataset's sha256, the seed and
+        number of the folds, ...
+    :raises InputError: where it has other facts, is not a journal,
         or cannot be written
     """
     path = pathlib.Path(path)
@@ -83,10 +82,10 @@ def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
         raise errors.FormatError(
             f'{path} is of schema {was.get("schema")}; this serifos reads '
             f'{TUNE_SCHEMA}: {_REMEDY}.')
-    apart = [name for name in header if was.get(name) != header[name]]
-    if apart:
+    other = [name for name in header if was.get(name) != header[name]]
+    if other:
         raise errors.InputError(
-            f'{path} remembers a search with another {" and ".join(apart)}; '
+            f'{path} is of a search with another {" and ".join(other)}; '
             f'{_REMEDY}.')
 
 
@@ -94,12 +93,12 @@ def _point(where: str, doc: Mapping[str, Any]) -> tuple[_Key, float]:
     try:
         rmse = doc['rmse']
         if not isinstance(doc['kind'] + doc['predicts'], str):
-            raise TypeError('the kind is no text')
+            raise TypeError('the kind is not a string')
         return (_key(doc['kind'], doc['predicts'], doc['settings']),
                 math.nan if rmse is None else float(rmse))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise errors.FormatError(
-            f'{where} is no line of a search; {_REMEDY}.') from None
+            f'{where} is not a line of a search; {_REMEDY}.') from None
 
 
 def _key(kind: str, predicts: str, settings: Mapping[str, float]) -> _Key:

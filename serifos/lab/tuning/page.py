@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search for the settings of a kind, on one page.
+"""The page of a search for the settings of a kind.
 
 The points of each iteration, as Figure 7 of Noorshams et al. has them, and
 the error that they lead to.
@@ -40,7 +40,7 @@ def page_of(model: mm.Model, trace: search.Trace) -> str:
          page.Section(
              'The points of the search',
              'Lighter dots were evaluated later. Rings are the pivots around '
-             'which the space was split, the star is what was chosen, the '
+             'which the space was split, the star is the chosen one, the '
              'cross the standard.',
              [_points(trace, i, j) for i, j in pairs]),
          page.Section('The best settings', tables=[tb.Table(
@@ -86,7 +86,7 @@ def _points(trace: search.Trace, first: int, second: int | None) -> str:
 
 
 def _axis(axis: str, trace: search.Trace, number: int) -> dict[str, Any]:
-    """What reaches down to 0 is searched in ever smaller steps there."""
+    """A log scale for a parameter that reaches down to 0."""
     one = trace.parameters[number]
     label = {f'{axis}label': one.name}
     if one.whole or one.least != 0:

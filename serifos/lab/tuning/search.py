@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings of a kind predict best what it was not fitted on?
+"""Search for the settings of a kind of least cross-validated error.
 
 Algorithm 1 of [1]_: the space of the settings is split around the best
-points found so far, over and over, and no point is evaluated twice. What
-evaluates is an argument: it is asked for many points at once, so that it
-may use many processes, and may remember points from one day to the next.
+points found so far, repeatedly, and no point is evaluated twice. The function
+that evaluates is an argument: it takes many points at once, so that it may
+use many processes, or a journal.
 
 .. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
    of Virtualized Storage Systems using Optimized Statistical Regression
@@ -37,7 +37,7 @@ Evaluate = Callable[[Sequence[Mapping[str, float]]], Iterable[float]]
 SPLITS = 4
 EXPLORATIONS = 5
 ITERATIONS = 10
-"""What the paper searched with."""
+"""The options of the paper."""
 
 _MOST = {'splits': 20, 'explorations': 100, 'iterations': 1000}
 _PATIENCE = 3
@@ -61,7 +61,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Trace:
-    """What a search did, and what came of it."""
+    """The steps of a search, and its result."""
 
     parameters: tuple[pm.Parameter, ...]
     standard: Point
@@ -89,7 +89,7 @@ class Trace:
 
     @property
     def gain(self) -> float:
-        """By which fraction the best RMSE is below the standard's."""
+        """The fraction by which the best RMSE is below the standard's."""
         found = self.rmse
         best, standard = found[self.best], found[self.standard]
         return 1 - best / standard if 0 < standard < math.inf else 0.0
@@ -102,10 +102,10 @@ class Trace:
 def search(parameters: Sequence[pm.Parameter], evaluate: Evaluate,
            splits: int = SPLITS, explorations: int = EXPLORATIONS,
            iterations: int = ITERATIONS, least_gain: float = 0.0) -> Trace:
-    """Looks for the settings of least RMSE.
+    """Searches for the settings of least RMSE.
 
-    The standard is evaluated beside the paper's first corner, so that what
-    is found is never worse than it; it is no pivot by itself.
+    The standard is evaluated beside the paper's first corner, so that the
+    result is never worse than it; it is not a pivot by itself.
 
     :param splits: k, the splitting points of each parameter and iteration
     :param explorations: n, the points explored in the next iteration
@@ -154,7 +154,7 @@ def cost(kind: str, data: fit.Runs, seed: int,
          settings: Mapping[str, float]) -> float:
     """The mean RMSE of a 10-fold cross-validation, c(p) of Algorithm 1.
 
-    :param settings: of the kind, the others are its standard
+    :param settings: of the kind, those left out at their standard
     :returns: in the unit of the data; NaN where it cannot be fitted
     """
     predict = fit.refit(kind, data, settings)

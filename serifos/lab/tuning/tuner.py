@@ -31,7 +31,7 @@ Point = Mapping[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How a search is made, as :func:`.search.search` takes it.
+    """The options of a search, as for :func:`.search.search`.
 
     :param jobs: processes
     :raises InputError: where one is absurd
@@ -53,7 +53,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Searcher:
-    """Searches, with what they need of the world; made by :func:`ready`."""
+    """Runs searches with a journal and processes; made by :func:`ready`."""
 
     options: Options
     journal: tuning_journal.Journal
@@ -94,7 +94,7 @@ class Searcher:
     def _evaluate(self, kind: str, predicts: str,
                   cost: Callable[[Point], float], points: Sequence[Point],
                   before: int, later: int) -> None:
-        """Evaluates what the journal lacks, and keeps it there.
+        """Evaluates the points that the journal lacks, and adds them.
 
         :param before: how many points were asked for before
         :param later: about how many will be
@@ -137,7 +137,7 @@ class Searcher:
 
     def interrupted(self) -> errors.Interrupted:
         return errors.Interrupted(
-            f'Stopped; what was evaluated is in {self.path}, and the same '
+            f'Stopped; the results so far are in {self.path}, and the same '
             'command resumes.')
 
 
@@ -147,7 +147,7 @@ def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
           stop: Callable[[], bool]) -> Iterator[Searcher]:
     """A searcher whose journal and processes are open.
 
-    :param facts: what the journal's points have in common
+    :param facts: common to the points of the journal
     :param shown: (what, done, total, seconds left), told after every step
     :param stop: whether the user wants to stop
     :raises InputError: where the journal is another's
@@ -170,7 +170,7 @@ def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
 
 @contextlib.contextmanager
 def _processes(number: int) -> Iterator[futures.Executor]:
-    """Processes that leave a Ctrl-C to this one."""
+    """Processes that ignore Ctrl-C, which this one handles."""
     pool = futures.ProcessPoolExecutor(
         number, initializer=signal.signal,
         initargs=(signal.SIGINT, signal.SIG_IGN))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's models: one for each count of workloads, and one for more.
+"""Fit of the paper's models: one for each count, and one for larger counts.
 
 Eq. 14 of [1]_: latency = b0 + b1 Σ write_pct + b2 Σ block_kib, with terms
 of p > 0.05 removed (section 5). The extended model is fitted on the runs of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which terms of a linear model matter, and what are they worth?
+"""Least squares with backward elimination, and type-III ANOVA.
 
 The only importer of statsmodels, which takes a second and 120 MB to load:
 fitting needs it, predicting never does.

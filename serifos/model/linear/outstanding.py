@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model for every count, in which a deep queue weighs more than a thin.
+"""Fit of one linear model for every count, weighted by queue depth.
 
 latency = b0 + Σ over the active workloads of
 q (b1 r + b2 w + b3 s r + b4 s w), with q outstanding I/Os, w the share of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a linear model predict for a Load?
+"""Prediction of a Load by a linear model.
 
 Standard library only: cinder-scheduler loads this module. A predictor is a
 table of coefficients over the fields of a Load, one row for each count of
@@ -91,7 +91,7 @@ SYMBOLS = {INTERCEPT: '',
            'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
            'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
            'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
-"""How a person reads the terms."""
+"""The terms as they are shown to people."""
 
 
 def formula(row: Coefficients) -> str:
@@ -124,7 +124,7 @@ def _coefficients(kind: str, row: object,
             row, Mapping) or any(isinstance(v, Mapping)
                                  for v in row.values()):
         raise errors.FormatError(
-            f'The row {label} of the parameters is no row of a {kind} '
+            f'The row {label} of the parameters is not a row of a {kind} '
             'model; fit it again with serifos-model fit.')
     unknown = sorted(set(row) - set(TERMS[kind]))
     if unknown:

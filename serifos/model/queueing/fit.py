@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queueing network that end-to-end response times describe.
+"""Fit of a queueing network to end-to-end response times.
 
 Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
 Virtualized Storage Systems. Eq. 1-3 are fitted by least squares and lose
@@ -8,8 +8,8 @@ their terms of p > 0.05.
 The times of a dataset are end-to-end, so that the coefficients of both
 stations are sought at once: least squares of the *relative* error, no
 coefficient negative, by Gauss-Newton steps that are least squares of their
-own. Two stations stay where they explain more than one does, by Schwarz's
-criterion; else the model has one, and says so.
+own. A model has two stations where they fit better than one by Schwarz's
+criterion.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _parameters(data: search.Data, theta: Floats,
 
 
 def _cache_first(data: search.Data, theta: Floats) -> list[int]:
-    """Which station is called the cache, and which the media.
+    """The stations' indices, that of the cache first.
 
     Times cannot tell. Media are what works on more requests at once, or
     else what is slower for one alone; a single station is the cache.

@@ -9,10 +9,10 @@ request is first at the cache and then, with probability p1, at the media.
 A device has the same: a part that takes every byte in turn (its interface,
 its buffer), and channels that work side by side. A station with n requests
 keeps each for Eq. 1, μ = c1 n s + c2 n + c3 s + c4, with s the mean block
-of their class. That station is no mere fit: it is what 1 + (c3 s + c4) /
-(c1 s + c2) channels do, of which every request finds any.
+of their class. Such a station is the same as 1 + (c3 s + c4) / (c1 s + c2)
+channels, any of which can serve a request.
 
-What does not carry over: the paper's t in μ is all clients, since it
+Differences from the paper: the paper's t in μ is all clients, since it
 separates the two stations' times by their distribution; here n is who is
 at the station, and how many that are follows from the network. The size of
 the file set (Eq. 2-3) is constant for a device, and becomes part of the

@@ -19,14 +19,14 @@ from serifos.model.queueing import two_stations
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 40
-_ENOUGH = 1e-5   # of the sum of squares that a step must take off
+_ENOUGH = 1e-5   # share of the sum of squares that a step must remove
 _EXACT = 1e-16
 _LEAST_STEP = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """n runs: clients, what was measured, and what coefficients multiply.
+    """n runs: clients, the measured values, and the columns of the fit.
 
     :param rows: float[n, m]; a station's times are a = rows @ θa and
         b = rows @ θb
@@ -75,7 +75,7 @@ def two(data: Data) -> Floats:
 
 
 def _starts(data: Data, one: Floats) -> list[Floats]:
-    """Where the search for two stations begins.
+    """Starting points of the search for two stations.
 
     A station that works on one request at a time before one that works on
     many; and one for reads, one for writes.
@@ -146,9 +146,9 @@ def _p_values(data: Data, theta: Floats, kept: npt.NDArray[np.bool_]
         slopes, misfit = data.slopes(theta)[:, kept], data.misfit(theta)
         scale = np.maximum(np.sqrt((slopes ** 2).sum(axis=0)), 1e-300)
         rows = slopes / scale
-        spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(
+        std_error = np.sqrt(np.maximum(np.diag(np.linalg.pinv(
             rows.T @ rows)) * (misfit @ misfit) / free, 1e-300))
-        p[kept] = 2 * stats.t.sf(theta[kept] * scale / spread, free)
+        p[kept] = 2 * stats.t.sf(theta[kept] * scale / std_error, free)
     return p
 
 

@@ -177,14 +177,14 @@ class EnoughTest(testtools.TestCase):
         self.assertRaises(errors.InputError, stopping.Enough, **bounds)
 
 
-class DoubtTest(testtools.TestCase):
+class VarianceTest(testtools.TestCase):
 
     def test_the_first_choice_lowers_the_mean_variance_most(self):
-        def doubt(made):
-            return np.diag(PLAN._doubt(made)).mean()
+        def variance(made):
+            return np.diag(PLAN._covariance(made)).mean()
         some = PLAN.candidates[:40]
         left = np.arange(len(PLAN.candidates)) < 40
-        best, = sequential._greedy(PLAN._doubt(PLAN.begin), left, 1)
-        after = [doubt([*PLAN.begin, run]) for run in some]
-        self.assertLess(max(after), doubt(PLAN.begin))
+        best, = sequential._greedy(PLAN._covariance(PLAN.begin), left, 1)
+        after = [variance([*PLAN.begin, run]) for run in some]
+        self.assertLess(max(after), variance(PLAN.begin))
         self.assertEqual(int(np.argmin(after)), best)

@@ -70,7 +70,7 @@ class CoverageTest(testtools.TestCase):
         self.assertTrue((match.max(axis=0) > 0.98).all(), match)
 
     @ddt.data((blob((0, 0, 0), 2), None, 'too few to cluster'),
-              (np.ones((9, 3)), None, 'nothing to tell apart'),
+              (np.ones((9, 3)), None, 'there are no clusters'),
               (blob((0, 0, 0), 9), 1, 'give 2 to 18'),
               (blob((0, 0, 0), 9), 19, 'give 2 to 18'))
     @ddt.unpack

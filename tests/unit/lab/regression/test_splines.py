@@ -216,7 +216,7 @@ def _exhaustive(x, y, products, degree):
 
 
 @ddt.ddt
-class FormTest(testtools.TestCase):
+class PredictorTest(testtools.TestCase):
 
     @ddt.data(*kinds_with_settings)
     @ddt.unpack
@@ -299,7 +299,7 @@ class FormTest(testtools.TestCase):
               {'input': 'count', 'above': float('inf')})
     def test_bad_hinges_are_refused(self, factor):
         self._refused('mars', {'terms': [
-            {'coefficient': 1, 'factors': [factor]}]}, 'no hinge of an input')
+            {'coefficient': 1, 'factors': [factor]}]}, 'not a hinge of an input')
 
     def test_lrm_has_no_hinges_and_no_squares(self):
         self._refused('lrm', {'terms': [{'coefficient': 1, 'factors': [

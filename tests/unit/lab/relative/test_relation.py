@@ -103,7 +103,7 @@ class RelationTest(testtools.TestCase):
         ({'response': {'input': 'cpu_pct', 'at_most': 1, 'then': 1,
                        'else': 1}}, "'cpu_pct'"),
         ({'response': {'input': 'iops', 'at_most': None, 'then': 1,
-                       'else': 1}}, 'at no figure'),
+                       'else': 1}}, 'has no number'),
         ({'response': {'input': 'iops', 'at_most': 5, 'then': 1}}, 'None'),
         ({'response': -1.0}, '-1.0'), ({'response': True}, 'True'),
         ({'factors': {}}, 'no factor of latency_us'))
