@@ -49,10 +49,10 @@ class Line:
 
     def _fit(self) -> tuple[float, float]:
         n, sum_x, sum_y, sum_xx, sum_xy = self._sums
-        spread = n * sum_xx - sum_x * sum_x
-        if n < 2 or spread <= 1e-9 * sum_xx * n:
+        variance = n * sum_xx - sum_x * sum_x
+        if n < 2 or variance <= 1e-9 * sum_xx * n:
             return (0.0, sum_y / sum_x) if sum_x > 0 else (sum_y / n, 0.0)
-        slope = max(0.0, (n * sum_xy - sum_x * sum_y) / spread)
+        slope = max(0.0, (n * sum_xy - sum_x * sum_y) / variance)
         return (sum_y - slope * sum_x) / n, slope
 
 

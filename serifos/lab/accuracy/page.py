@@ -53,7 +53,7 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
                 *(None for _ in accuracy.TARGETS))
     return (
         kind, label, round(float(np.mean([s.runs for s in scores]))),
-        *(_spread([s.errors[name] for s in known]) for name in _HEADS),
+        *(_averages([s.errors[name] for s in known]) for name in _HEADS),
         tb.percent(np.mean([s.coverage for s in known]), '.0f'),
         *(f'{sum(s.errors[name] <= bound for s in known)} of {len(scores)}'
           for name, bound in accuracy.TARGETS.items()))
@@ -67,7 +67,7 @@ def details(scores: _Scores) -> tb.Table:
         errors = {name: [s.errors[name] for s in its if name in s.errors]
                   for name in names}
         rows.append((
-            kind, label, *(_spread(errors[name]) if errors[name] else None
+            kind, label, *(_averages(errors[name]) if errors[name] else None
                            for name in names),
             *(sum(error <= accuracy.TARGETS['p99'] for error in errors[name])
               for name in accuracy.P99),
@@ -87,7 +87,7 @@ def _share(values: Sequence[float]) -> str | None:
     return f'{100 * np.mean(values):.0f} %' if values else None
 
 
-def _spread(errors: Sequence[float]) -> str:
+def _averages(errors: Sequence[float]) -> str:
     """10.1 (8.4) %"""
     return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
 
