@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import functools
 import inspect
 import logging
 import pathlib
-import sqlite3
 from typing import Any
 from typing import TypeVar
 
@@ -36,6 +36,18 @@ T = TypeVar('T')
 _BUSY_S = 20
 """For which SQLite waits for another process."""
 
+_IDLE_S = 10
+"""After which a server ends the transaction of a process that was stopped in
+it: its locks would keep every other balancer from leading."""
+
+_SESSION = {
+    'mysql': (f'SET SESSION innodb_lock_wait_timeout = {_BUSY_S}',
+              f'SET SESSION idle_transaction_timeout = {_IDLE_S}'),
+    'postgresql': (f"SET lock_timeout = '{_BUSY_S}s'",
+                   f"SET idle_in_transaction_session_timeout = '{_IDLE_S}s'")}
+"""What a server is asked for at the beginning of a connection; MySQL, unlike
+MariaDB, does not know the second."""
+
 _ENGINE = frozenset(inspect.signature(engines.create_engine).parameters) - {
     # A round that fails is followed by another, which asks again.
     'sql_connection', 'max_retries', 'retry_interval'}
@@ -43,6 +55,8 @@ _ENGINE = frozenset(inspect.signature(engines.create_engine).parameters) - {
 _DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mariadb+pymysql',
             'postgresql': 'postgresql+psycopg2'}
 """Where a URL names none; SQLAlchemy's own choice changes with its release."""
+
+_UNKNOWN_VARIABLE = 1193  # an error of MySQL
 
 _EXTRAS = {'pymysql': 'mysql', 'psycopg2': 'postgresql'}
 """Which extra of ours brings a driver."""
@@ -150,8 +164,8 @@ class Database:
                     f' with pip install serifos[{_EXTRAS[exc.name]}].'
                     if exc.name in _EXTRAS else ', or name another driver.')
             ) from None
-        if self.file is not None:
-            sa.event.listen(engine, 'connect', _make_durable)
+        sa.event.listen(engine, 'connect', functools.partial(
+            _begin, backend=self._url.get_backend_name()))
         return engine
 
     def _sentence(self, exc: Exception) -> errors.SerifosError:
@@ -169,7 +183,16 @@ class Database:
             f'{said}; look at [database] connection.')
 
 
-def _make_durable(connection: sqlite3.Connection, _: object) -> None:
-    """What is committed is on disk, its directory too."""
-    connection.execute('PRAGMA synchronous = EXTRA')
-    connection.execute(f'PRAGMA busy_timeout = {_BUSY_S * 1000}')
+def _begin(connection: Any, _: object, backend: str) -> None:
+    """Makes SQLite durable, and bounds how long a server's locks are held."""
+    if backend == 'sqlite':  # what is committed is on disk, its directory too
+        connection.execute('PRAGMA synchronous = EXTRA')
+        connection.execute(f'PRAGMA busy_timeout = {_BUSY_S * 1000}')
+    for statement in _SESSION.get(backend, ()):
+        with contextlib.closing(connection.cursor()) as cursor:
+            try:
+                cursor.execute(statement)
+            except connection.OperationalError as exc:
+                if exc.args[0] != _UNKNOWN_VARIABLE:
+                    raise
+        connection.commit()

@@ -3,12 +3,17 @@
 
 import json
 import multiprocessing
+import os
+import pathlib
+import signal
 import time
 
 import ddt
+import sqlalchemy as sa
 
 from serifos.database import connection
 from serifos.database import journal as dj
+from serifos.database import tables
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
@@ -34,6 +39,14 @@ def _fight(url, old, name, seconds, results):
         except errors.NotLeading:
             continue
     results.put((name, written))
+
+
+def _stop_in_a_transaction(url):
+    """Locks the journal's head, and is stopped before it commits."""
+    def work(transaction):
+        transaction.execute(sa.update(tables.HEAD).values(leader='stopped'))
+        os.kill(os.getpid(), signal.SIGSTOP)
+    connection.Database(url, MODE).run(work)
 
 
 @ddt.ddt
@@ -90,3 +103,26 @@ class JournalServersTest(machine.MachineTest):
         self.assertNotIn('sesame', str(error))
         server.start()
         self.assertEqual((asked, said), journal.entries())
+
+    @ddt.data(servers.MariaDB, servers.PostgreSQL)
+    def test_a_leader_that_is_stopped_in_a_transaction(self, kind):
+        server = kind(self)
+        journal = self.journal(server)
+        journal.take_lead('one')
+        stopped = multiprocessing.get_context('spawn').Process(
+            target=_stop_in_a_transaction, args=(server.connection,))
+        stopped.start()
+        self.addCleanup(stopped.join)
+        self.addCleanup(stopped.kill)
+        stat = pathlib.Path(f'/proc/{stopped.pid}/stat')
+        machine.wait_until(
+            lambda: stat.read_text().rpartition(')')[2].split()[0] == 'T')
+        machine.wait_until(lambda: self.takes_lead(journal), 60)
+        self.assertEqual('other', journal.leader())
+
+    def takes_lead(self, journal):
+        try:
+            journal.take_lead('other')
+        except errors.CloudError:
+            return False
+        return True
