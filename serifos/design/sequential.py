@@ -120,10 +120,10 @@ class Sequential:
         left = np.array([ds.key(run) not in gone and len(run) <= most
                          for run in self.candidates])
         number = min(batch, self.most - len(made), int(left.sum()))
-        return tuple(self.candidates[i] for i in _greedy(
-            self._covariance(made), left, number))
+        return tuple(self.candidates[i] for i in greedy(
+            self.covariance(made), left, number))
 
-    def _covariance(self, made: Sequence[design.Run]) -> Floats:
+    def covariance(self, made: Sequence[design.Run]) -> Floats:
         """The covariance of the candidates, given the runs made."""
         known = _places(made) - self._middle
         cross = _kernel(self._at, known)
@@ -143,8 +143,8 @@ class Sequential:
         return _kernel(self._at, self._at)
 
 
-def _greedy(covariance: Floats, left: npt.NDArray[np.bool_],
-            number: int) -> Iterator[int]:
+def greedy(covariance: Floats, left: npt.NDArray[np.bool_],
+           number: int) -> Iterator[int]:
     """The candidates that lower the mean variance of all most, in order.
 
     :param covariance: of the candidates, float[n, n]

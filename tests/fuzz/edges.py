@@ -150,7 +150,7 @@ def _place() -> screen_levels.Place:
 def levels(data: bytes) -> None:
     """--levels of screen."""
     try:
-        name, asked = screen_command._levels(files.text(data))
+        name, asked = screen_command.levels_of(files.text(data))
     except argparse.ArgumentTypeError:
         return
     screen_levels.space(_place(), {name: asked})
@@ -159,7 +159,7 @@ def levels(data: bytes) -> None:
 def vectors(data: bytes) -> None:
     """The lists of design, one a line."""
     try:
-        lists = [design_options._list_of(float)(line)
+        lists = [design_options.list_of(float)(line)
                  for line in files.text(data).split('\n')]
     except argparse.ArgumentTypeError:
         return

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              'example 0,100,1000: what each of its iodepth requesters waits '
              'after a request (default: 0)'),
             ('counts', int, 'numbers of workloads run together')):
-        group.add_argument(f'--{name}', type=_list_of(kind),
+        group.add_argument(f'--{name}', type=list_of(kind),
                            metavar='LIST', help=what)
     group.add_argument('--rounds', type=int, metavar='N',
                        help='how often every run is made (default: 1; '
@@ -190,7 +190,7 @@ def _asked(args: argparse.Namespace) -> dict[str, tuple[float, ...]]:
             if value is not None}
 
 
-def _list_of(kind: type) -> object:
+def list_of(kind: type) -> object:
     def parse(text: str) -> tuple[float, ...]:
         try:
             return tuple(kind(part) for part in text.split(',') if part)

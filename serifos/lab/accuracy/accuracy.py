@@ -125,10 +125,10 @@ def run(settings: Settings, mapper: Mapper) -> list[Score]:
     scores = list(mapper('Fitting every kind', scored, jobs))
     number = len(settings.kinds)
     return [score for first in range(0, len(scores), number)
-            for score in _with_auto(scores[first:first + number])]
+            for score in with_auto(scores[first:first + number])]
 
 
-def _with_auto(scores: Sequence[Score]) -> list[Score]:
+def with_auto(scores: Sequence[Score]) -> list[Score]:
     """The kinds of one design, and the one that a build would choose."""
     known = [score for score in scores if score.kind in fit.AUTO
              and score.expected is not None]

@@ -75,7 +75,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help='to vary, comma separated; others are held at their low level '
         '(default: all)')
     group.add_argument(
-        '--levels', type=_levels, action='append', default=[],
+        '--levels', type=levels_of, action='append', default=[],
         metavar='NAME=LOW,HIGH', help='other levels of a parameter, or one '
         'level to hold it at; may be given several times')
     group.add_argument(
@@ -120,7 +120,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, text.split(',')))
 
 
-def _levels(text: str) -> tuple[str, tuple[str, ...]]:
+def levels_of(text: str) -> tuple[str, tuple[str, ...]]:
     name, _, levels = text.partition('=')
     found = _names(levels)
     if len(found) not in (1, 2):

@@ -181,10 +181,10 @@ class VarianceTest(testtools.TestCase):
 
     def test_the_first_choice_lowers_the_mean_variance_most(self):
         def variance(made):
-            return np.diag(PLAN._covariance(made)).mean()
+            return np.diag(PLAN.covariance(made)).mean()
         some = PLAN.candidates[:40]
         left = np.arange(len(PLAN.candidates)) < 40
-        best, = sequential._greedy(PLAN._covariance(PLAN.begin), left, 1)
+        best, = sequential.greedy(PLAN.covariance(PLAN.begin), left, 1)
         after = [variance([*PLAN.begin, run]) for run in some]
         self.assertLess(max(after), variance(PLAN.begin))
         self.assertEqual(int(np.argmin(after)), best)

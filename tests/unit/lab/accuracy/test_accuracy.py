@@ -107,11 +107,11 @@ class AutoTest(testtools.TestCase):
     def test_auto_is_the_kind_that_expects_the_least_error(self):
         scores = [score(kind, 0.1 + i / 10)
                   for i, kind in enumerate(fit.AUTO)]
-        *same, auto = accuracy._with_auto(scores)
+        *same, auto = accuracy.with_auto(scores)
         self.assertEqual(scores, same)
         self.assertEqual((fit.AUTO[0], 0.1), (scores[0].kind, auto.expected))
         self.assertEqual('auto', auto.kind)
 
     def test_it_is_not_told_where_a_kind_of_its_is_not_tried(self):
         scores = [score(kind, 0.1) for kind in fit.AUTO[1:]]
-        self.assertEqual(scores, accuracy._with_auto(scores))
+        self.assertEqual(scores, accuracy.with_auto(scores))
