@@ -61,7 +61,7 @@ class FioTest(machine.MachineTest):
 
     def test_no_fio_at_all(self):
         self.fake('#!/bin/sh\necho hello\n')
-        self.refused(4, "but 'hello'", 'build', *self.target,
+        self.refused(4, "printed 'hello'", 'build', *self.target,
                      path=self.path)
 
     def test_rubbish_three_times_in_a_row(self):
