@@ -42,7 +42,7 @@ def booted():
     """One boot serves all tests: about three minutes without KVM."""
     try:
         return guest.run('tests.functional.qemu.inside.everything', DISKS,
-                         DEVICES, seconds=2400), None
+                         DEVICES, seconds=3600), None
     except AssertionError as exc:
         return None, str(exc)
 
