@@ -17,6 +17,7 @@ import functools
 import inspect
 import logging
 import pathlib
+import sqlite3  # noqa: F401  before root takes another user's rights
 from typing import Any
 from typing import TypeVar
 
