@@ -8,6 +8,7 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING
 
+from serifos.cmd import seed
 from serifos.design import design
 from serifos.design import full
 from serifos.design import stopping
@@ -43,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--sampled', type=int, metavar='N',
         help='N random runs between the ends of the vectors, by default of '
              'one workload, as relative fitness compares devices on')
-    group.add_argument('--seed', type=int, default=0,
-                       help='seed of the short design, or of the random '
-                            'runs (default: 0)')
+    seed.add_argument(group, 'the short design, or of the random runs')
     for name, kind, what in (
             ('write-pcts', float, 'write_pct of the workloads, comma '
              'separated, for example 25,50,75'),
@@ -122,9 +121,7 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
         raise errors.InputError(
             f'{" and ".join(asked)} contradict each other; give one of '
             'them.')
-    if args.seed < 0:
-        raise errors.InputError(
-            f'A --seed of {args.seed} cannot be used; give 0 or more.')
+    seed.check(args.seed)
     if not one_by_one and (args.enough_error is not None
                            or args.enough_gain is not None):
         raise errors.InputError(

@@ -15,6 +15,7 @@ from cliff import command
 from cliff import show
 
 from serifos.cmd import app
+from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.files import atomic as files
@@ -42,8 +43,7 @@ class Fit(app.Fails, show.ShowOne):
             '--predicts', choices=ds.FIGURES, default='latency_us',
             metavar='FIGURE', help='what of a run shall be predicted: '
             f'{", ".join(ds.FIGURES)} (default: latency_us)')
-        parser.add_argument('--seed', type=int, default=0,
-                            help='seed of the cross-validation')
+        seed.add_argument(parser, 'the cross-validation')
         parser.add_argument(
             '--set', type=_setting, action='append', default=[],
             metavar='NAME=VALUE', help='a setting of the kind, such as '
@@ -53,10 +53,7 @@ class Fit(app.Fails, show.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # statsmodels takes a second to import; predict never needs it.
         from serifos.model import fit
-        if parsed_args.seed < 0:
-            raise errors.InputError(
-                f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
-                'more.')
+        seed.check(parsed_args.seed)
         out = pathlib.Path(parsed_args.out)
         dataset = store.read_dataset(parsed_args.dataset)
         facts = {'sha256': store.digest(parsed_args.dataset)}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.cmd import seed
 from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import dataset as ds
@@ -74,9 +75,7 @@ class Settings:
                 raise errors.InputError(
                     f'A design of {runs} runs cannot be tried; give '
                     f'{d_optimal.LEAST} to {_MOST_RUNS:,}.')
-        if self.seed < 0:
-            raise errors.InputError(
-                f'A seed of {self.seed} cannot be used; give 0 or more.')
+        seed.check(self.seed)
         if not self.named and not self.drawn:
             raise errors.InputError(
                 'There is no device to try; give --drawn 1 or more, or '

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 
@@ -14,7 +13,7 @@ from cliff import command
 from serifos.cmd import app
 from serifos.files import atomic as files
 from serifos.files import documents as store
-from serifos.lab.sim import evaluate_command as sim_evaluate
+from serifos.lab.sim import runner
 from serifos.model import kinds
 from serifos.report import table as tb
 
@@ -41,29 +40,20 @@ class Kinds(app.Fails, command.Command):
             '--tests', type=int, default=6, metavar='N',
             help='random tests of each count of workloads, of each sort '
                  '(default: 6)')
-        parser.add_argument('--seed', type=int, default=0,
-                            help='of all random numbers (default: 0)')
-        parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1,
-                            metavar='N', help='processes (default: one a '
-                            'core); the results do not depend on it')
-        parser.add_argument('--out', metavar='DIR',
-                            help='write kinds.html and kinds.json to this '
-                            'directory')
-        parser.add_argument('-f', '--format', choices=('table', 'json'),
-                            default='table')
+        runner.add_arguments(parser, 'kinds.html and kinds.json')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.lab.accuracy import accuracy
         from serifos.lab.accuracy import page
         began, args = time.monotonic(), parsed_args
-        out = sim_evaluate.directory(args.out)
+        out = runner.directory(args.out)
         standard = accuracy.Settings()
         settings = accuracy.Settings(
             tuple(dict.fromkeys(args.kinds or standard.kinds)),
             tuple(sorted({*(args.runs or standard.runs)})),
             not args.only_drawn, args.drawn, args.tests, args.seed)
-        with sim_evaluate.Processes(args.jobs) as processes:
+        with runner.Processes(args.jobs) as processes:
             scores = accuracy.run(settings, processes.map)
         if out is not None:
             store.write_json(out / 'kinds.json',

@@ -13,7 +13,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd.model import fit as model_fit
 from serifos.cmd import paging
-from serifos import errors
+from serifos.cmd import seed
 from serifos.facts import dataset as ds
 from serifos.files import documents as store
 from serifos.model.queueing import predict as queueing
@@ -54,9 +54,7 @@ class Calibrate(app.Fails, lister.Lister):
         parser.add_argument(
             '--alpha', type=float, default=0.05, metavar='P',
             help='p-value above which a term is removed (default: 0.05)')
-        parser.add_argument('--seed', type=int, default=0,
-                            help='of the cross-validation and of what is '
-                            'simulated')
+        seed.add_argument(parser, 'the cross-validation and the simulation')
         paging.add_argument(parser, 'the error of every run')
         return parser
 
@@ -66,9 +64,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.lab.calibrate import scenarios as qs
         from serifos.model import parameter
         args, out = parsed_args, pathlib.Path(parsed_args.out)
-        if args.seed < 0:
-            raise errors.InputError(
-                f'A seed of {args.seed} cannot be used; give 0 or more.')
+        seed.check(args.seed)
         paging.refuse_absurd(args)
         given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})

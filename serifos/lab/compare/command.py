@@ -18,6 +18,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd.model import fit as model_fit
 from serifos.cmd import paging
+from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.files import documents as store
@@ -60,8 +61,7 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument(
             '--held-out', type=float, default=0.2, metavar='SHARE',
             help='share of the inner runs that no fit sees (default: 0.2)')
-        parser.add_argument('--seed', type=int, default=0, help='of the '
-                            'held-out runs and the folds (default: 0)')
+        seed.add_argument(parser, 'the held-out runs and the folds')
         tuning_options.add_arguments(parser)
         return parser
 
@@ -130,9 +130,7 @@ class CompareKinds(app.Fails, lister.Lister):
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
     tuning_options.options(args)
-    if args.seed < 0:
-        raise errors.InputError(
-            f'A seed of {args.seed} cannot be used; give 0 or more.')
+    seed.check(args.seed)
     paging.refuse_absurd(args)
 
 

@@ -12,6 +12,7 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import paging
+from serifos.cmd import seed
 from serifos import errors
 from serifos.files import documents as store
 
@@ -35,8 +36,7 @@ class Coverage(app.Fails, lister.Lister):
         parser.add_argument(
             '--clusters', type=int, metavar='K',
             help='(default: 2 to 12, by the best silhouette)')
-        parser.add_argument('--seed', type=int, default=0,
-                            help='of the components and clusters')
+        seed.add_argument(parser, 'the components and clusters')
         paging.add_argument(parser, 'the dendrogram')
         return parser
 
@@ -49,10 +49,7 @@ class Coverage(app.Fails, lister.Lister):
             raise errors.InputError(
                 'Only a benchmark was given; give the datasets that it '
                 'should cover too.')
-        if not 0 <= parsed_args.seed < 2 ** 32:
-            raise errors.InputError(
-                f'A seed of {parsed_args.seed} cannot be used; give 0 to '
-                f'{2 ** 32 - 1}.')
+        seed.check(parsed_args.seed, 2 ** 32)
         paging.refuse_absurd(parsed_args)
         datasets = [store.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):

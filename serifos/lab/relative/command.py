@@ -16,6 +16,7 @@ from cliff import columns
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.files import documents as store
@@ -36,8 +37,7 @@ class Relate(app.Fails, lister.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         _add_datasets(parser)
-        parser.add_argument('--seed', type=int, default=0,
-                            help='of the halves of the runs (default: 0)')
+        seed.add_argument(parser, 'the halves of the runs')
         parser.add_argument(
             '--out', metavar='RELATION', help='write what the first of two '
             'devices tells of the second to this file')
@@ -47,10 +47,7 @@ class Relate(app.Fails, lister.Lister):
         # numpy and scikit-learn take a second to import.
         from serifos.lab.relative import common
         from serifos.lab.relative import relative
-        if parsed_args.seed < 0:
-            raise errors.InputError(
-                f'A --seed of {parsed_args.seed} cannot be used; give 0 or '
-                'more.')
+        seed.check(parsed_args.seed)
         if parsed_args.out and len(parsed_args.dataset) != 2:
             raise errors.InputError(
                 'A relation is from one device to one other; give two '

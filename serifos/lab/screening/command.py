@@ -12,6 +12,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import paging
+from serifos.cmd import seed
 from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
@@ -68,8 +69,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         'and free of the interactions of two parameters')
     group.add_argument('--rounds', type=int, default=1, metavar='N',
                        help='how often every run is made (default: 1)')
-    group.add_argument('--seed', type=int, default=0,
-                       help='of the order of the runs (default: 0)')
+    seed.add_argument(group, 'the order of the runs')
     group.add_argument(
         '--parameters', type=_names, metavar='LIST',
         help='to vary, comma separated; others are held at their low level '

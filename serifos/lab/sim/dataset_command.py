@@ -8,6 +8,7 @@ import argparse
 from cliff import command
 
 from serifos.cmd import app
+from serifos.cmd import seed
 from serifos.design import d_optimal
 from serifos import errors
 from serifos.files import documents as store
@@ -34,8 +35,7 @@ class Dataset(app.Fails, command.Command):
                           help='random runs instead, as build --sampled')
         runs.add_argument('--study', action='store_true',
                           help='the 660 runs of serifos-model study instead')
-        parser.add_argument('--seed', type=int, default=0,
-                            help='of the choice of runs (default: 0)')
+        seed.add_argument(parser, 'the choice of runs')
         parser.add_argument(
             '--chance', type=int, default=0, metavar='SEED',
             help='another one is another unit of the device (default: 0)')

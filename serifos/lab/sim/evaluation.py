@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.lab.sim import devices as simulated
@@ -59,9 +60,7 @@ class Settings:
             raise errors.InputError(
                 f'{self.tests} tests of each count cannot be made; give 1 to '
                 f'{_MOST_TESTS:,}.')
-        if self.seed < 0:
-            raise errors.InputError(
-                f'A seed of {self.seed} cannot be used; give 0 or more.')
+        seed.check(self.seed)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,7 +53,8 @@ class CalibrateTest(test_model_commands.ModelCase):
 
     @ddt.data(('none of these', 'There is no dataset'),
               ('--page=/nowhere/p.html', 'no directory for the page'),
-              ('--alpha=2', 'alpha = 2 cannot'), ('--seed=-1', 'A seed of -1'))
+              ('--alpha=2', 'alpha = 2 cannot'),
+              ('--seed=-1', 'A --seed of -1'))
     @ddt.unpack
     def test_what_cannot_be_is_refused(self, argument, words):
         arguments = ([self.dir / argument] if ' ' in argument

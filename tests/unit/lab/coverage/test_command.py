@@ -78,7 +78,7 @@ class CoverageTest(commands.ModelCase):
         self.refused('Only a benchmark', 'coverage', self.benchmark)
         self.refused('give 2 to', 'coverage', self.benchmark, self.tenants,
                      '--clusters', '1')
-        self.refused('A seed of -1', 'coverage', self.benchmark,
+        self.refused('A --seed of -1', 'coverage', self.benchmark,
                      self.tenants, '--seed', '-1')
         self.refused('There is no dataset', 'coverage', self.benchmark,
                      self.dir / 'none.jsonl')

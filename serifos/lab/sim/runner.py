@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many simulations at once: processes, progress, and the options for them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import os
+import pathlib
+import signal
+import sys
+import time
+from typing import Any
+
+from rich import progress
+
+from serifos.cmd import seed
+from serifos import errors
+
+_MOST_JOBS = 256
+_LINE_EVERY_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser, files: str) -> None:
+    """``--seed``, ``--jobs``, ``--out`` and ``--format``.
+
+    :param files: what is written to the directory ``--out``, for the help
+    """
+    seed.add_argument(parser, 'all random numbers')
+    parser.add_argument(
+        '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
+        help='processes (default: one a core); the results do not depend on '
+             'it')
+    parser.add_argument('--out', metavar='DIR',
+                        help=f'write {files} to this directory')
+    parser.add_argument('-f', '--format', choices=('table', 'json'),
+                        default='table')
+
+
+def directory(name: str | None) -> pathlib.Path | None:
+    # Before the work, so that a mistyped directory fails at once.
+    if name is None:
+        return None
+    try:
+        pathlib.Path(name).mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise errors.InputError(
+            f'The directory {name} cannot be made: {exc.strerror}.'
+        ) from None
+    return pathlib.Path(name)
+
+
+class Processes:
+    """A pool of processes, stopped by Ctrl-C, with progress on stderr."""
+
+    def __init__(self, number: int) -> None:
+        if not 1 <= number <= _MOST_JOBS:
+            raise errors.InputError(
+                f'{number} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+        self._pool = futures.ProcessPoolExecutor(
+            number, initializer=_begin)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None,
+                 *args: object) -> None:
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if kind is KeyboardInterrupt:
+            raise errors.Interrupted(
+                'It was stopped and nothing was kept; the same '
+                'command starts it again.')
+
+    def map(self, title: str, function: Callable[[Any], Any],
+            items: Sequence[Any]) -> Iterator[Any]:
+        """The results in the items' order."""
+        done = self._pool.map(function, items)
+        if sys.stderr.isatty():
+            return _bar(title, done, len(items))
+        return _lines(title, done, len(items))
+
+
+def _begin() -> None:
+    """Ignores Ctrl-C, which the parent handles; one thread for numpy."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # More threads are slower where every core has a process of its own.
+    import threadpoolctl
+    threadpoolctl.threadpool_limits(1)
+
+
+def _bar(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
+    with progress.Progress(
+            *progress.Progress.get_default_columns(),
+            console=progress.Console(stderr=True)) as shown:
+        yield from shown.track(done, total=total, description=title)
+
+
+def _lines(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
+    began = told = time.monotonic()
+    for number, result in enumerate(done, 1):
+        yield result
+        now = time.monotonic()
+        if now - told >= _LINE_EVERY_S and number < total:
+            told = now
+            left = (now - began) / number * (total - number)
+            print(f'{title}: {number} of {total}, about {left:.0f} s left',
+                  file=sys.stderr)
