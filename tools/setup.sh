@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # root is the caller's
-# Sourced by tools/test and tools/quickstart: the programs and the virtual
-# environment that they need. $root is the checkout.
+# Sourced by the commands of tools: the programs and virtual environments that
+# they need. $root is the checkout.
 
 venv=$root/.venv
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does this machine offer a test: fio, root, loop devices?
+"""Test cases that need programs, root or loop devices of this machine.
 
 Where it offers too little, a test is skipped with the reason; with CI=true
 in the environment that is a failure.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does build measure a scratch file with real fio, whatever happens?"""
+"""``build`` on a scratch file with real fio: stopped, killed, refused."""
 
 import collections
 import fcntl

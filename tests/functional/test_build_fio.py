@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does build do with a fio that is missing, old, broken or stuck?"""
+"""``build`` with a fio that is missing, too old, broken or stuck."""
 
 import os
 import time
@@ -98,7 +98,7 @@ class FioTest(machine.MachineTest):
         self.assertEqual(6, len({s.key for s in made}))
         self.assertEqual(6, len(made))
 
-    def test_it_resumes_once_fio_is_mended(self):
+    def test_it_resumes_once_fio_works(self):
         self.fake_runs(f'[ $(wc -l < {self.log}) -lt 3 ] || exit 1\n'
                        f'exec {machine.which("fio")} "$@"')
         self.refused(4, 'the 2 of 6 runs made', 'build', *self.target,

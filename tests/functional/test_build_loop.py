@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does build measure a block device, and only one that nobody uses?"""
+"""``build`` measures a loop device, and refuses one that is in use."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is anything of a user's written, removed or run, with real fio?"""
+"""With real fio nothing of a user's is written, removed or run."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the journal keep its promises in real databases of several hosts?"""
+"""The journal in real MariaDB and PostgreSQL servers."""
 
 import json
 import multiprocessing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a package made without git hold all that serifos needs?"""
+"""A wheel made without git holds all data files."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does screen measure a directory with real fio, whatever happens?"""
+"""``screen`` with real fio: interrupted, resumed, bad input, a device."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does root leave the daemon's user its files, and follow no link there?"""
+"""Commands of root in a state_dir that belongs to the daemon's user."""
 
 import json
 import os

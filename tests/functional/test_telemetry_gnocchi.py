@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what a real Gnocchi keeps read as it was measured?"""
+"""Telemetry from a real Gnocchi."""
 
 import datetime
 import subprocess

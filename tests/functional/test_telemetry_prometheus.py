@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what a real Prometheus remembers read as it was fed?"""
+"""Telemetry from a real Prometheus server."""
 
 import subprocess
 import time

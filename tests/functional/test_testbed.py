@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the testbed what it claims to be: real hosts, SSDs and migrations?"""
+"""The hosts, backends and emulated SSDs of the testbed itself."""
 
 from tests.functional.testbed import case
 from tests.functional.testbed import load

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does recover make of a host that died while Cinder completed?"""
+"""Recovery of a migration whose host died while Cinder completed it."""
 
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What breaks while volumes move, and is every byte still there?"""
+"""Faults while volumes move: hosts, queue and balancer die, data survives."""
 
 import signal
 import time

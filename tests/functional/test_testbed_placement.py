@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does cinder-scheduler place better with serifos than without?"""
+"""cinder-scheduler places new volumes better with serifos than without."""
 
 from testtools import content
 from testtools import content_type

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does serifos relieve an overloaded host of a real Cinder, data intact?"""
+"""serifos relieves an overloaded host of a real Cinder, data intact."""
 
 from testtools import content
 from testtools import content_type

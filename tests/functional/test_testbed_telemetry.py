@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does telemetry say of each volume what fio says that it did there?"""
+"""Telemetry reports for each volume what fio reports of its I/O there."""
 
 import time
 

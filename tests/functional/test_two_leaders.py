@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does one balancer act at a time, whatever becomes of real locks?
+"""One balancer acts at a time, whatever becomes of real locks.
 
 Two balancers in processes of their own; the cloud bears witness that no
 migration is asked for while another is in flight, and none of a volume that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the sample configuration that we ship tell of today's options?"""
+"""The shipped sample configuration has exactly today's options."""
 
 import pathlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the files that the documentation shows files that serifos reads?"""
+"""serifos reads the files that the documentation shows."""
 
 import json
 import pathlib

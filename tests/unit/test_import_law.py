@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every module import only what its layer may?
+"""Every module imports only what its layer may.
 
 The law is the data below; the walk reads each module's syntax tree, so an
 import inside a function counts like any other.

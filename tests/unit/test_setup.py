@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which packages do our tools ask for on a machine that lacks programs?"""
+"""The Debian packages that tools/setup.sh asks for."""
 
 import pathlib
 import subprocess

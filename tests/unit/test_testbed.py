@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the testbed end what it started, and nothing else?"""
+"""The testbed's processes, directories, command line and readings of fio."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does .zuul.yaml name jobs, environments and settings that there are?"""
+""".zuul.yaml names jobs, environments and settings that exist."""
 
 from __future__ import annotations
 

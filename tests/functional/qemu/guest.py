@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a Python module say when it runs on a machine with these disks?
+"""A QEMU guest that runs one Python module on emulated disks.
 
-The machine is QEMU's, without KVM, and boots Debian's kernel. It sees the
-files of this machine, its emulated disks and no network, runs one module
-with this Python, and powers off; what the module printed as JSON is its
-result.
+It has no KVM and boots Debian's kernel. It sees the files of this machine,
+its emulated disks and no network, runs the module with this Python, and
+powers off; what the module printed as JSON is its result.
 """
 
 from __future__ import annotations

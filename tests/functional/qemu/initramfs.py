@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a guest begin with?
+"""The initial RAM file system of a QEMU guest.
 
 An archive in cpio's "newc" format, which the kernel unpacks: busybox, the
 modules, and a script that runs a program among the machine's own files.

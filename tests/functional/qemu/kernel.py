@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernel does a guest boot, and with which of its modules?
+"""The kernel that a guest boots, and the modules that it loads.
 
 Debian's own, taken out of its package without installing it: nothing of
 the machine's own boot is touched. Kernel and modules stay in a cache.

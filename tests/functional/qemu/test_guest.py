@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are disks purged, and tenants left alone, on QEMU's emulated devices?
+"""Purges, refusals and volume groups on QEMU's emulated disks.
 
 What QEMU emulates: NVMe format, and discard of ATA, SCSI and virtio disks.
 It has neither NVMe sanitize nor ATA security, so that neither ran here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is serifos itself run in the testbed: as its users run it?"""
+"""serifos-balancer and serifos-model in the testbed, as users run them."""
 
 from __future__ import annotations
 

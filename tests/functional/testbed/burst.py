@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where does a burst of new volumes land, and what do they then see?
+"""A burst of new volumes: where they land and which latency they see.
 
 A tenant keeps the fastest host busy. Many volumes are created at once, and
 used as soon as they are there: by Cinder's own CapacityWeigher, and twice by

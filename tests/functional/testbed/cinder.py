@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is Cinder configured, and how do its services start and stop?"""
+"""Configuration of Cinder; start and stop of its API and scheduler."""
 
 from __future__ import annotations
 

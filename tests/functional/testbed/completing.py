@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left where cinder-volume dies while it completes a migration?
+"""Migrations broken off in each state of their completion.
 
 The destination renames the copy's logical volume and writes both records;
 then the source swaps these. Each state in between is made for good here: the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do Cinder's services need? A database and a message queue.
+"""MariaDB and RabbitMQ, which Cinder's services need.
 
 Both run as root, for the directory of the testbed may be where no other user
 gets to; nobody outside the namespace reaches them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What breaks in a storage cluster, and what becomes of the volumes?"""
+"""Faults of a storage cluster, and what becomes of a volume."""
 
 from __future__ import annotations
 

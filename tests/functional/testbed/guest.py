@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How does one storage host start, obey and die?"""
+"""One storage host: its disk, boot, commands and power failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Guest:
 
     @property
     def alive(self) -> bool:
-        """Does its kernel run?"""
+        """Whether its kernel runs."""
         return self._records.alive(self.host.name)
 
     def make_disk(self, size_gib: int) -> None:

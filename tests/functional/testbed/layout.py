@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where is everything in the testbed: hosts, addresses, directories?"""
+"""Hosts, addresses and directories of the testbed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_HOSTS = 9
 
 
 class TestbedError(Exception):
-    """What is wrong, and how to mend it, in one sentence."""
+    """What is wrong, and how to correct it, in one sentence."""
 
     exit_code = 1
 

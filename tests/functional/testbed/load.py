@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How do tenants use their volumes? By fio, on the LV where it lives now.
+"""Tenants of the testbed: fio on the LV where a volume lives now.
 
 A tenant stands in for an instance: it lets go of its volume before that is
 migrated (pause) and finds it on its new host afterwards (resume). It never

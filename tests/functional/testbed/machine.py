@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Can this machine run the testbed, and what does it lack?"""
+"""A check of what the testbed needs of this machine."""
 
 from __future__ import annotations
 

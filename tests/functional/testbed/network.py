@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How do the storage hosts reach each other, and nothing else?
+"""The testbed's own network.
 
 A network namespace with a bridge and one tap device for each guest. No route
 leads out of it. Whoever has to be inside is started by ``ip netns exec``; our

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which processes did the testbed start, and are they still the same ones?
+"""The processes that the testbed started, identified beyond their pids.
 
 Each is the leader of a session of its own and is known by its pid and the
 moment it started, so that a process that got the pid later is never touched;
@@ -83,7 +83,7 @@ class Records:
             return list(records)
 
     def alive(self, name: str) -> bool:
-        """Is the process itself there (not only what it started)?"""
+        """Whether the process itself lives, not only what it started."""
         with self._file() as records:
             record = records.get(name)
         self._reap()

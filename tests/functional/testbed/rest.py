@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does Cinder say, and what shall it do? Its REST API, no more."""
+"""The requests to Cinder's REST API that the testbed needs."""
 
 from __future__ import annotations
 

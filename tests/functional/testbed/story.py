@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does serifos do for tenants? The whole of it, once, for real.
+"""All that serifos does for tenants, once, on a real Cinder.
 
 A model of each host's SSD is measured; tenants overload the slowest host;
 a new volume is placed; the balancer migrates; what the tenants see is

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with volumes, and when is it really done?
+"""Operations on volumes that wait for their outcome.
 
-Cinder answers at once; each method here waits for the outcome.
+Cinder itself answers at once.
 """
 
 from __future__ import annotations

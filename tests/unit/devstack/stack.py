@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would a stacker see of devstack/plugin.sh?
+"""devstack/plugin.sh as a stacker runs it.
 
 A fixture that stacks in a directory of its own. The phases run in bash as
 stack.sh runs them, over DevStack's own functions or over functions.sh; the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the DevStack plugin set up, start, stop and remove what it says?
+"""The DevStack plugin sets up, starts, stops and removes serifos.
 
 Its phases run in bash over functions.sh, the thin stand-in, and, where
 DEVSTACK_DIR names a DevStack, over that one's own functions as well.

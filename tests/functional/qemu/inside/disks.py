@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inside a guest: what does serifos do with emulated disks?"""
+"""Checks inside a guest: identifying, purging and refusing disks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inside a guest: what does a build leave of a volume group's tenants?"""
+"""Checks inside a guest: builds in a volume group that has tenants."""
 
 from __future__ import annotations
 

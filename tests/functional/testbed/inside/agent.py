@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shall this guest run? A command server on port 22.
+"""The command server of a guest, on port 22.
 
 A POST's body is a bash script. The answer is what it printed, its exit
 status the header ``X-Status``. The request's ``X-Timeout`` are the seconds
