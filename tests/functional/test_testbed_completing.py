@@ -4,7 +4,7 @@
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
 from tests.functional.testbed import completing
-from tests.functional.testbed import load
+from tests.functional.testbed import marks
 from tests.functional.testbed import network
 
 SOURCE, TARGET = 1, 2
@@ -22,7 +22,7 @@ class CompletingTest(case.TestbedTest):
         self.balancer.configure()
         self.volume = self.volume(
             'completing', host=self.testbed.host(SOURCE))
-        load.write_mark(self.testbed, self.volume)
+        marks.write(self.testbed, self.volume)
         self.lv = f'volume-{self.volume}'
 
     def lvs(self, number):

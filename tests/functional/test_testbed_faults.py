@@ -9,6 +9,7 @@ from tests.functional.testbed import case
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
+from tests.functional.testbed import marks
 from tests.functional.testbed import network
 from tests.functional.testbed import story
 
@@ -29,7 +30,7 @@ class FaultTest(case.TestbedTest):
         self.addCleanup(self.story.loads.stop_all)
         self.volumes = [
             self.volume(name, host=self.testbed.host(3)) for name in 'uv']
-        self.marks = {volume: load.write_mark(self.testbed, volume)
+        self.marks = {volume: marks.write(self.testbed, volume)
                       for volume in self.volumes}
         for volume in self.volumes:
             self.story.loads.start(volume, JOB)
@@ -48,7 +49,7 @@ class FaultTest(case.TestbedTest):
             self.assertEqual('available', found['status'])
             self.assertIn(found['migration_status'],
                           (None, 'success', 'error'))
-            self.assertEqual(mark, load.checksum_mark(self.testbed, volume))
+            self.assertEqual(mark, marks.checksum(self.testbed, volume))
 
     def kinds(self, volume):
         return [entry.get('result') or entry['kind']

@@ -9,6 +9,7 @@ from testtools import content_type
 from serifos.telemetry import ring
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
+from tests.functional.testbed import fio_result
 from tests.functional.testbed import load
 
 JOBS = {
@@ -69,7 +70,7 @@ class TelemetryTest(case.TestbedTest):
             f'{one.latency_us:9.1f} us'
             for name, volume in self.volumes.items()
             for one in [each[volume] for each in told if volume in each]])
-        return {name: (seen[volume], load.between(
+        return {name: (seen[volume], fio_result.between(
             [each[volume] for each in told], *self.watched(volume))
             if volume in told[0] else None)
             for name, volume in self.volumes.items()}

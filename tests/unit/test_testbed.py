@@ -10,8 +10,8 @@ import testtools
 
 from tests.functional.testbed import cinder
 from tests.functional.testbed import commands
+from tests.functional.testbed import fio_result
 from tests.functional.testbed import layout
-from tests.functional.testbed import load
 from tests.functional.testbed import records
 
 # A shell with a child of its own; both would live for a minute.
@@ -126,7 +126,7 @@ class ResultTest(testtools.TestCase):
                          'runtime': 1000 * seconds,
                          'lat_ns': {'mean': 1e3 * latency_us, 'percentile': {
                              '99.000000': 9e6}}}}
-        return load.result('v', layout.hosts(1)[0], json.dumps(
+        return fio_result.parse('v', layout.hosts(1)[0], json.dumps(
             {'timestamp_ms': 1000 * at_s, 'jobs': [job]}))
 
     def test_fio_says_more_than_its_json(self):
@@ -138,7 +138,7 @@ class ResultTest(testtools.TestCase):
                                     'percentile': {'99.000000': 9e6}}}}
         said = 'fio: terminating on signal 2\n' + json.dumps(
             {'timestamp_ms': 1795265239138, 'jobs': [job]})
-        found = load.result('v', layout.hosts(1)[0], said)
+        found = fio_result.parse('v', layout.hosts(1)[0], said)
         self.assertEqual(
             ('node1', 1795265239.138, 2.0, 75.0, 16.0, 5000.0, 9000.0, 0),
             (found.host, found.at, found.iops, found.write_pct,
@@ -149,7 +149,7 @@ class ResultTest(testtools.TestCase):
         told = [self.said(2, 200, 2), self.said(10, 1000, 10),
                 self.said(20, 3000, 20, (1000 * 5000 + 2000 * 2000) / 3000),
                 self.said(30, 5000, 30, (1000 * 5000 + 4000 * 2000) / 5000)]
-        found = load.between(told, 5, 25)
+        found = fio_result.between(told, 5, 25)
         requests = 5 * 100 + 15 * 200
         self.assertAlmostEqual(20, found.seconds)
         self.assertAlmostEqual(requests / 20, found.iops)
@@ -158,10 +158,10 @@ class ResultTest(testtools.TestCase):
         self.assertAlmostEqual(16, found.block_kib)
         for begin, end in ((1, 25), (5, 31)):
             self.assertRaisesRegex(
-                layout.TestbedError, 'nothing was told', load.between, told,
-                begin, end)
+                layout.TestbedError, 'nothing was told',
+                fio_result.between, told, begin, end)
 
     def test_no_json_is_said_with_what_fio_said(self):
         self.assertRaisesRegex(layout.TestbedError, 'no such device',
-                               load.result, 'v', layout.hosts(1)[0],
+                               fio_result.parse, 'v', layout.hosts(1)[0],
                                'no such device')

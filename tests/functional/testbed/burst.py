@@ -19,6 +19,7 @@ import statistics
 import time
 
 from tests.functional.testbed import cinder
+from tests.functional.testbed import fio_result
 from tests.functional.testbed import load
 from tests.functional.testbed import story
 from tests.functional.testbed import testbed
@@ -54,8 +55,8 @@ class Outcome:
     :param said: by cinder-scheduler, about it
     """
 
-    results: Sequence[load.Result]
-    tenant: load.Result
+    results: Sequence[fio_result.Result]
+    tenant: fio_result.Result
     said: str
 
     @property
@@ -84,7 +85,7 @@ class Burst:
     """So many volumes of 1 GiB at once, again and again."""
 
     def __init__(self, on: testbed.Testbed, count: int,
-                 say: Callable[[str], None] = lambda _: None) -> None:
+                 say: testbed.Say = lambda _: None) -> None:
         self.on = on
         self.story = story.Story(on, say)
         self._count = count
@@ -145,7 +146,7 @@ class Burst:
     def _use(self, volume: str) -> None:
         self.story.loads.start(volume, JOB)
 
-    def _measure(self, seconds: float) -> dict[str, load.Result]:
+    def _measure(self, seconds: float) -> dict[str, fio_result.Result]:
         time.sleep(SETTLE_S)
         before = self.story.loads.so_far()
         time.sleep(seconds)
@@ -159,7 +160,7 @@ class Burst:
             return list(pool.map(function, those))
 
 
-def tell(on: testbed.Testbed, count: int, say: Callable[[str], None]) -> int:
+def tell(on: testbed.Testbed, count: int, say: testbed.Say) -> int:
     """0 where serifos placed better than CapacityWeigher, by either way."""
     burst = Burst(on, count, say)
     try:

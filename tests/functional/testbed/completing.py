@@ -18,6 +18,7 @@ from tests.functional.testbed import control
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import testbed
+from tests.functional.testbed import volumes
 
 RPC_S = 60
 """How long a call of Cinder's waits for its answer, and lives in a queue."""
@@ -92,7 +93,7 @@ class Completing:
             network.wait_for(
                 'the volume is on its target',
                 lambda: self._on.host_of(volume).number == self._target,
-                testbed.volumes.MIGRATION_S, every=0.1)
+                volumes.MIGRATION_S, every=0.1)
             self.kill(self._source)
         self._restart(self._source)
 
@@ -106,7 +107,7 @@ class Completing:
             network.wait_for(
                 f'lvrename is {until}', lambda: self._on.on(
                     self._target, f'test -e /run/lvrename.{until}')[0] == 0,
-                testbed.volumes.MIGRATION_S, every=0.2)
+                volumes.MIGRATION_S, every=0.2)
 
     def _restart(self, *numbers: int) -> None:
         for number in numbers:
@@ -161,7 +162,7 @@ STATES: dict[str, Callable[[Completing, str], None]] = {
 }
 
 
-def tell(on: testbed.Testbed, say: Callable[[str], None]) -> None:
+def tell(on: testbed.Testbed, say: testbed.Say) -> None:
     """Makes each of the states, and says what is left in it."""
     for name, break_off in STATES.items():
         volume = on.create_volume(name, host=on.host(1))

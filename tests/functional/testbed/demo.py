@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import time
 
 from tests.functional.testbed import story
 from tests.functional.testbed import testbed
 
-Say = Callable[[str], None]
 
-
-def tell(on: testbed.Testbed, say: Say) -> int:
+def tell(on: testbed.Testbed, say: testbed.Say) -> int:
     """0 where the slowest host became faster and every byte is there."""
     began = time.monotonic()
 

@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.functional.testbed import layout
-from tests.functional.testbed import load
+from tests.functional.testbed import marks
 from tests.functional.testbed import network
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
-
-Say = Callable[[str], None]
 
 
 def fill(on: testbed.Testbed, number: int) -> None:
@@ -57,7 +53,7 @@ class Story:
     The volume lives on the first host and is migrated to the second.
     """
 
-    def __init__(self, on: testbed.Testbed, say: Say) -> None:
+    def __init__(self, on: testbed.Testbed, say: testbed.Say) -> None:
         self._on = on
         self._say = say
         self._volume = ''
@@ -65,7 +61,7 @@ class Story:
 
     def tell(self) -> None:
         self._volume = self._on.create_volume('fault', host=self._on.host(1))
-        self._mark = load.write_mark(self._on, self._volume)
+        self._mark = marks.write(self._on, self._volume)
         self._say('A volume on node1, its last 16 MiB random: their checksum '
                   f'begins with {self._mark[:8]}.')
         for chapter in (self.stopped_service, self.full_target,
@@ -135,7 +131,7 @@ class Story:
 
     def _look(self) -> None:
         host = self._on.host_of(self._volume).name
-        mark = load.checksum_mark(self._on, self._volume)
+        mark = marks.checksum(self._on, self._volume)
         self._say(f'The volume is on {host} and readable; its checksum begins '
                   f'with {mark[:8]}.')
         if mark != self._mark:

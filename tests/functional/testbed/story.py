@@ -9,7 +9,6 @@ The tests assert what is told here; ``tools/testbed demo`` tells it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import statistics
@@ -17,10 +16,10 @@ import time
 
 from tests.functional.testbed import balancer
 from tests.functional.testbed import cinder
+from tests.functional.testbed import fio_result
 from tests.functional.testbed import load
+from tests.functional.testbed import marks
 from tests.functional.testbed import testbed
-
-Say = Callable[[str], None]
 
 TENANTS = {
     'oltp': (3, load.Job(write_pct=50, block_kib=16, iodepth=4)),
@@ -49,7 +48,7 @@ class Felt:
 
     hosts: Mapping[str, float]
     p99: Mapping[str, float]
-    tenants: Mapping[str, load.Result]
+    tenants: Mapping[str, fio_result.Result]
 
     @property
     def mean(self) -> float:
@@ -71,8 +70,8 @@ class Felt:
 class Story:
     """One chapter after the other; each returns what it found."""
 
-    def __init__(self, on: testbed.Testbed, say: Say = lambda _: None,
-                 ) -> None:
+    def __init__(self, on: testbed.Testbed,
+                 say: testbed.Say = lambda _: None) -> None:
         self.on = on
         self.balancer = balancer.Balancer(on)
         self.loads = load.Loads(on)
@@ -95,7 +94,7 @@ class Story:
         for name, (host, _) in TENANTS.items():
             volume = self.on.create_volume(name, host=self.on.host(host))
             self.volumes[name] = volume
-            self.marks[name] = load.write_mark(self.on, volume)
+            self.marks[name] = marks.write(self.on, volume)
         for name, (_, job) in TENANTS.items():
             self.loads.start(self.volumes[name], job)
 
@@ -105,7 +104,7 @@ class Story:
         names = {volume: name for name, volume in self.volumes.items()}
         tenants = {names[volume]: result
                    for volume, result in results.items() if volume in names}
-        by_host: dict[str, list[load.Result]] = {
+        by_host: dict[str, list[fio_result.Result]] = {
             host.name: [] for host in self.on.hosts}
         for result in tenants.values():
             by_host[result.host].append(result)
@@ -192,7 +191,7 @@ class Story:
         The tenants pause for it.
         """
         results = self.loads.pause_all()
-        found = {name: load.checksum_mark(self.on, volume) == self.marks[name]
+        found = {name: marks.checksum(self.on, volume) == self.marks[name]
                  and not (volume in results and results[volume].errors)
                  for name, volume in self.volumes.items()}
         self.loads.resume_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The testbed as one thing: up, down, and what to do with it in between."""
+"""The testbed: up, down, and its services in between."""
 
 from __future__ import annotations
 
@@ -15,39 +15,31 @@ import signal
 import subprocess
 import time
 
-from serifos.facts import names
 from tests.functional.testbed import cinder
 from tests.functional.testbed import control
 from tests.functional.testbed import guest
+from tests.functional.testbed import hosts as hs
 from tests.functional.testbed import layout
 from tests.functional.testbed import machine
 from tests.functional.testbed import network
 from tests.functional.testbed import records
 from tests.functional.testbed import rest
-from tests.functional.testbed import volumes
-
-READY_S = 240
-"""Seconds that cinder-volume may take until its driver works."""
 
 Say = Callable[[str], None]
 
 
-class Testbed(volumes.Volumes):
+class Testbed(hs.Hosts):
     """One testbed; up() makes it, attach() finds the one that runs."""
 
-    def __init__(self, where: layout.Layout, hosts: Sequence[layout.Host],
-                 say: Say = lambda _: None) -> None:
+    def __init__(self, where: layout.Layout,
+                 hosts: Sequence[layout.Host]) -> None:
         self._network = network.Network(where.network)
-        super().__init__(rest.Rest(self._network), hosts)
-        self.layout = where
-        self.endpoint = (rest.Rest.url, layout.PROJECT)
-        self._say = say
         self._records = records.Records(where.records)
+        super().__init__(where, hosts, rest.Rest(self._network),
+                         self._records)
+        self.endpoint = (rest.Rest.url, layout.PROJECT)
         self._control = control.Control(where, self._records)
         self._cinder = cinder.Cinder(where, self._records)
-        self._guests = {
-            host.name: guest.Guest(host, where, self._records)
-            for host in self.hosts}
 
     @classmethod
     def up(cls, directory: os.PathLike | str | None = None, *,
@@ -61,24 +53,20 @@ class Testbed(volumes.Volumes):
         where = layout.Layout.at(directory)
         machine.check(where)
         with where.alone():
-            return cls._up(where, hosts, size_gib, say)
-
-    @classmethod
-    def _up(cls, where: layout.Layout, hosts: int, size_gib: int,
-            say: Say) -> Testbed:
-        if where.records.exists() or network.Network(where.network).exists:
-            say('cleaning up after the last one')
-            cls(where, hosts_of(where), say)._down(wipe=True)
-        facts = {'hosts': hosts, 'size_gib': size_gib}
-        if where.facts.exists() and json.loads(
-                where.facts.read_text()) != facts:
-            raise layout.TestbedError(
-                'the disks that are there are of another number or size; '
-                'remove them by tools/testbed down --wipe.')
-        where.facts.write_text(json.dumps(facts))
-        testbed = cls(where, layout.hosts(hosts), say)
-        testbed._bring_up(size_gib)
-        return testbed
+            if where.records.exists() or network.Network(
+                    where.network).exists:
+                say('cleaning up after the last one')
+                cls(where, hosts_of(where))._down(wipe=True)
+            facts = {'hosts': hosts, 'size_gib': size_gib}
+            if where.facts.exists() and json.loads(
+                    where.facts.read_text()) != facts:
+                raise layout.TestbedError(
+                    'the disks that are there are of another number or '
+                    'size; remove them by tools/testbed down --wipe.')
+            where.facts.write_text(json.dumps(facts))
+            testbed = cls(where, layout.hosts(hosts))
+            testbed.start(size_gib, say)
+            return testbed
 
     @classmethod
     def attach(cls, directory: os.PathLike | str | None = None) -> Testbed:
@@ -89,45 +77,45 @@ class Testbed(volumes.Volumes):
                 'the testbed is down; start it by tools/testbed up.')
         return cls(where, hosts_of(where))
 
-    def _bring_up(self, size_gib: int) -> None:
+    def start(self, size_gib: int, say: Say) -> None:
+        """Starts everything; waits until Cinder knows all the pools."""
         began = time.monotonic()
 
-        def say(what: str) -> None:
-            self._say(f'{time.monotonic() - began:5.1f} s  {what}')
+        def reached(what: str) -> None:
+            say(f'{time.monotonic() - began:5.1f} s  {what}')
 
         shutil.copytree(layout.INSIDE, self.layout.inside,
                         dirs_exist_ok=True)
         (self.layout.directory / 'hosts').write_text(
             network.hosts_file(self.hosts))
         self._network.create(self.hosts)
-        for each in self._guests.values():
+        for each in self.guests:
             each.make_disk(size_gib)
         self._cinder.configure(self.hosts)
         with futures.ThreadPoolExecutor() as pool:
-            for each in self._guests.values():
+            for each in self.guests:
                 each.boot()
             self._control.start()
             self._control.wait_database()
-            say('MariaDB')
+            reached('MariaDB')
             synced = pool.submit(self._cinder.sync_database)
-            guests = [pool.submit(each.wait_up)
-                      for each in self._guests.values()]
-            _all(guests)
-            say(f'{len(guests)} guests')
+            list(pool.map(guest.Guest.wait_up, self.guests))
+            reached(f'{len(self.guests)} guests')
             self._control.wait_queue()
-            say('RabbitMQ')
+            reached('RabbitMQ')
             synced.result()
-            say('database schema')
+            reached('database schema')
             self._cinder.start_api()
             self._cinder.start_scheduler()
-            _all([pool.submit(self.start_cinder_volume, host.number, False)
-                  for host in self.hosts])
+            list(pool.map(
+                lambda host: self.start_cinder_volume(host.number, False),
+                self.hosts))
             self._cinder.wait_api()
-            say('cinder-api')
+            reached('cinder-api')
         self.wait_backends()
-        say(f'{len(self.hosts)} backends')
+        reached(f'{len(self.hosts)} backends')
         self.wait_pools()
-        say('up')
+        reached('up')
 
     def down(self, *, wipe: bool = False) -> None:
         """Ends all of it; wipe takes the disks and the database along."""
@@ -165,60 +153,7 @@ class Testbed(volumes.Volumes):
                     each.run('cinder-volume-service stop; sync', 30)
 
         with futures.ThreadPoolExecutor() as pool:
-            _all([pool.submit(shut_down, each)
-                  for each in self._guests.values()])
-
-    # Hosts
-
-    def guest(self, number: int) -> guest.Guest:
-        return self._guests[self.host(number).name]
-
-    def on(self, node: int | str, script: str,
-           timeout: float = 60) -> tuple[int, str]:
-        """(exit status, output) of a bash script on a host (2 or node2).
-
-        124 where it took longer than timeout (s); OSError: host is dead.
-        """
-        return self.guest(volumes.number(node)).run(script, timeout)
-
-    def start_cinder_volume(self, number: int, wait: bool = True) -> None:
-        """Ends the one that runs; waits until the driver works."""
-        log = self.layout.node(self.host(number)) / 'cinder-volume.log'
-        before = log.stat().st_size if log.exists() else 0
-        self.guest(number).call('cinder-volume-service start')
-        if not wait:
-            return
-
-        # A scheduler still says 'up' of one that has just been ended.
-        def says_so() -> bool:
-            with open(log, 'rb') as file:
-                file.seek(before)
-                return b'Driver post RPC initialization' in file.read()
-
-        self._wait(f'cinder-volume is ready (see {log})', says_so, READY_S)
-        self.wait_backends([self.host(number)])
-
-    def stop_cinder_volume(self, number: int) -> None:
-        self.guest(number).call('cinder-volume-service stop')
-
-    def wait_backend_down(self, number: int, seconds: float = 90) -> None:
-        """Until Cinder has noticed, which takes it half a minute."""
-        service = self.host(number).service
-        self._wait(f'{service} down',
-                   lambda: service not in self.api.backends_up(), seconds)
-
-    def kill_guest(self, number: int) -> None:
-        """A power failure of the host."""
-        self.guest(number).kill()
-
-    def boot_guest(self, number: int, wait: bool = True) -> None:
-        """Boots a host that was killed, and starts its cinder-volume."""
-        found = self.guest(number)
-        found.boot()
-        found.wait_up()
-        self.start_cinder_volume(number, wait)
-
-    # Services
+            list(pool.map(shut_down, self.guests))
 
     def restart_scheduler(self, config: cinder.Config = cinder.STOCK,
                           environment: Mapping[str, str] | None = None,
@@ -235,28 +170,6 @@ class Testbed(volumes.Volumes):
         """Waits until cinder-api and cinder-scheduler talk again."""
         self._control.restart_queue()
         self.wait_pools()
-
-    def wait_backends(self, hosts: Sequence[layout.Host] | None = None,
-                      seconds: float = READY_S) -> None:
-        """Until the drivers of these hosts (default: all) work."""
-        wanted = {host.service for host in hosts or self.hosts}
-        self._wait('backends up', lambda: wanted <= set(
-            self.api.backends_up()), seconds)
-
-    def wait_pools(self, seconds: float = READY_S) -> None:
-        """Until the scheduler knows a pool of each backend that is up."""
-        self._wait('pools known to the scheduler', lambda: {
-            names.backend(name) for name in self.api.pools()
-        } >= set(self.api.backends_up()), seconds)
-
-    def _wait(self, what: str, ready: Callable[[], bool],
-              seconds: float) -> None:
-        def quietly() -> bool:
-            with contextlib.suppress(OSError, rest.Refused):
-                return ready()
-            return False
-
-        network.wait_for(what, quietly, seconds, every=0.3)
 
     def in_network(self, argv: Sequence[object], **options,
                    ) -> subprocess.Popen:
@@ -279,11 +192,6 @@ class Testbed(volumes.Volumes):
             backends = self.api.backends_up()
         return {'network': self._network.name, 'processes': processes,
                 'backends': sorted(backends)}
-
-
-def _all(running: Sequence[futures.Future]) -> None:
-    for each in running:
-        each.result()
 
 
 def hosts_of(where: layout.Layout) -> tuple[layout.Host, ...]:
