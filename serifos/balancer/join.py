@@ -11,7 +11,7 @@ import dataclasses
 import math
 
 from serifos.cloud import extra_specs
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import inventory as inv
@@ -23,13 +23,13 @@ UNSEEN = 'without fresh telemetry'
 """The state of a pool of unknown load: neither source nor target."""
 
 
-def places(inventory: inv.Inventory) -> list[act.Place]:
+def places(inventory: inv.Inventory) -> list[activity.Place]:
     """The volumes to watch: all that have a pool, hidden copies too."""
-    return [act.Place(record.id, record.lv_id, record.pool)
+    return [activity.Place(record.id, record.lv_id, record.pool)
             for record in inventory.records if record.pool]
 
 
-def cluster(inventory: inv.Inventory, observed: act.Observed,
+def cluster(inventory: inv.Inventory, observed: activity.Observed,
             known: Collection[str], rules: eligibility.Rules) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
@@ -64,7 +64,7 @@ def cluster(inventory: inv.Inventory, observed: act.Observed,
 
 def _pool(name: str, stats: inv.PoolStats | None,
           service: inv.Service | None, types: Collection[inv.Type],
-          known: Collection[str], observed: act.Observed,
+          known: Collection[str], observed: activity.Observed,
           taken_gib: float) -> cl.Pool:
     state = _state(name, stats, service, observed)
     zone = service.zone if service else None
@@ -101,7 +101,7 @@ def _free(stats: inv.PoolStats, taken_gib: float) -> float:
 
 
 def _state(name: str, stats: inv.PoolStats | None,
-           service: inv.Service | None, observed: act.Observed) -> str:
+           service: inv.Service | None, observed: activity.Observed) -> str:
     if service is None:
         return 'without a service'
     if not service.up or service.backend_up is False:
@@ -117,7 +117,7 @@ def _state(name: str, stats: inv.PoolStats | None,
 
 
 def _volume(record: inv.Record, inventory: inv.Inventory,
-            stats: Mapping[str, inv.PoolStats], observed: act.Observed,
+            stats: Mapping[str, inv.PoolStats], observed: activity.Observed,
             rules: eligibility.Rules, copied: bool) -> cl.Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
     home = stats.get(record.pool or '')
@@ -182,7 +182,7 @@ def in_flight(inventory: inv.Inventory) -> Iterator[str]:
                    f'{record.status}.')
 
 
-def gaps(inventory: inv.Inventory, observed: act.Observed,
+def gaps(inventory: inv.Inventory, observed: activity.Observed,
          found: cl.Cluster) -> Iterator[str]:
     """What is unknown and therefore left out of a plan, a sentence each."""
     named = {stats.name: stats.model for stats in inventory.pools}

@@ -27,7 +27,7 @@ from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.plan import eligibility
@@ -97,7 +97,7 @@ class Observer:
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,
                 moved_at=jn.last_moves(entries),
                 back_off_until=jn.back_offs(entries, self.clock())))
-        store.write_cluster(settings.cluster_file, cluster)
+        documents.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)
         LOG.info('Observed %d pools, %d volumes, %d of them active, %d '

@@ -13,7 +13,7 @@ import os
 import pathlib
 
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.plan import plan as pl
 
 _KEPT_S = 7 * 86400.0
@@ -44,7 +44,7 @@ def keep(directory: str | os.PathLike[str], plan: pl.Plan, now: float,
     if last is not None and now < last.expires_at and (
             _steps(last) == _steps(plan)):
         return last
-    store.write_plan(there / f'{plan.id}.json', plan)
+    documents.write_plan(there / f'{plan.id}.json', plan)
     return plan
 
 
@@ -56,7 +56,7 @@ def _plans(there: pathlib.Path, say: Callable[[str], None]
            ) -> Iterator[tuple[pathlib.Path, pl.Plan]]:
     for path in sorted(there.glob('[!.]*.json')):
         try:
-            found = store.read_plan(path)
+            found = documents.read_plan(path)
         except errors.SerifosError as exc:
             if os.path.lexists(path):  # else another balancer deleted it
                 say(f'A file among the plans is left as it is: {exc}')
@@ -84,7 +84,7 @@ def find(directory: str | os.PathLike[str], named: str) -> pl.Plan:
     for path in (pathlib.Path(named),
                  pathlib.Path(directory, f'{pathlib.Path(named).name}.json')):
         if os.path.isfile(path):  # false, too, for a name that can be none
-            return store.read_plan(path)
+            return documents.read_plan(path)
     raise errors.InputError(
         f'There is no plan {named}, neither as a file nor by this id in '
         f'{directory}.')

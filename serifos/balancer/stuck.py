@@ -18,7 +18,7 @@ import dataclasses
 
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import times
 from serifos.plan import eligibility
@@ -59,7 +59,7 @@ def suspects(inventory: inv.Inventory) -> Suspects:
                 eligibility.migrating(record) or record.id in halves)}
 
 
-def diagnoses(inventory: inv.Inventory, observed: act.Observed,
+def diagnoses(inventory: inv.Inventory, observed: activity.Observed,
               now: float) -> list[dg.Diagnosis]:
     """One for each suspect, still to be confirmed by :func:`confirm`.
 
@@ -72,7 +72,7 @@ def diagnoses(inventory: inv.Inventory, observed: act.Observed,
 
 
 def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
-             inventory: inv.Inventory, observed: act.Observed,
+             inventory: inv.Inventory, observed: activity.Observed,
              now: float) -> dg.Diagnosis:
     """Whether this migration can still be running.
 
@@ -119,7 +119,7 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
 
 
 def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
-            groups: Mapping[str, str], observed: act.Observed
+            groups: Mapping[str, str], observed: activity.Observed
             ) -> dg.Diagnosis:
     """The diagnosis, confirmed by the logical volumes that exist.
 
@@ -190,7 +190,7 @@ def _heartbeats(ends: Sequence[inv.Record],
             if service is not None and service.updated_at is not None]
 
 
-def _busy(halves: Sequence[inv.Record], observed: act.Observed) -> bool:
+def _busy(halves: Sequence[inv.Record], observed: activity.Observed) -> bool:
     """Whether a copy had requests within :data:`STILL_S`."""
     return any(seen.quiet_s < min(STILL_S, seen.seconds)
                for half in halves
@@ -198,7 +198,7 @@ def _busy(halves: Sequence[inv.Record], observed: act.Observed) -> bool:
 
 
 def _not_quiet(ends: Sequence[inv.Record],
-               observed: act.Observed) -> str | None:
+               observed: activity.Observed) -> str | None:
     for end in ends:
         seen = observed.volumes.get(end.id)
         if seen is not None and seen.quiet_s < QUIET_S:
@@ -209,7 +209,7 @@ def _not_quiet(ends: Sequence[inv.Record],
 
 
 def _risk(record: inv.Record, held: copies.LogicalVolumes,
-          observed: act.Observed) -> str | None:
+          observed: activity.Observed) -> str | None:
     """Why a recovery could cost the volume its data, or None."""
     if record.migration_status != 'completing':
         return None

@@ -17,7 +17,7 @@ import os
 import re
 
 from serifos.bench import command
-from serifos.bench import fio_result as result
+from serifos.bench import fio_result
 from serifos.bench import host
 from serifos.bench import open_files
 from serifos import errors
@@ -186,12 +186,12 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
                 [workload_command(w, region, runtime_s, _RAMP_S, engine)
                  for w, region in zip(workloads, regions, strict=False)],
                 runtime_s + _RAMP_S, hang_s)
-        seen = [result.parse(text) for text in outputs]
+        seen = [fio_result.parse(text) for text in outputs]
         if readings:
             ended_s = min(one['ended_ms'] for one in seen) / 1000
             beside = host.between(readings, ended_s - runtime_s, ended_s)
             seen = [{**one, **beside} for one in seen]
-        return result.sample(workloads, runtime_s, seen)
+        return fio_result.sample(workloads, runtime_s, seen)
     return measure
 
 
@@ -202,9 +202,9 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
     """
     text, = _run_on([region], [fill_command(region, engine)],
                     region.size / _SLOWEST_FILL, hang_s)
-    written = result.written(text)
+    written = fio_result.written(text)
     if written < region.size // _FILL_BLOCK * _FILL_BLOCK:
-        raise result.FioError(
+        raise fio_result.FioError(
             f'fio wrote {written} of the {region.size} bytes of '
             f'{region.path}')
 
@@ -233,9 +233,9 @@ def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
         typed=typed, look=open_files.watch(written, fds))
     for ended in results:
         if ended.code is None:
-            raise result.FioError(
+            raise fio_result.FioError(
                 f'fio had not ended {hang_s:g} s after its time and was '
                 'killed')
         if ended.code:
-            raise result.FioError(f'fio failed: {ended.message}')
+            raise fio_result.FioError(f'fio failed: {ended.message}')
     return [ended.out for ended in results]

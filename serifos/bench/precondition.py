@@ -17,13 +17,13 @@ import pathlib
 from typing import Any
 
 from serifos.bench import fio
-from serifos.bench import steady as sd
+from serifos.bench import steady
 from serifos.bench import target as tg
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.files import strict_json
 
 SCHEMA = 'serifos-precondition/1'
@@ -69,10 +69,10 @@ class Rounds:
     most: int = 25
 
     def __post_init__(self) -> None:
-        if not (sd.WINDOW <= self.most <= 10_000
+        if not (steady.WINDOW <= self.most <= 10_000
                 and 0.5 <= self.seconds <= 86400):
             raise errors.InputError(
-                f'Settling takes {sd.WINDOW} to 10000 rounds of 0.5 to '
+                f'Settling takes {steady.WINDOW} to 10000 rounds of 0.5 to '
                 '86400 s; change --settle-rounds or --settle-seconds.')
 
 
@@ -104,8 +104,8 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
 
     def keep(now: State) -> State:
         if not target.fresh:
-            store.write_json(record, {'schema': SCHEMA,
-                                      **dataclasses.asdict(now)})
+            documents.write_json(record, {'schema': SCHEMA,
+                                          **dataclasses.asdict(now)})
         if ports.stop():
             raise errors.Interrupted(
                 'Stopped while preconditioning; ' + (
@@ -142,7 +142,7 @@ def _fill(area: tg.Area, state: State, keep: Callable[[State], State],
 
 def _settle(area: tg.Area, rounds: Rounds, state: State,
             keep: Callable[[State], State], ports: Ports) -> State:
-    while not (verdict := sd.steady(state.iops)).ok:
+    while not (verdict := steady.steady(state.iops)).ok:
         if len(state.iops) >= rounds.most:
             raise errors.DeviceError(
                 f'{area.pieces[0].path} has not settled in '
@@ -163,7 +163,7 @@ def _begun(target: tg.Target, record: pathlib.Path) -> State:
     if target.fresh or not record.exists():
         return new
     try:
-        was = parse(files.read_text(record, 'record of preconditioning'))
+        was = parse(atomic.read_text(record, 'record of preconditioning'))
     except errors.InputError:
         raise errors.FormatError(
             f'{record} cannot be read; remove it to precondition again.'

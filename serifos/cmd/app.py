@@ -20,7 +20,7 @@ import pbr.version
 
 from serifos import conf
 from serifos import errors
-from serifos.files import atomic as files
+from serifos.files import atomic
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
@@ -83,7 +83,7 @@ class App(app.App):
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:
         for path in self.options.config_file or ():
-            files.read_text(path, 'configuration', _MOST_CONF)
+            atomic.read_text(path, 'configuration', _MOST_CONF)
         return conf.load(self.options.config_file)
 
 

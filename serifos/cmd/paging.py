@@ -9,7 +9,7 @@ import pathlib
 from typing import Any
 
 from serifos import errors
-from serifos.files import atomic as files
+from serifos.files import atomic
 from serifos.report import page
 
 
@@ -41,5 +41,5 @@ def write(args: argparse.Namespace, draw: Callable[[], str],
     """The page, where one was asked for."""
     if args.page:
         path = pathlib.Path(args.page)
-        files.replace(path, draw())
+        atomic.replace(path, draw())
         say(f'The page is {path.resolve()}.')

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 
 from serifos.database import connection as cn
 from serifos.database import old_journal
-from serifos.database import tables as tb
+from serifos.database import tables
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
@@ -60,14 +60,15 @@ class Journal:
         """
         try:
             entry = jn.Entry.checked(self._now(), kind, facts)
-            row = tb.row(entry)
+            row = tables.row(entry)
         except ValueError as exc:
             raise errors.InputError(
                 f'The journal takes no such entry: {exc}.') from None
 
         def add(connection: sa.Connection) -> None:
             number = self._next(connection)
-            connection.execute(sa.insert(tb.ENTRIES), {**row, 'id': number})
+            connection.execute(
+                sa.insert(tables.ENTRIES), {**row, 'id': number})
             if number % max(1, self.long // 10) == 0:
                 self._shorten(connection)
         self._prepare()
@@ -93,10 +94,10 @@ class Journal:
         Whoever led until now writes nothing any more.
         """
         def take(connection: sa.Connection) -> int:
-            connection.execute(sa.update(tb.HEAD).values(
-                token=tb.HEAD.c.token + 1, leader=member[:255],
+            connection.execute(sa.update(tables.HEAD).values(
+                token=tables.HEAD.c.token + 1, leader=member[:255],
                 since=self._now()))
-            return connection.scalar(sa.select(tb.HEAD.c.token))
+            return connection.scalar(sa.select(tables.HEAD.c.token))
         self._prepare()
         return dataclasses.replace(
             self, token=self.database.run(take, write=True))
@@ -105,7 +106,7 @@ class Journal:
         """Who took the lead last; empty where nobody has."""
         self._make()
         return self.database.run(lambda connection: connection.scalar(
-            sa.select(tb.HEAD.c.leader)))
+            sa.select(tables.HEAD.c.leader)))
 
     def prove(self) -> None:
         """:raises NotLeading: where another balancer has taken the lead"""
@@ -121,17 +122,18 @@ class Journal:
 
     def _next(self, connection: sa.Connection) -> int:
         """The next entry's number; nobody else writes until we have."""
-        ours = sa.update(tb.HEAD).values(last_entry=tb.HEAD.c.last_entry + 1)
+        ours = sa.update(tables.HEAD).values(
+            last_entry=tables.HEAD.c.last_entry + 1)
         if self.token is not None:
-            ours = ours.where(tb.HEAD.c.token == self.token)
+            ours = ours.where(tables.HEAD.c.token == self.token)
         if connection.execute(ours).rowcount != 1:
             self._refuse_stale(connection)
             raise errors.FormatError(
-                f'{tb.HEAD.name} of {self.database.name} has no row.')
-        return connection.scalar(sa.select(tb.HEAD.c.last_entry))
+                f'{tables.HEAD.name} of {self.database.name} has no row.')
+        return connection.scalar(sa.select(tables.HEAD.c.last_entry))
 
     def _refuse_stale(self, connection: sa.Connection) -> None:
-        head = connection.execute(sa.select(tb.HEAD)).one()
+        head = connection.execute(sa.select(tables.HEAD)).one()
         if head.token != self.token:
             raise errors.NotLeading(
                 f'Another balancer, {head.leader}, has taken the lead, at '
@@ -139,10 +141,10 @@ class Journal:
 
     def _read(self, connection: sa.Connection
               ) -> tuple[list[jn.Entry], set[str]]:
-        if not tb.are_there(connection):
+        if not tables.are_there(connection):
             return [], set()
         before = old_journal.imports(connection)
-        rows = tb.rows(connection, self.database.name)
+        rows = tables.rows(connection, self.database.name)
         after = old_journal.imports(connection)
         if before != after:
             raise exception.DBDeadlock()  # imported just now: read again
@@ -166,10 +168,10 @@ class Journal:
     def _make(self) -> None:
         failed = None
         for _ in range(5):
-            if self.database.exists() and self.database.run(tb.are_there):
+            if self.database.exists() and self.database.run(tables.are_there):
                 return
             try:
-                self.database.run(tb.make, write=True)
+                self.database.run(tables.make, write=True)
             except errors.SerifosError as exc:
                 # Two that make it at once are in each other's way.
                 failed = exc
@@ -177,14 +179,14 @@ class Journal:
             raise failed
 
     def _shorten(self, connection: sa.Connection) -> None:
-        rows = tb.rows(connection, self.database.name)
+        rows = tables.rows(connection, self.database.name)
         if len(rows) <= self.long:
             return
         kept = {id(entry) for entry in jn.still_matter(
             [entry for _, entry in rows], self.long // 2)}
         gone = [number for number, entry in rows if id(entry) not in kept]
-        for begin in range(0, len(gone), tb.AT_ONCE):
-            connection.execute(sa.delete(tb.ENTRIES).where(
-                tb.ENTRIES.c.id.in_(gone[begin:begin + tb.AT_ONCE])))
+        for begin in range(0, len(gone), tables.AT_ONCE):
+            connection.execute(sa.delete(tables.ENTRIES).where(
+                tables.ENTRIES.c.id.in_(gone[begin:begin + tables.AT_ONCE])))
         LOG.info('The journal was long; %d entries that no longer matter are '
                  'deleted.', len(gone))

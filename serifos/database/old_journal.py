@@ -17,7 +17,7 @@ import pathlib
 
 import sqlalchemy as sa
 
-from serifos.database import tables as tb
+from serifos.database import tables
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
@@ -49,18 +49,18 @@ class OldJournal:
         """
         if self.digest in imports(connection):
             return False
-        rows = [entry for _, entry in tb.rows(connection, where)]
+        rows = [entry for _, entry in tables.rows(connection, where)]
         if rows:
-            connection.execute(sa.delete(tb.ENTRIES))
+            connection.execute(sa.delete(tables.ENTRIES))
         together = merged(self.entries, rows)
-        for begin in range(0, len(together), tb.AT_ONCE):
-            connection.execute(sa.insert(tb.ENTRIES), [
-                {**tb.row(entry), 'id': last + number}
+        for begin in range(0, len(together), tables.AT_ONCE):
+            connection.execute(sa.insert(tables.ENTRIES), [
+                {**tables.row(entry), 'id': last + number}
                 for number, entry in enumerate(
-                    together[begin:begin + tb.AT_ONCE], begin)])
-        connection.execute(sa.update(tb.HEAD).values(
+                    together[begin:begin + tables.AT_ONCE], begin)])
+        connection.execute(sa.update(tables.HEAD).values(
             last_entry=last + len(together)))
-        connection.execute(sa.insert(tb.IMPORTS), {
+        connection.execute(sa.insert(tables.IMPORTS), {
             'digest': self.digest, 'file': str(self.path)[-255:]})
         return True
 
@@ -109,7 +109,7 @@ def read(path: pathlib.Path | None) -> OldJournal | None:
 
 def imports(connection: sa.Connection) -> set[str]:
     """The digests of the files that were imported."""
-    return set(connection.scalars(sa.select(tb.IMPORTS.c.digest)))
+    return set(connection.scalars(sa.select(tables.IMPORTS.c.digest)))
 
 
 def merged(one: Iterable[jn.Entry],

@@ -23,7 +23,7 @@ import fastjsonschema
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
-from serifos.files import atomic as files
+from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.files import strict_json
 from serifos.model import model as mm
@@ -67,7 +67,7 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     headers, samples = [], []
     for where, doc in jsonl.parse(
-            files.read_text(path, 'dataset'), path, _REMEDY):
+            atomic.read_text(path, 'dataset'), path, _REMEDY):
         if not headers or 'schema' in doc:
             _schema(where, doc, ds.DATASET_SCHEMA)
             _checked(where, 'dataset', doc)
@@ -121,7 +121,7 @@ def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
             raise errors.InputError(
                 f'{path} cannot be written: a name in it is not UTF-8; give '
                 'it another.') from None
-    files.replace(path, text + '\n')
+    atomic.replace(path, text + '\n')
 
 
 def read_document(path: str | os.PathLike[str], what: str, schema: str,
@@ -133,7 +133,7 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
     :param from_json: makes the noun of the validated document
     :raises InputError: where the file is missing or not of the schema
     """
-    text = files.read_text(path, what)
+    text = atomic.read_text(path, what)
     try:
         doc = strict_json.loads(text)
         _schema(path, doc, schema)

@@ -19,13 +19,13 @@ from typing import BinaryIO
 from oslo_log import log
 
 from serifos import errors
-from serifos.files import atomic as files
+from serifos.files import atomic
 from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 
 
-def parse(text: str | bytes, path: files.Path,
+def parse(text: str | bytes, path: atomic.Path,
           remedy: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The place of each line, ``FILE, line N``, and its object.
 
@@ -68,7 +68,7 @@ def whole(data: bytes) -> bytes:
     return data[:data.rfind(b'\n') + 1]
 
 
-def begun(path: files.Path, work: str) -> bool:
+def begun(path: atomic.Path, work: str) -> bool:
     """Whether there is a file with a line; one cut short is dropped.
 
     :param work: what it is a journal of, such as a build
@@ -77,7 +77,7 @@ def begun(path: files.Path, work: str) -> bool:
     """
     if not os.path.exists(path):
         return False
-    with files.open_text(path, 'journal') as file:
+    with atomic.open_text(path, 'journal') as file:
         data = file.buffer.read()
     if data.endswith(b'\n'):
         return True
@@ -85,15 +85,15 @@ def begun(path: files.Path, work: str) -> bool:
         return _has_lines(file)
 
 
-def begin(path: files.Path, header: Mapping[str, Any]) -> None:
+def begin(path: atomic.Path, header: Mapping[str, Any]) -> None:
     """A new file, of a header alone.
 
     :raises InputError: where it cannot be written
     """
-    files.replace(path, _line(header))
+    atomic.replace(path, _line(header))
 
 
-def append(path: files.Path, doc: Mapping[str, Any]) -> None:
+def append(path: atomic.Path, doc: Mapping[str, Any]) -> None:
     """One line, on disk before this returns.
 
     :raises InputError: where it cannot be written
@@ -110,7 +110,7 @@ def append(path: files.Path, doc: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def resumed(path: files.Path, header: Mapping[str, Any],
+def resumed(path: atomic.Path, header: Mapping[str, Any],
             work: str) -> Iterator[None]:
     """A file to append to, begun where it is not, with no other writer.
 
@@ -128,8 +128,8 @@ def resumed(path: files.Path, header: Mapping[str, Any],
 
 
 @contextlib.contextmanager
-def _locked(path: files.Path, work: str) -> Iterator[BinaryIO]:
-    files.open_text(path, 'journal').close()  # refuses what is no file
+def _locked(path: atomic.Path, work: str) -> Iterator[BinaryIO]:
+    atomic.open_text(path, 'journal').close()  # refuses what is no file
     try:
         file = open(path, 'r+b')
     except OSError as exc:

@@ -14,7 +14,7 @@ import pathlib
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts import names
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import model as mm
 
 Directory = str | os.PathLike[str]
@@ -47,7 +47,7 @@ def read(directory: Directory, stem: str) -> mm.Model:
             f'{why}.')
     path = pathlib.Path(directory, f'{stem}.json')
     try:
-        model = store.read_model(path)
+        model = documents.read_model(path)
     except BROKEN as exc:
         raise errors.FormatError(f'{path} cannot be used: {exc!r}.') from None
     if not model.predicts.endswith('_us'):

@@ -18,7 +18,7 @@ from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
-from serifos.model import parameter as pm
+from serifos.model import parameter
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -111,7 +111,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
                  **({'why': why(error)} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
-        settings=pm.settings(kinds.of(best).settings, given))
+        settings=parameter.settings(kinds.of(best).settings, given))
 
 
 def why(error: Mapping[str, float]) -> str:

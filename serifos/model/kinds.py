@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.model import parameter as pm
+from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,12 +92,12 @@ class Kind:
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
     fitter: str
-    settings: tuple[pm.Parameter, ...] = ()
+    settings: tuple[parameter.Parameter, ...] = ()
 
     def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float]) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
-        settings = pm.settings(self.settings, given)
+        settings = parameter.settings(self.settings, given)
         return pkgutil.resolve_name(self.fitter)(loads, y, **settings)
 
 

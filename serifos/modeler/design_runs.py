@@ -14,7 +14,7 @@ from serifos.design import design as dn
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.files import jsonl
 from serifos.modeler import campaign
 
@@ -33,7 +33,7 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
     """
     if not jsonl.begun(path, 'build'):
         return ()
-    was = store.read_dataset(path)
+    was = documents.read_dataset(path)
     apart = was.header.differences(header)
     for names, ours, theirs in (
             (_SAME, vars(was.header), vars(header)),
@@ -113,7 +113,7 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
         _append(path, sample)
         made.append(sample)
 
-    with store.resumed_dataset(path, header):
+    with documents.resumed_dataset(path, header):
         made = [*had(path, header)]
         more = todo(design, made, adaptive)
         total = design.total * design.rounds
@@ -128,7 +128,7 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
 
 def _append(path: pathlib.Path, sample: ds.Sample) -> None:
     try:
-        store.append_sample(path, sample)
+        documents.append_sample(path, sample)
     except errors.FormatError as exc:
         raise errors.ToolError(f'fio gave a figure that cannot be used: {exc}'
                                ) from None

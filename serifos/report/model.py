@@ -20,7 +20,7 @@ from serifos.model import model as mm
 from serifos.model import quality
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _COUNT = 'workloads run together'
 
@@ -38,8 +38,8 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
     data = fit.runs(samples, model.predicts)
     measured, counts = data.y, np.array(data.counts)
     predicted = np.array([model.predict(load) for load in data.loads])
-    error = tb.percent(quality.mre(measured, predicted))
-    fitted = tb.percent(model.quality.get('mre')) or 'unknown'
+    error = table.percent(quality.mre(measured, predicted))
+    fitted = table.percent(model.quality.get('mre')) or 'unknown'
     return page.render(
         f'{model.name}: {model.predicts}',
         f'A model of kind {model.kind} against {len(samples)} runs.',
@@ -65,7 +65,7 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
                          (_COUNT, data.counts),
                          ('mean block size of the run, KiB',
                           [_mean_block(sample) for sample in samples]))]),
-         page.Section('The model', tables=[tb.Table(
+         page.Section('The model', tables=[table.Table(
              ('', 'term', 'coefficient'), _terms(model))])])
 
 

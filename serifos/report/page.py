@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from serifos import errors
-from serifos.report import table as tb
+from serifos.report import table
 
 _TOOLS = ('matplotlib.figure', 'jinja2')
 _STYLE = """
@@ -83,7 +83,7 @@ class Section:
     heading: str
     text: str = ''
     charts: Sequence[str] = ()
-    tables: Sequence[tb.Table] = ()
+    tables: Sequence[table.Table] = ()
 
 
 def check_tools() -> None:
@@ -117,8 +117,8 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
     numbers = iter(range(1, 1 + sum(len(s.charts) for s in sections)))
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters['shown'] = tb.shown
-    environment.tests['numeric'] = tb.is_number
+    environment.filters['shown'] = table.shown
+    environment.tests['numeric'] = table.is_number
     environment.filters['own_ids'] = (
         lambda text: _own_ids(text, f'chart{next(numbers)}-'))
     return environment.from_string(_TEMPLATE).render(

@@ -18,8 +18,8 @@ from typing import TypeVar
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import fields
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.scheduler import json_parts
 
 _T = TypeVar('_T')
@@ -52,7 +52,7 @@ def read(path: pathlib.Path) -> Steps[File]:
     :raises InputError: where it is missing or not a cluster
     """
     try:
-        with files.open_text(path, 'cluster') as file:
+        with atomic.open_text(path, 'cluster') as file:
             return (yield from _file(json_parts.of(file, _MAKERS), path))
     except UnicodeDecodeError:
         raise errors.FormatError(
@@ -71,7 +71,7 @@ def _file(found: Iterable[json_parts.Part],
     for part in found:
         if part.element:
             several = made[part.name]
-            why = store.fault('cluster', part.value, part.name)
+            why = documents.fault('cluster', part.value, part.name)
             if why is not None:
                 raise ValueError(f'{part.name}[{len(several)}]: {why}')
             several.append(_MAKERS[part.name](part.value))
@@ -84,7 +84,7 @@ def _file(found: Iterable[json_parts.Part],
         raise errors.FormatError(
             f'{path} says {rest.get("schema")!r} where its schema should be; '
             f'this serifos reads {cl.CLUSTER_SCHEMA}.')
-    why = store.fault('cluster', rest)
+    why = documents.fault('cluster', rest)
     if why is not None:
         raise ValueError(why)
     return File(made['pools'], made['volumes'],

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import dataclasses
 import math
 
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import workload as wl
 
 MOST = 2.0 ** 64
@@ -144,7 +144,8 @@ def together(start: float, end: float, deltas: Iterable[Delta]) -> Delta:
     return Delta(start, end, *_sums(deltas))
 
 
-def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
+def mean_activity(deltas: Sequence[Delta], until: float
+                  ) -> activity.Activity | None:
     """The mean activity over intervals, oldest first; None for none.
 
     :param until: the time of the last reading, which may lie behind the
@@ -152,12 +153,12 @@ def activity(deltas: Sequence[Delta], until: float) -> act.Activity | None:
     """
     if not deltas:
         return None
-    return act.Activity(
+    return activity.Activity(
         _workload(deltas), seconds=sum(d.seconds for d in deltas),
         intervals=len(deltas), quiet_s=_quiet_s(deltas, until))
 
 
-def absurd(found: act.Activity) -> str | None:
+def absurd(found: activity.Activity) -> str | None:
     """The implausible figure, a clause; None where all are plausible."""
     for name, most in ABSURD.items():
         value = getattr(found.mean, name)

@@ -21,7 +21,7 @@ from urllib import parse
 from keystoneauth1 import session as ks
 
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import fields
 from serifos.facts import times
 from serifos.telemetry import counters as cn
@@ -62,13 +62,14 @@ class Gnocchi:
         self._granularity_s = granularity_s
         self._clock = clock
 
-    def observe(self, places: Sequence[act.Place], window_s: float,
-                pools: Collection[str] = ()) -> act.Observed:
+    def observe(self, places: Sequence[activity.Place], window_s: float,
+                pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
         return self._observe(places, window_s, self._attachments())
 
-    def _observe(self, places: Sequence[act.Place], window_s: float,
-                 attachments: Mapping[str, tuple[str, str]]) -> act.Observed:
+    def _observe(self, places: Sequence[activity.Place], window_s: float,
+                 attachments: Mapping[str, tuple[str, str]]
+                 ) -> activity.Observed:
         now = self._clock()
         names = {place.volume: _name(*attachments[place.volume])
                  for place in places if place.volume in attachments}
@@ -87,7 +88,7 @@ class Gnocchi:
             now=now, window_s=window_s, interval_s=self._granularity_s,
             of=lambda place: place.volume)
 
-    def _readings(self, place: act.Place, name: str | None,
+    def _readings(self, place: activity.Place, name: str | None,
                   resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one with the fault of it."""

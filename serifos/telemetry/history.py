@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import names
 from serifos.telemetry import boots
 from serifos.telemetry import counters as cn
@@ -27,19 +27,20 @@ History = Mapping[str, Sequence[cn.Reading]]
 """A host, or whatever else places share, → its readings, oldest first."""
 
 
-def host_of(place: act.Place) -> str:
+def host_of(place: activity.Place) -> str:
     return place.host
 
 
-def hosts(places: Sequence[act.Place], pools: Collection[str]) -> set[str]:
+def hosts(places: Sequence[activity.Place], pools: Collection[str]
+          ) -> set[str]:
     """The hosts, or other keys, of the readings that these places need."""
     return {*map(host_of, places), *map(names.host, pools)}
 
 
-def observed(places: Sequence[act.Place], history: History, *, now: float,
+def observed(places: Sequence[activity.Place], history: History, *, now: float,
              window_s: float, interval_s: float,
-             of: Callable[[act.Place], str] = host_of,
-             empty: Collection[str] = ()) -> act.Observed:
+             of: Callable[[activity.Place], str] = host_of,
+             empty: Collection[str] = ()) -> activity.Observed:
     """The activity of these places, and why that of others is unknown.
 
     :param now: seconds of the epoch
@@ -57,7 +58,7 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
     volumes, missing = {}, {}
     for place in places:
         view = views[of(place)]
-        found = cn.activity(view.deltas(place.lv_id), view.until)
+        found = cn.mean_activity(view.deltas(place.lv_id), view.until)
         why = view.why_not(place.lv_id) or (
             found and _cannot_be(found, place, view.key))
         if found is None or why:
@@ -66,7 +67,7 @@ def observed(places: Sequence[act.Place], history: History, *, now: float,
                 'only once so far')
         else:
             volumes[place.volume] = found
-    return act.Observed(
+    return activity.Observed(
         at=max((view.until for view in views.values() if view.readings),
                default=0.0),
         volumes=volumes, missing=missing,
@@ -128,7 +129,7 @@ class _View:
         return None
 
 
-def _cannot_be(found: act.Activity, place: act.Place,
+def _cannot_be(found: activity.Activity, place: activity.Place,
                key: str) -> str | None:
     why = cn.absurd(found)
     return why and f'of volume-{place.lv_id} on {key}: {why}'
@@ -161,7 +162,7 @@ def _within(good: Sequence[cn.Reading], window_s: float,
     return kept[::-1]
 
 
-def _pool(members: Sequence[tuple[_View, str]]) -> act.Activity | None:
+def _pool(members: Sequence[tuple[_View, str]]) -> activity.Activity | None:
     """The sum of volumes over the intervals that all of them tell of."""
     if not members:
         return None
@@ -177,20 +178,21 @@ def _pool(members: Sequence[tuple[_View, str]]) -> act.Activity | None:
                 broken.add(nth)
             else:
                 found.setdefault(nth, []).append(delta)
-    return cn.activity(
+    return cn.mean_activity(
         [cn.together(times[nth], times[nth + 1], found[nth])
          for nth in sorted(found.keys() - broken)],
         max(view.until for view, _ in members))
 
 
-def _by_pool(places: Sequence[act.Place]) -> dict[str, list[act.Place]]:
-    pools: dict[str, list[act.Place]] = {}
+def _by_pool(places: Sequence[activity.Place]
+             ) -> dict[str, list[activity.Place]]:
+    pools: dict[str, list[activity.Place]] = {}
     for place in places:
         pools.setdefault(place.pool, []).append(place)
     return pools
 
 
-def _problem(here: Sequence[act.Place],
+def _problem(here: Sequence[activity.Place],
              missing: Mapping[str, str]) -> str | None:
     """Why some volumes of a pool are not observed, or None."""
     reasons = [missing[p.volume] for p in here if p.volume in missing]

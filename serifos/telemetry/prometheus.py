@@ -23,7 +23,7 @@ from keystoneauth1 import session as ks
 from oslo_log import log as logging
 
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
@@ -65,8 +65,8 @@ class Prometheus:
         self._interval_s = interval_s
         self._clock = clock
 
-    def observe(self, places: Sequence[act.Place], window_s: float,
-                pools: Collection[str] = ()) -> act.Observed:
+    def observe(self, places: Sequence[activity.Place], window_s: float,
+                pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
         seconds = window_s + (
             history.STALE_INTERVALS + 1) * self._interval_s

@@ -18,7 +18,7 @@ from keystoneauth1 import session as ks
 from oslo_log import log as logging
 
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import history
@@ -84,8 +84,8 @@ class Scrape:
             LOG.warning('%s is not observed: %s', host, why)
         return troubles
 
-    def observe(self, places: Sequence[act.Place], window_s: float,
-                pools: Collection[str] = ()) -> act.Observed:
+    def observe(self, places: Sequence[activity.Place], window_s: float,
+                pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where there is no reading at all"""
         found = self._recent(window_s)
         if not found:

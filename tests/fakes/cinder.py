@@ -18,7 +18,7 @@ import dataclasses
 
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import workload as wl
@@ -174,13 +174,13 @@ class Cinder(migrations.Migrations):
 
     # The verb of serifos.facts.activity
 
-    def observe(self, places: Sequence[act.Place], window_s: float,
-                pools: Collection[str] = ()) -> act.Observed:
+    def observe(self, places: Sequence[activity.Place], window_s: float,
+                pools: Collection[str] = ()) -> activity.Observed:
         self._live()
         seen = [each for each in places if each.pool not in self.unseen
                 and (each.pool, f'volume-{each.lv_id}') in self.lvs]
-        return act.Observed(
-            self._clock(), {place.volume: act.Activity(
+        return activity.Observed(
+            self._clock(), {place.volume: activity.Activity(
                 self._does(place.volume), window_s, 40,
                 min(window_s, self._quiet(place.volume)))
                 for place in seen}, {},

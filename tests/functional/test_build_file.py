@@ -9,7 +9,7 @@ import signal
 import statistics
 import time
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.functional import machine
 from tests.unit.cmd import command
 
@@ -32,7 +32,7 @@ class FileTest(machine.MachineTest):
 
     def assert_each_once(self, runs=6):
         made = collections.Counter(
-            s.key for s in store.read_dataset(self.dataset).samples)
+            s.key for s in documents.read_dataset(self.dataset).samples)
         self.assertEqual(runs, len(made))
         self.assertEqual({1}, set(made.values()))
 
@@ -48,7 +48,7 @@ class FileTest(machine.MachineTest):
         self.assertIn('measure: 6 of 6', err)
         self.assert_each_once()
         self.assert_nothing_left()
-        model = store.read_model(self.directory / 'x.json')
+        model = documents.read_model(self.directory / 'x.json')
         self.assertEqual(6, model.dataset['runs'])
         self.assertEqual(f'file:{self.file}', model.device['target'])
         self.assertIn('mre', out)
@@ -60,7 +60,7 @@ class FileTest(machine.MachineTest):
             '4', '--iodepths', '8', '--rounds', '1', '--runtime', '2')
         self.assertEqual(0, code, err)
         kept = []
-        for sample in store.read_dataset(self.dataset).samples:
+        for sample in documents.read_dataset(self.dataset).samples:
             for asked, saw in zip(sample.workloads, sample.seen):
                 q = saw['iops'] * saw['latency_us'] / 1e6
                 kept.append(q / asked.iodepth)
@@ -81,7 +81,7 @@ class FileTest(machine.MachineTest):
             '--iodepths', '4', '--think-times', '0,500', '--rounds', '1',
             '--runtime', '1', '--observe-host')
         self.assertEqual(0, code, err)
-        for sample in store.read_dataset(self.dataset).samples:
+        for sample in documents.read_dataset(self.dataset).samples:
             asked, saw = sample.workloads[0], sample.seen[0]
             self.assertTrue(0 < saw['cpu_pct'] <= 100, saw)
             self.assertGreater(saw['context_switches_per_s'], 0)

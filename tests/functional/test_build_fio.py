@@ -4,7 +4,7 @@
 import os
 import time
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.functional import machine
 
 # It says a good version and fills files; the runs are another matter.
@@ -94,7 +94,7 @@ class FioTest(machine.MachineTest):
         code, _, err = self.model('build', *self.target, path=self.path)
         self.assertEqual(0, code, err)
         self.assertEqual(7, self.runs())
-        made = store.read_dataset(self.directory / 'x.jsonl').samples
+        made = documents.read_dataset(self.directory / 'x.jsonl').samples
         self.assertEqual(6, len({s.key for s in made}))
         self.assertEqual(6, len(made))
 
@@ -105,7 +105,7 @@ class FioTest(machine.MachineTest):
                      path=self.path)
         code, _, err = self.model('build', *self.target)
         self.assertEqual(0, code, err)
-        made = store.read_dataset(self.directory / 'x.jsonl').samples
+        made = documents.read_dataset(self.directory / 'x.jsonl').samples
         self.assertEqual((6, 6), (len(made), len({s.key for s in made})))
 
     def test_study_measures_and_tells(self):

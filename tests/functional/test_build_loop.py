@@ -7,7 +7,7 @@ import os
 import struct
 import subprocess
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.functional import machine
 
 
@@ -40,7 +40,7 @@ class LoopTest(machine.MachineTest):
         for words in (f'{self.device} (loop)', 'serial:', 'WWN:',
                       '67108864 bytes', 'holders:', 'mounts:', '= 0.00 h'):
             self.assertIn(words, err.partition('EVERYTHING')[0])
-        dataset = store.read_dataset(self.directory / 'loop.jsonl')
+        dataset = documents.read_dataset(self.directory / 'loop.jsonl')
         self.assertEqual(6, len(dataset.samples))
         self.assertEqual(self.device, dataset.header.device['target'])
         self.assertEqual(64 * 2 ** 20, self.backing.stat().st_size)
@@ -133,7 +133,7 @@ class LoopTest(machine.MachineTest):
         code, _, err = self.model('build', *before, *short)
         self.assertEqual(0, code, err)
         self.assertNotIn('fill:', err)
-        header = store.read_dataset(self.directory / 'loop.jsonl').header
+        header = documents.read_dataset(self.directory / 'loop.jsonl').header
         self.assertIn('settled after 5 rounds',
                       header.device['precondition'])
 

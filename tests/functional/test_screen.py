@@ -3,7 +3,7 @@
 
 import json
 
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from tests.functional import machine
 from tests.unit.cmd import command
 
@@ -48,7 +48,7 @@ class ScreenTest(machine.MachineTest):
         self.assertIn(f'{made} of them are made already', err)
         self.assertIn('screen: 8 of 8', err)
         self.assert_nothing_left()
-        _, runs = sj.read(self.journal)
+        _, runs = journal.read(self.journal)
         self.assertEqual(8, len({run.key for run in runs}))
         rows = json.loads(out)
         self.assertEqual([*range(1, 8)], [row['rank'] for row in rows])

@@ -7,7 +7,7 @@ import time
 import uuid
 
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.telemetry import gnocchi
 from serifos.telemetry import http
 from tests.functional import machine
@@ -153,7 +153,7 @@ class GnocchiTest(machine.MachineTest):
             ('stale', 'f'), ('nowhere', 'z'))}
         source = gnocchi.Gnocchi(
             self.session, self.url, lambda: volumes, granularity_s=EVERY_S)
-        places = [act.Place(name, name, POOL)
+        places = [activity.Place(name, name, POOL)
                   for name in (*volumes, 'detached')]
         machine.wait_until(self.processed)
         seen = source.observe(places, 900)

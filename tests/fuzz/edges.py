@@ -11,7 +11,7 @@ from typing import Any
 
 import requests
 
-from serifos.cloud import api_errors as cinder_errors
+from serifos.cloud import api_errors
 from serifos.cloud import client as volumes
 from serifos.cloud import extra_specs
 from serifos.cmd.balancer import adapters as balancer_sources
@@ -21,7 +21,7 @@ from serifos.database import old_journal
 from serifos.design import design
 from serifos.design import full
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import journal
 from serifos.files import strict_json
 from serifos.lab.screening import command as screen_command
@@ -35,7 +35,7 @@ from serifos.telemetry import ring
 from tests.fuzz import files
 
 _NOW = 10_000.0
-_PLACES = [act.Place('a', 'a', 'node1@ssd#ssd')]
+_PLACES = [activity.Place('a', 'a', 'node1@ssd#ssd')]
 
 
 class _Server:
@@ -119,7 +119,7 @@ def extra_spec(data: bytes) -> None:
 
 def refusal(data: bytes) -> None:
     """What Cinder says where it refuses, in HTML or not."""
-    if '\n' in cinder_errors.said(Exception(files.text(data))):
+    if '\n' in api_errors.said(Exception(files.text(data))):
         raise AssertionError('a newline')
 
 

@@ -22,7 +22,7 @@ from serifos.cmd.model import predict as model_predict
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.files import strict_json
 from serifos.lab.relative import relation as rl
 from serifos.lab.tuning import journal as tuning_journal
@@ -71,7 +71,7 @@ def _finite(value: float) -> None:
 
 def _model(data: bytes) -> None:
     import numpy as np
-    model = store.read_model(files.file_of(data))
+    model = documents.read_model(files.file_of(data))
     for load in _loads():
         for found in (model.predict(load), *model.interval(load),
                       model.plan(load)):
@@ -92,7 +92,7 @@ def _model(data: bytes) -> None:
 
 
 def _relation(data: bytes) -> None:
-    relation = store.read_document(
+    relation = documents.read_document(
         files.file_of(data), 'relation', rl.RELATION_SCHEMA,
         rl.Relation.from_json)
     for workload in WORKLOADS:
@@ -104,7 +104,7 @@ def _relation(data: bytes) -> None:
 
 
 def _dataset(data: bytes) -> None:
-    dataset = store.read_dataset(files.file_of(data))
+    dataset = documents.read_dataset(files.file_of(data))
     for sample in dataset.valid():
         for figure in ds.FIGURES:
             sample.figure(figure)
@@ -115,11 +115,11 @@ def _dataset(data: bytes) -> None:
 
 @functools.cache
 def _some_model() -> mm.Model:
-    return store.read_model(CORPUS / 'model' / 'outstanding.json')
+    return documents.read_model(CORPUS / 'model' / 'outstanding.json')
 
 
 def _cluster(data: bytes) -> None:
-    cluster = store.read_cluster(files.file_of(data))
+    cluster = documents.read_cluster(files.file_of(data))
     plan_text.observation(cluster).encode()
     json.dumps(cluster.to_json(), allow_nan=False).encode()
     them = pool_models.Fleet([_some_model() if pool.model else None
@@ -131,7 +131,7 @@ def _cluster(data: bytes) -> None:
 
 
 def _plan(data: bytes) -> None:
-    plan = store.read_plan(files.file_of(data))
+    plan = documents.read_plan(files.file_of(data))
     json.dumps(plan.to_json(), allow_nan=False).encode()
     plan_text.moves(plan.moves).encode()
 

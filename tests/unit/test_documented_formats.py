@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.relative import relation as rl
 
 PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
@@ -35,32 +35,32 @@ class DocumentedFormatsTest(testtools.TestCase):
                 yield path
 
     def test_datasets(self):
-        whole, small = map(store.read_dataset, self.of('dataset'))
+        whole, small = map(documents.read_dataset, self.of('dataset'))
         self.assertEqual('INTEL SSDSC2BX40', whole.header.device['model'])
         workload, = whole.samples[0].workloads
         self.assertEqual((25, 4, 8, 100, 0), workload.pattern)
         self.assertEqual([2], [s.count for s in small.valid()])
 
     def test_model(self):
-        model, = map(store.read_model, self.of('model'))
+        model, = map(documents.read_model, self.of('model'))
         load = model.load([])
         self.assertEqual(0, model.predict(load))
         self.assertEqual((1, 10), model.range['count'])
 
     def test_relation(self):
         path, = self.of('relation')
-        relation = store.read_document(
+        relation = documents.read_document(
             path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
         seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
         self.assertEqual(1.2, relation.factor('latency_us', seen))
 
     def test_cluster(self):
-        cluster, = map(store.read_cluster, self.of('cluster'))
+        cluster, = map(documents.read_cluster, self.of('cluster'))
         self.assertEqual(8, cluster.volumes[0].workload.outstanding)
         self.assertEqual('node1@ssd#ssd', cluster.volumes[0].pool)
 
     def test_plan(self):
         path, = self.of('plan')
-        plan = store.read_plan(path)
+        plan = documents.read_plan(path)
         self.assertEqual(json.loads(path.read_text()), plan.to_json())
-        store.write_plan(self.directory / 'out', plan)
+        documents.write_plan(self.directory / 'out', plan)

@@ -40,7 +40,7 @@ from scipy import sparse
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.model import kinds
@@ -72,7 +72,7 @@ def models() -> tuple[mm.Model, mm.Model]:
     """
     wide = {'write_pct': (0, 100), 'block_kib': (0, 1024)}
     return tuple(dataclasses.replace(
-        store.read_model(EXAMPLES / f'intel-{name}.json'), range=wide)
+        documents.read_model(EXAMPLES / f'intel-{name}.json'), range=wide)
         for name in ('s3500', 's3610'))
 
 
@@ -352,7 +352,7 @@ def fit_all(directory: pathlib.Path) -> None:
     runs = modeler.measure(job)
     for kind in kinds.names():
         model = modeler.built(kind, devices.SSD1, runs)
-        store.write_model(directory / f'{kind}.json', dataclasses.replace(
+        documents.write_model(directory / f'{kind}.json', dataclasses.replace(
             model, name=kind, range={
                 **model.range, 'write_pct': (0, 100), 'iodepth': (0, 64),
                 'block_kib': (1, 256)}))

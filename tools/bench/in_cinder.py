@@ -41,7 +41,7 @@ from cinder.scheduler.weights import capacity  # noqa: E402
 
 from serifos.facts import cluster as cl  # noqa: E402
 from serifos.facts import workload as wl  # noqa: E402
-from serifos.files import documents as store  # noqa: E402
+from serifos.files import documents  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
 from serifos.scheduler import request as rq  # noqa: E402
@@ -100,7 +100,7 @@ class Cloud:
         self.number = 0
 
     def write(self) -> None:
-        store.write_cluster(self.path / 'cluster.json', self.cluster)
+        documents.write_cluster(self.path / 'cluster.json', self.cluster)
 
     def ask(self, hints: dict[str, str]) -> judge.Judgement:
         serifos = judge.shared(cfg.CONF)

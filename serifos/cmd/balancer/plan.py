@@ -15,7 +15,7 @@ from oslo_config import cfg
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.plan import limits as lm
 from serifos.plan import text
 
@@ -57,7 +57,7 @@ class Plan(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         limits = _limits(parsed_args, conf)
-        cluster = store.read_cluster(
+        cluster = documents.read_cluster(
             parsed_args.cluster
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
         models = planning.models(
@@ -66,7 +66,7 @@ class Plan(app.Fails, command.Command):
             parsed_args.planner or conf.balancer.planner, cluster, limits,
             models), time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
-            store.write_plan(parsed_args.out, plan)
+            documents.write_plan(parsed_args.out, plan)
         if parsed_args.format == 'json':
             print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
         else:

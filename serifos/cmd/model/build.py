@@ -15,7 +15,7 @@ from serifos.cmd import measuring
 from serifos.cmd.model import design_options
 from serifos.cmd.model import fit as model_fit
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.modeler import adaptive
@@ -61,9 +61,9 @@ class Build(app.Fails, show.ShowOne):
         if chooser and (saved := chooser.saved(
                 design, design_options.paper())):
             measuring.say(saved)
-        model = fit.fit(store.read_dataset(path), 'auto', path.stem,
-                        dataset_facts={'sha256': store.digest(path)})
+        model = fit.fit(documents.read_dataset(path), 'auto', path.stem,
+                        dataset_facts={'sha256': documents.digest(path)})
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
-        store.write_model(out, model)
+        documents.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')
         return zip(*model_fit.summary(model).items())

@@ -18,8 +18,8 @@ from serifos.cmd import app
 from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.model import kinds
 from serifos.model import model as mm
 
@@ -55,8 +55,8 @@ class Fit(app.Fails, show.ShowOne):
         from serifos.model import fit
         seed.check(parsed_args.seed)
         out = pathlib.Path(parsed_args.out)
-        dataset = store.read_dataset(parsed_args.dataset)
-        facts = {'sha256': store.digest(parsed_args.dataset)}
+        dataset = documents.read_dataset(parsed_args.dataset)
+        facts = {'sha256': documents.digest(parsed_args.dataset)}
         given = dict(parsed_args.set)
 
         def fitted(settings: Mapping[str, float]) -> mm.Model:
@@ -64,7 +64,7 @@ class Fit(app.Fails, show.ShowOne):
                 dataset, parsed_args.kind, parsed_args.name or out.stem,
                 parsed_args.predicts, parsed_args.seed, facts, settings)
         model = self.model(parsed_args, dataset, given, fitted)
-        store.write_model(out, model)
+        documents.write_model(out, model)
         return zip(*summary(model).items())
 
     def model(self, args: argparse.Namespace, dataset: ds.Dataset,
@@ -107,8 +107,8 @@ class Check(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'A --max-mre of {most:g} cannot be used; give a fraction '
                 'such as 0.12.')
-        found = fit.check(store.read_model(parsed_args.model),
-                          store.read_dataset(parsed_args.dataset))
+        found = fit.check(documents.read_model(parsed_args.model),
+                          documents.read_dataset(parsed_args.dataset))
         if most is not None and found.mre > most:
             self.exit_code = 1
             print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
@@ -127,7 +127,7 @@ class Show(app.Fails, show.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        return zip(*summary(store.read_model(parsed_args.model)).items())
+        return zip(*summary(documents.read_model(parsed_args.model)).items())
 
 
 class Report(app.Fails, command.Command):
@@ -144,12 +144,12 @@ class Report(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.report import model as report
-        model = store.read_model(parsed_args.model)
-        dataset = store.read_dataset(parsed_args.dataset)
+        model = documents.read_model(parsed_args.model)
+        dataset = documents.read_dataset(parsed_args.dataset)
         out = pathlib.Path(
             parsed_args.out
             or pathlib.Path(parsed_args.model).with_suffix('.html'))
-        files.replace(out, report.page_of(model, dataset))
+        atomic.replace(out, report.page_of(model, dataset))
         print(out.resolve())
 
 

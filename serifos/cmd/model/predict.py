@@ -11,7 +11,7 @@ from cliff import show
 from serifos.cmd import app
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 
 _FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT]]'
 _BOUNDS = (('write_pct', 0, 100), ('block_kib', 1e-3, 1048576),
@@ -31,7 +31,7 @@ class Predict(app.Fails, show.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        model = store.read_model(parsed_args.model)
+        model = documents.read_model(parsed_args.model)
         workloads = [workload(text) for text in parsed_args.workload]
         load = model.load(workloads)
         outside = {name for w in workloads if w.is_active()

@@ -11,11 +11,11 @@ import time
 from cliff import command
 
 from serifos.cmd import app
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.lab.sim import runner
 from serifos.model import kinds
-from serifos.report import table as tb
+from serifos.report import table
 
 
 class Kinds(app.Fails, command.Command):
@@ -56,14 +56,14 @@ class Kinds(app.Fails, command.Command):
         with runner.Processes(args.jobs) as processes:
             scores = accuracy.run(settings, processes.map)
         if out is not None:
-            store.write_json(out / 'kinds.json',
-                             page.document(settings, scores))
-            files.replace(out / 'kinds.html', page.page_of(
+            documents.write_json(out / 'kinds.json',
+                                 page.document(settings, scores))
+            atomic.replace(out / 'kinds.html', page.page_of(
                 scores, _again(args)))
         if args.format == 'json':
             print(json.dumps(page.document(settings, scores), indent=1))
         else:
-            print('\n\n'.join(map(tb.as_text, page.every(scores))))
+            print('\n\n'.join(map(table.as_text, page.every(scores))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'kinds.html').resolve(), file=sys.stderr)

@@ -13,7 +13,7 @@ from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import runs as ar
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _Scores = Sequence[accuracy.Score]
 
@@ -34,10 +34,10 @@ _CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
            ar.ALL_CHOSEN: 'all runs that a build may choose'}
 
 
-def summary(scores: _Scores) -> tb.Table:
+def summary(scores: _Scores) -> table.Table:
     """One line for each kind and design, over all devices."""
     devices, groups = len(_names(scores, 'device')), _groups(scores)
-    return tb.Table(
+    return table.Table(
         ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
          *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
         [_line(kind, label, groups.get((kind, label), ()))
@@ -54,12 +54,12 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
     return (
         kind, label, round(float(np.mean([s.runs for s in scores]))),
         *(_averages([s.errors[name] for s in known]) for name in _HEADS),
-        tb.percent(np.mean([s.coverage for s in known]), '.0f'),
+        table.percent(np.mean([s.coverage for s in known]), '.0f'),
         *(f'{sum(s.errors[name] <= bound for s in known)} of {len(scores)}'
           for name, bound in accuracy.TARGETS.items()))
 
 
-def details(scores: _Scores) -> tb.Table:
+def details(scores: _Scores) -> table.Table:
     """Percentiles, thinktimes, and whether predictions rise with load."""
     names = (*accuracy.P99, *ar.THINKING)
     rows = []
@@ -74,7 +74,7 @@ def details(scores: _Scores) -> tb.Table:
             *(_share([s.covered[name] for s in its if name in s.covered])
               for name in ('depths', *ar.THINKING)),
             sum(s.falls or 0 for s in its)))
-    return tb.Table(
+    return table.Table(
         ('kind', 'design', 'p99 of reads', 'p99 of writes', *ar.THINKING,
          'within p99 of reads', 'of writes', 'covered varying depths',
          *(f'covered {name}' for name in ar.THINKING), 'falls'),
@@ -92,21 +92,21 @@ def _averages(errors: Sequence[float]) -> str:
     return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
 
 
-def by_device(scores: _Scores, label: str, test: str) -> tb.Table:
+def by_device(scores: _Scores, label: str, test: str) -> table.Table:
     """The error of each kind on each device, by one design."""
     kinds = _names(scores, 'kind')
     found = {(s.device, s.kind): s for s in scores if s.design == label}
-    return tb.Table(
+    return table.Table(
         ('device', 'runs', *kinds),
         [(device, found[device, kinds[0]].runs, *(
-            tb.percent(found[device, kind].errors.get(test))
+            table.percent(found[device, kind].errors.get(test))
             if (device, kind) in found else None for kind in kinds))
          for device in _names(scores, 'device')],
         f'Mean relative error, {_HEADS[test]}; '
         + (_CHOSEN.get(label) or f'the {label} runs of the short design'))
 
 
-def every(scores: _Scores) -> list[tb.Table]:
+def every(scores: _Scores) -> list[table.Table]:
     """The tables for a terminal."""
     return [summary(scores), details(scores),
             by_device(scores, ar.CHOSEN, 'paper')]

@@ -15,11 +15,11 @@ from serifos.cmd.model import fit as model_fit
 from serifos.cmd import paging
 from serifos.cmd import seed
 from serifos.facts import dataset as ds
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model.queueing import predict as queueing
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
-    from serifos.lab.calibrate import scenarios as qs
+    from serifos.lab.calibrate import scenarios
 
 _TIMES = tuple(name for name in ds.FIGURES if name.endswith('latency_us'))
 
@@ -59,29 +59,29 @@ class Calibrate(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        from serifos.lab.calibrate import calibrate as qc
+        from serifos.lab.calibrate import calibrate
         from serifos.lab.calibrate import page as calibrate_report
-        from serifos.lab.calibrate import scenarios as qs
+        from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         seed.check(args.seed)
         paging.refuse_absurd(args)
         given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})
-        datasets = [store.read_dataset(path) for path in args.datasets]
-        measured = qc.runs(datasets, args.predicts)
+        datasets = [documents.read_dataset(path) for path in args.datasets]
+        measured = calibrate.runs(datasets, args.predicts)
         largest = max(range(len(datasets)), key=lambda i: float(
             datasets[i].header.device.get('size_gib') or 0))
-        model = qc.model(
+        model = calibrate.model(
             measured, datasets[largest].header, args.name or out.stem,
             args.predicts, given, args.seed,
-            {'sha256': store.digest(args.datasets[largest])})
-        rows = qs.scenarios(measured, given, args.seed)
-        shapes = qs.shapes(measured.samples)
+            {'sha256': documents.digest(args.datasets[largest])})
+        rows = scenarios.scenarios(measured, given, args.seed)
+        shapes = scenarios.shapes(measured.samples)
         if shapes:
-            rows.append(qs.in_order(measured, model.parameters, shapes,
-                                    args.seed))
-        store.write_model(out, model)
+            rows.append(scenarios.in_order(measured, model.parameters, shapes,
+                                           args.seed))
+        documents.write_model(out, model)
         said = [*model.predictor.lines(), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items())]
@@ -92,7 +92,7 @@ class Calibrate(app.Fails, lister.Lister):
         return _table(rows)
 
 
-def _table(rows: list[qs.Scenario]) -> Any:
+def _table(rows: list[scenarios.Scenario]) -> Any:
     classes = [label for label in queueing.CLASSES
                if any(label in row.mre for row in rows)]
     return (('scenario', 'reach', 'runs', *classes, 'mean', 'outstanding'),

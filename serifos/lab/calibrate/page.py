@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from serifos.lab.calibrate import scenarios as qs
+from serifos.lab.calibrate import scenarios
 from serifos.model import model as mm
 from serifos.model.queueing import predict as queueing
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, '#8fb3d3', charts.RED, '#e0a487'), strict=True))
 
 
-def page_of(model: mm.Model, rows: Sequence[qs.Scenario],
+def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
             said: Iterable[tuple[str, str]]) -> str:
     """The HTML page.
 
@@ -34,13 +34,13 @@ def page_of(model: mm.Model, rows: Sequence[qs.Scenario],
         f'{model.name}: a queueing network', 'A network that predicts '
         f'{model.predicts}, calibrated from end-to-end response times.', [
             page.Section('The network', tables=[
-                tb.Table(('part', 'value'), [*said])]),
+                table.Table(('part', 'value'), [*said])]),
             page.Section(
                 'Mean errors', 'By class of requests, beside those of kind '
-                'outstanding fitted to the same runs.', tables=[tb.Table(
+                'outstanding fitted to the same runs.', tables=[table.Table(
                     ('scenario', 'reach', 'runs', *map(_words, classes),
                      'mean', 'outstanding'),
-                    [(row.name, row.reach, row.runs, *map(tb.percent, (
+                    [(row.name, row.reach, row.runs, *map(table.percent, (
                         *map(row.mre.get, classes), row.mean,
                         row.outstanding))) for row in rows])]),
             page.Section(

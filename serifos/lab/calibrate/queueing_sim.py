@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from serifos.lab.calibrate import network as qn
+from serifos.lab.calibrate import network
 
 REQUESTS = 20_000
 """Requests of a simulation, without its beginning."""
@@ -48,18 +48,18 @@ class Response:
     p99_us: float | None = None
 
 
-def response(stations: Sequence[qn.Station], clients: int,
+def response(stations: Sequence[network.Station], clients: int,
              rng: np.random.Generator, requests: int = REQUESTS) -> Response:
     """The exact response where there is one, else a simulated one.
 
     :raises InputError: where there is no client, or nothing takes time
     """
-    if qn.product_form(stations, clients):
-        return Response(qn.solve(stations, clients).response_us)
+    if network.product_form(stations, clients):
+        return Response(network.solve(stations, clients).response_us)
     return simulated(stations, clients, rng, requests)
 
 
-def simulated(stations: Sequence[qn.Station], clients: int,
+def simulated(stations: Sequence[network.Station], clients: int,
               rng: np.random.Generator, requests: int = REQUESTS
               ) -> Response:
     """The same by simulation; the same ``rng`` gives the same.
@@ -67,7 +67,7 @@ def simulated(stations: Sequence[qn.Station], clients: int,
     :param requests: that count, after a tenth as many and two of each
         client that do not
     """
-    qn.refuse_empty(stations, clients)
+    network.refuse_empty(stations, clients)
     ended = _ended(stations, clients, rng)
     for _ in range(requests // 10 + 2 * clients):
         next(ended)
@@ -84,7 +84,8 @@ def simulated(stations: Sequence[qn.Station], clients: int,
 class _Line:
     """The state of a station: requests in service, waiting, its clock."""
 
-    def __init__(self, station: qn.Station, work: Iterator[float]) -> None:
+    def __init__(self, station: network.Station, work: Iterator[float]
+                 ) -> None:
         self._station, self._work = station, work
         self._served: list[tuple[float, float]] = []
         self._waiting: collections.deque[float] = collections.deque()
@@ -122,7 +123,7 @@ class _Line:
                 self._served) else math.inf
 
 
-def _ended(stations: Sequence[qn.Station], clients: int,
+def _ended(stations: Sequence[network.Station], clients: int,
            rng: np.random.Generator) -> Iterator[float]:
     """The response times of requests as they end, µs; without end."""
     used = [station for station in stations if station.demand_us]

@@ -24,8 +24,8 @@ from scipy import stats
 
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.lab.calibrate import calibrate as qc
-from serifos.lab.calibrate import network as qn
+from serifos.lab.calibrate import calibrate
+from serifos.lab.calibrate import network
 from serifos.lab.calibrate import queueing_sim
 from serifos.model import fit
 from serifos.model import quality
@@ -64,8 +64,8 @@ class Scenario:
         return float(np.mean(list(self.mre.values())))
 
 
-def scenarios(measured: qc.Runs, given: Mapping[str, float], seed: int = 0
-              ) -> list[Scenario]:
+def scenarios(measured: calibrate.Runs, given: Mapping[str, float],
+              seed: int = 0) -> list[Scenario]:
     """The rows of Figure 11 for which there are enough runs.
 
     The paper asks for up to 1.5 times the clients and three times the
@@ -99,7 +99,7 @@ def scenarios(measured: qc.Runs, given: Mapping[str, float], seed: int = 0
     return rows
 
 
-def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
+def in_order(measured: calibrate.Runs, parameters: Mapping[str, Any],
              shapes: Mapping[str, float], seed: int = 0) -> Scenario:
     """The calibrated network with gamma-distributed work in order (FCFS).
 
@@ -114,7 +114,7 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
         writes = load.sum_q_w / load.sum_iodepth
         shape = ((1 - writes) * shapes.get('read', 1.0)
                  + writes * shapes.get('write', 1.0))
-        predictor = qc.predictor(parameters, measured.gib, i)
+        predictor = calibrate.predictor(parameters, measured.gib, i)
         found.append(queueing_sim.response(
             stations(predictor, load, clients, shape), clients,
             np.random.default_rng([seed, i]), _REQUESTS).mean_us)
@@ -127,7 +127,7 @@ def in_order(measured: qc.Runs, parameters: Mapping[str, Any],
 
 
 def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
-             shape: float = 1.0) -> tuple[qn.Station, ...]:
+             shape: float = 1.0) -> tuple[network.Station, ...]:
     """The network at the mix of a Load, for solver and simulation.
 
     :param shape: of the gamma distribution of the work
@@ -135,10 +135,10 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
     a1, b1, a2, b2 = predictor.of_mix(load)
     p1 = sum(share * p for share, p in zip(
         queueing.shares_of(load), predictor.p1))
-    found = [qn.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
-                                 shape=shape)]
+    found = [network.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
+                                      shape=shape)]
     if p1 and a2 + b2:
-        found.append(qn.Station.of_times(
+        found.append(network.Station.of_times(
             queueing.STATIONS[1], a2 / p1, b2 / p1, clients,
             visits=min(1.0, p1), shape=shape))
     return tuple(found)
@@ -177,8 +177,8 @@ def _clients(sample: ds.Sample) -> float:
     return sum(workload.outstanding for workload in sample.workloads)
 
 
-def _row(measured: qc.Runs, name: str, reach: str, test: qc.Ints,
-         found: qc.Floats, others: qc.Floats) -> Scenario:
+def _row(measured: calibrate.Runs, name: str, reach: str, test: calibrate.Ints,
+         found: calibrate.Floats, others: calibrate.Floats) -> Scenario:
     y, classes = measured.data.y[test], measured.classes
     asked = collections.defaultdict(list)
     for i, pair in zip(test, zip(y.tolist(), found.tolist())):

@@ -21,7 +21,7 @@ from serifos.cmd import paging
 from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import kinds as kd
 
@@ -71,7 +71,7 @@ class CompareKinds(app.Fails, lister.Lister):
         from serifos.lab.compare import page as compare_report
         from serifos.model import fit
         _refuse_absurd(parsed_args)
-        dataset = store.read_dataset(parsed_args.dataset)
+        dataset = documents.read_dataset(parsed_args.dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
         kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
         of_figure = {}
@@ -122,7 +122,7 @@ class CompareKinds(app.Fails, lister.Lister):
             return
         path = pathlib.Path(args.dataset).with_suffix('.compare.jsonl')
         with tuning_options.ready(args, path, {
-                'dataset': {'sha256': store.digest(args.dataset)},
+                'dataset': {'sha256': documents.digest(args.dataset)},
                 'seed': args.seed, 'folds': quality.FOLDS,
                 'part': {'held_out': args.held_out}}) as searcher:
             yield searcher

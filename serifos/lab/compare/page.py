@@ -15,7 +15,7 @@ import numpy as np
 from serifos.lab.compare import compare
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _Verdicts = Sequence[compare.Verdict]
 _Lines = Sequence[compare.Line]
@@ -68,7 +68,7 @@ def page_of(name: str, verdicts: _Verdicts,
                 v for v in verdicts if v.predicts == figure])
                 for figure in divided]),
         *_tuning(lines), *_tests(verdicts), *_settings(lines),
-        page.Section('The runs', tables=[tb.Table(
+        page.Section('The runs', tables=[table.Table(
             ('figure', 'training', compare.INSIDE, *compare.BEYOND),
             [(figure, len(parts.training), *(
                 len(parts.tested[part]) if part in parts.tested else None
@@ -78,7 +78,7 @@ def page_of(name: str, verdicts: _Verdicts,
     if refused:
         sections.append(page.Section(
             'Kinds that were not compared',
-            tables=[tb.Table(('kind', 'reason'), [*refused.items()])]))
+            tables=[table.Table(('kind', 'reason'), [*refused.items()])]))
     return page.render(
         f'Kinds of model on {name}',
         'Every kind was fitted on the same part of the runs and tested on '
@@ -91,9 +91,9 @@ def _label(of: compare.Line | compare.Verdict) -> str:
 
 
 def _by_figure(lines: _Lines, figures: Sequence[str],
-               cells: Mapping[tuple[str, str], str | None]) -> tb.Table:
+               cells: Mapping[tuple[str, str], str | None]) -> table.Table:
     """A row for each kind, tuned or not; cells by label and figure."""
-    return tb.Table(('kind', *figures), [
+    return table.Table(('kind', *figures), [
         (label, *(cells.get((label, figure)) for figure in figures))
         for label in dict.fromkeys(map(_label, lines))])
 
@@ -109,7 +109,7 @@ def _parts(lines: _Lines, figures: Sequence[str]) -> Iterator[page.Section]:
                 {figure: [100 * mre.get((label, figure), np.nan)
                           for label in labels] for figure in figures},
                 xlabel='mean relative error, %')], [_by_figure(
-                    lines, figures, {key: tb.percent(value)
+                    lines, figures, {key: table.percent(value)
                                      for key, value in mre.items()})])
 
 
@@ -131,16 +131,16 @@ def _distribution(figure: str, verdicts: _Verdicts) -> str:
         xlabel=f'relative error of {figure}, %', ylabel='share of the runs')
 
 
-def _by_count(figure: str, verdicts: _Verdicts) -> tb.Table:
+def _by_count(figure: str, verdicts: _Verdicts) -> table.Table:
     counts = sorted({n for v in verdicts for n in v.mre_by_count})
-    return tb.Table(
+    return table.Table(
         ('kind', *map(str, counts)),
-        [(_label(v), *(tb.percent(v.mre_by_count.get(n)) for n in counts))
+        [(_label(v), *(table.percent(v.mre_by_count.get(n)) for n in counts))
          for v in verdicts], figure)
 
 
 def _tuning(lines: _Lines) -> Iterator[page.Section]:
-    rows = [(line.kind, line.predicts, tb.percent(line.change, '+.1f'),
+    rows = [(line.kind, line.predicts, table.percent(line.change, '+.1f'),
              f'{line.p_of_tuning:.3g}') for line in lines
             if line.change is not None and line.p_of_tuning is not None]
     if rows:
@@ -148,7 +148,7 @@ def _tuning(lines: _Lines) -> Iterator[page.Section]:
             'The effect of tuning',
             'The error inside with tuned settings against that with the '
             'standard (Figure 13), and the probability of such a difference '
-            'by chance (paired t-test).', tables=[tb.Table(
+            'by chance (paired t-test).', tables=[table.Table(
                 ('kind', 'figure', 'change of the error', 'p'), rows)])
 
 
@@ -167,7 +167,7 @@ def _tests(verdicts: _Verdicts) -> Iterator[page.Section]:
             'The probability, by a paired t-test of the errors inside, that '
             'two kinds have the same error, each tuned where it can be; all '
             'figures together. Where it is below 0.05, the one of the '
-            'smaller error is better.', tables=[tb.Table(
+            'smaller error is better.', tables=[table.Table(
                 ('', *errors), [(a, *(
                     None if a == b or p is None else f'{p:.2g}'
                     for b, y in errors.items()
@@ -183,4 +183,4 @@ def _settings(lines: _Lines) -> Iterator[page.Section]:
     if rows:
         yield page.Section(
             'The settings', 'Standard, and as tuning chose them (Table 2).',
-            tables=[tb.Table(('kind', 'figure', '', 'settings'), rows)])
+            tables=[table.Table(('kind', 'figure', '', 'settings'), rows)])

@@ -14,7 +14,7 @@ from serifos.cmd import app
 from serifos.cmd import paging
 from serifos.cmd import seed
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 
 _HEADER = ('dataset', 'run', 'cluster', 'latency_us', 'nearest_covered',
            'distance')
@@ -51,7 +51,7 @@ class Coverage(app.Fails, lister.Lister):
                 'should cover too.')
         seed.check(parsed_args.seed, 2 ** 32)
         paging.refuse_absurd(parsed_args)
-        datasets = [store.read_dataset(path) for path in paths]
+        datasets = [documents.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):
             if not dataset.valid():
                 raise errors.InputError(

@@ -10,10 +10,10 @@ import statistics
 import numpy as np
 
 from serifos.facts import dataset as ds
-from serifos.lab.coverage import coverage as cv
+from serifos.lab.coverage import coverage
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
                    'random_pct', 'log latency_us')
@@ -22,7 +22,7 @@ of one machine, for then it is a property of the workload too."""
 
 
 def points(datasets: Sequence[ds.Dataset]
-           ) -> tuple[list[cv.Floats], tuple[str, ...]]:
+           ) -> tuple[list[coverage.Floats], tuple[str, ...]]:
     """A float[n, m] for each dataset, and the names of the columns."""
     header, *others = (d.header for d in datasets)
     same = not any(header.differences(other) for other in others)
@@ -51,7 +51,7 @@ def _point(sample: ds.Sample) -> tuple[float, ...]:
             mean('random_pct'), math.log(sample.latency_us))
 
 
-def page_of(found: cv.Coverage, labels: Sequence[str],
+def page_of(found: coverage.Coverage, labels: Sequence[str],
             rows: Sequence[Sequence[object]],
             header: Sequence[str]) -> str:
     """The HTML page.
@@ -67,10 +67,10 @@ def page_of(found: cv.Coverage, labels: Sequence[str],
         f'{", ".join(found.names)}.',
         [page.Section(
             'Coverage', 'A run is covered where the benchmark has one in '
-            'the same cluster.', tables=[tb.Table(
+            'the same cluster.', tables=[table.Table(
                 ('dataset', 'runs', 'covered'),
                 [(label, int((found.owners == i).sum()),
-                  tb.percent(found.share(i), '.0f'))
+                  table.percent(found.share(i), '.0f'))
                  for i, label in enumerate(labels)])]),
          page.Section(
              'The clusters', 'Ward distances between their centres. Red: '
@@ -81,10 +81,10 @@ def page_of(found: cv.Coverage, labels: Sequence[str],
              [_scatter(found)]),
          page.Section('Not covered', '' if rows else
                       'Every run is covered.', tables=[
-                          tb.Table(header, rows)] if rows else [])])
+                          table.Table(header, rows)] if rows else [])])
 
 
-def _dendrogram(found: cv.Coverage) -> str:
+def _dendrogram(found: coverage.Coverage) -> str:
     names, colours = [], []
     for c in range(found.clusters.max() + 1):
         inside = found.clusters == c
@@ -95,7 +95,7 @@ def _dendrogram(found: cv.Coverage) -> str:
     return charts.dendrogram(found.tree, names, colours, xlabel='distance')
 
 
-def _scatter(found: cv.Coverage) -> str:
+def _scatter(found: coverage.Coverage) -> str:
     x = found.components[:, 0]
     y = (found.components[:, 1] if found.components.shape[1] > 1
          else np.zeros(len(x)))

@@ -30,7 +30,7 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
 from serifos.model import kinds
-from serifos.model import parameter as pm
+from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -208,8 +208,8 @@ def _factor(kind: str, number: int, factor: object) -> Factor:
 LRM = kinds.Kind(from_parameters, 'serifos.lab.regression.lrm:fit')
 MARS = kinds.Kind(
     from_parameters, 'serifos.lab.regression.mars:fit',
-    (pm.Parameter('nnodes', 21, 3, 800),
-     pm.Parameter('threshold', 0.001, 0, 0.999, whole=False),
-     pm.Parameter('nprune', 800, 2, 800),
-     pm.Parameter('degree', 2, 1, 2)))
+    (parameter.Parameter('nnodes', 21, 3, 800),
+     parameter.Parameter('threshold', 0.001, 0, 0.999, whole=False),
+     parameter.Parameter('nprune', 800, 2, 800),
+     parameter.Parameter('degree', 2, 1, 2)))
 """An nprune of 800 is as many as nnodes: there never are more."""

@@ -32,7 +32,7 @@ from serifos.lab.regression import inputs
 from serifos.lab.regression import node as nd
 from serifos.lab.regression import tree_parameters
 from serifos.model import kinds
-from serifos.model import parameter as pm
+from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,12 +173,12 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
             tuple(tuple(map(float, run)) for run in about['runs'])))
 
 
-_NSPLITS = pm.Parameter('nsplits', 100, 2, 400)
+_NSPLITS = parameter.Parameter('nsplits', 100, 2, 400)
 
 CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
-                  (pm.Parameter('minsplit', 20, 2, 400),
-                   pm.Parameter('cp', 0.01, 0, 0.999, whole=False)))
+                  (parameter.Parameter('minsplit', 20, 2, 400),
+                   parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)))
 M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit', (_NSPLITS,))
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
-                    (_NSPLITS, pm.Parameter('ntrees', 1, 1, 100),
-                     pm.Parameter('ninstances', 0, 0, 9)))
+                    (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
+                     parameter.Parameter('ninstances', 0, 0, 9)))

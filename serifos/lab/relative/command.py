@@ -19,7 +19,7 @@ from serifos.cmd import app
 from serifos.cmd import seed
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.files import documents as store
+from serifos.files import documents
 
 if TYPE_CHECKING:
     from serifos.lab.relative import relative
@@ -54,7 +54,7 @@ class Relate(app.Fails, lister.Lister):
                 'datasets with --out.')
         devices = common.joined(_datasets(parsed_args.dataset))
         if parsed_args.out:
-            store.write_json(parsed_args.out, relative.relation(
+            documents.write_json(parsed_args.out, relative.relation(
                 devices, parsed_args.seed).to_json())
             self.say(f'The relation from {devices.names[0]} to '
                      f'{devices.names[1]} is in {parsed_args.out}.')
@@ -131,7 +131,7 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
             'A dataset is given twice; give each of them once.')
     stems = [pathlib.PurePath(path).stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else paths
-    return {name: store.read_dataset(path)
+    return {name: documents.read_dataset(path)
             for name, path in zip(names, paths)}
 
 

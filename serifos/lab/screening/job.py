@@ -11,7 +11,7 @@ from serifos.bench import open_files
 from serifos import errors
 from serifos.lab.screening import job_file
 from serifos.lab.screening import levels as sl
-from serifos.lab.screening import parameters as pr
+from serifos.lab.screening import parameters
 
 _ALIGN = 2 ** 20
 _RUNTIME = (0.5, 86400.0)
@@ -30,7 +30,7 @@ NOTES = (
 """Notes on the parameters: their fio options, and where they do nothing."""
 
 
-def job(levels: pr.Levels, place: sl.Place, fd: int,
+def job(levels: parameters.Levels, place: sl.Place, fd: int,
         runtime_s: float) -> str:
     """The text of fio's job file for one run.
 
@@ -47,13 +47,14 @@ def job(levels: pr.Levels, place: sl.Place, fd: int,
     return job_file.text(options)
 
 
-def _what(levels: pr.Levels) -> dict[str, object]:
+def _what(levels: parameters.Levels) -> dict[str, object]:
     def on(name: str) -> int:
         return int(levels[name] == 'true')
     random = 'rand' if levels['access_pattern'] == 'random' else ''
     engine = ('psync' if not on('async_io_engine') else
               'libaio' if on('io_engine_queue') else 'posixaio')
-    blocks = [pr.number(levels[f'{end}_block_size']) for end in ('min', 'max')]
+    blocks = [parameters.number(levels[f'{end}_block_size'])
+              for end in ('min', 'max')]
     return {
         'rw': random + levels['operation'],
         'bsrange': '-'.join(map(str, blocks)),
@@ -64,13 +65,13 @@ def _what(levels: pr.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: pr.Levels, place: sl.Place,
+def _where(levels: parameters.Levels, place: sl.Place,
            fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
     if place.is_directory:
-        least, most = (pr.number(levels[f'{end}_file_size'])
+        least, most = (parameters.number(levels[f'{end}_file_size'])
                        for end in ('min', 'max'))
-        least = max(least, pr.number(levels['min_block_size']))
+        least = max(least, parameters.number(levels['min_block_size']))
         return {
             # With a link fio would say that it is no directory.
             'directory': f'{open_files.path(fd)}/.',
@@ -79,11 +80,12 @@ def _where(levels: pr.Levels, place: sl.Place,
             'nrfiles': levels['files_used'],
             'filesize': f'{least}-{most}' if least < most else most,
             # Threads that share files stop for want of it otherwise.
-            'size': pr.number(levels['files_used']) * most,
+            'size': parameters.number(levels['files_used']) * most,
             'overwrite': int(levels['overwrite'] == 'true'),
             'file_service_type': levels['file_service'],
             'fallocate': 'none'}
-    threads = 1 if shared else max(1, pr.number(levels['thread_count']))
+    threads = 1 if shared else max(
+        1, parameters.number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
     return {'filename': open_files.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,

@@ -16,10 +16,10 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.files import atomic as files
+from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.lab.screening import levels as sl
-from serifos.lab.screening import parameters as pr
+from serifos.lab.screening import parameters
 
 SCHEMA = 'serifos-screening/1'
 
@@ -81,7 +81,7 @@ def key(levels: Mapping[str, str], number: int) -> tuple[object, ...]:
 
 def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
     """:raises InputError: where it is missing, cut short or not ours"""
-    return parse(files.read_text(path, 'screening'), str(path))
+    return parse(atomic.read_text(path, 'screening'), str(path))
 
 
 def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
@@ -160,6 +160,6 @@ def _run(doc: fields.Field) -> Run:
 
 def _level(name: str, said: fields.Field) -> str:
     try:
-        return pr.checked(name, said.text())
+        return parameters.checked(name, said.text())
     except (KeyError, errors.InputError):
         raise said.wrong('a parameter of screen and a level of it') from None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos import errors
-from serifos.lab.screening import parameters as pr
+from serifos.lab.screening import parameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,19 +46,20 @@ class Space:
         """Every parameter's level, in the order of the paper."""
         known = {**{name: low for name, (low, _) in self.varied.items()},
                  **self.held, **levels}
-        return {name: known[name] for name in pr.PARAMETERS if name in known}
+        return {name: known[name] for name in parameters.PARAMETERS
+                if name in known}
 
     def middle(self, name: str) -> str | None:
         """A level between the two of a number (geometric), or None."""
         low, high = self.varied[name]
-        kind = pr.PARAMETERS[name].kind
+        kind = parameters.PARAMETERS[name].kind
         if kind not in ('count', 'size'):
             return None
-        a, b = pr.number(low), pr.number(high)
+        a, b = parameters.number(low), parameters.number(high)
         found = round((max(a, 1) * b) ** 0.5)
         if kind == 'size':
             found = 2 ** (found.bit_length() - 1)
-        text = pr.size_text(found) if kind == 'size' else str(found)
+        text = parameters.size_text(found) if kind == 'size' else str(found)
         return text if a < found < b else None
 
 
@@ -71,13 +72,13 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
     :raises InputError: where levels cannot be, or cannot go together
     """
     for name in (*asked, *(only or ())):
-        if name not in pr.PARAMETERS:
+        if name not in parameters.PARAMETERS:
             raise errors.InputError(
                 f'There is no parameter {name}; there are '
-                f'{", ".join(pr.PARAMETERS)}.')
-    known = {name: tuple(pr.checked(name, level) for level in levels)
+                f'{", ".join(parameters.PARAMETERS)}.')
+    known = {name: tuple(parameters.checked(name, level) for level in levels)
              for name, levels in asked.items()}
-    here = {name: p for name, p in pr.PARAMETERS.items()
+    here = {name: p for name, p in parameters.PARAMETERS.items()
             if place.is_directory or not p.about_files}
     for name in (*known, *(only or ())):
         if name not in here:
@@ -101,7 +102,7 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
 
 
 def _dropped(place: Place) -> Iterator[str]:
-    names = [p.name for p in pr.PARAMETERS.values() if p.about_files]
+    names = [p.name for p in parameters.PARAMETERS.values() if p.about_files]
     if not place.is_directory:
         yield (f'{", ".join(names)} are about files and dropped: '
                f'{place.path} is a device')
@@ -110,26 +111,26 @@ def _dropped(place: Place) -> Iterator[str]:
 def _fit_files(place: Place, levels: dict[str, tuple[str, ...]],
                was_asked: bool) -> Iterator[str]:
     """Scales file sizes so that the files of a run fit in the size."""
-    files = pr.number(levels['files_used'][-1]) * pr.number(
+    files = parameters.number(levels['files_used'][-1]) * parameters.number(
         levels['thread_count'][-1])
     low, *_ = sizes = levels['max_file_size']
-    most, wanted = place.size // files, pr.number(sizes[-1])
+    most, wanted = place.size // files, parameters.number(sizes[-1])
     if wanted > most:
         fits = 2 ** (most.bit_length() - 1) if most else 0
-        if was_asked or fits <= pr.number(low):
+        if was_asked or fits <= parameters.number(low):
             raise errors.InputError(
                 f'{files} files (files_used times thread_count) of up to '
-                f'{sizes[-1]} need more than the {place.size / pr.GIB:.4g} '
-                'GiB of --size-gib; give '
-                f'{2 * pr.number(low) * files / pr.GIB:.4g} or more, or '
-                'other --levels of these.')
-        levels['max_file_size'] = low, pr.size_text(fits)
-        yield (f'max_file_size goes up to {pr.size_text(fits)}, not '
-               f'{pr.size_text(wanted)}, for {files} files to fit in '
-               f'--size-gib {place.size / pr.GIB:g} '
-               f'({files * wanted / pr.GIB:g} would hold them)')
-    if (pr.number(levels['min_file_size'][0])
-            < pr.number(levels['min_block_size'][-1])):
+                f'{sizes[-1]} need more than the '
+                f'{place.size / parameters.GIB:.4g} GiB of --size-gib; give '
+                f'{2 * parameters.number(low) * files / parameters.GIB:.4g} '
+                'or more, or other --levels of these.')
+        levels['max_file_size'] = low, parameters.size_text(fits)
+        yield (f'max_file_size goes up to {parameters.size_text(fits)}, not '
+               f'{parameters.size_text(wanted)}, for {files} files to fit in '
+               f'--size-gib {place.size / parameters.GIB:g} '
+               f'({files * wanted / parameters.GIB:g} would hold them)')
+    if (parameters.number(levels['min_file_size'][0])
+            < parameters.number(levels['min_block_size'][-1])):
         yield ('a file holds one block at least: min_file_size is that of '
                'min_block_size where it would be less')
 
@@ -138,18 +139,19 @@ def _fit_blocks(place: Place, levels: dict[str, tuple[str, ...]],
                 was_asked: bool) -> Iterator[str]:
     """Makes direct requests whole blocks of the device."""
     block = place.logical_block
-    sizes = [pr.number(level) for name in ('min_block_size', 'max_block_size')
+    sizes = [parameters.number(level)
+             for name in ('min_block_size', 'max_block_size')
              for level in levels[name]]
     if 'true' not in levels['directio'] or all(
             size % block == 0 for size in sizes):
         return
-    text = pr.size_text(block)
+    text = parameters.size_text(block)
     low, *high = levels['min_block_size']
     if was_asked or any(size % block for size in sizes if size > block):
         raise errors.InputError(
             f'{place.path} takes direct requests of multiples of {text} '
             'alone; give such block sizes, or --levels directio=false.')
-    if high and pr.number(high[0]) > block:
+    if high and parameters.number(high[0]) > block:
         levels['min_block_size'] = (text, high[0])
         yield (f'min_block_size goes down to {text}, not {low}: directio '
                'takes no less here')
@@ -161,16 +163,17 @@ def _fit_blocks(place: Place, levels: dict[str, tuple[str, ...]],
 
 def _refuse_disorder(levels: Mapping[str, tuple[str, ...]]) -> None:
     for name, pair in levels.items():
-        if pr.PARAMETERS[name].kind in ('count', 'size') and len(pair) == 2:
-            if pr.number(pair[0]) >= pr.number(pair[1]):
+        kind = parameters.PARAMETERS[name].kind
+        if kind in ('count', 'size') and len(pair) == 2:
+            if parameters.number(pair[0]) >= parameters.number(pair[1]):
                 raise errors.InputError(
                     f'{name} goes from {pair[0]} to {pair[1]}; give the '
                     'lower level first, or one level to hold it.')
     for less, more in (('min_file_size', 'max_file_size'),
                        ('min_block_size', 'max_block_size'),
                        ('max_block_size', 'max_file_size')):
-        if more in levels and (max(map(pr.number, levels[less]))
-                               > min(map(pr.number, levels[more]))):
+        if more in levels and (max(map(parameters.number, levels[less]))
+                               > min(map(parameters.number, levels[more]))):
             raise errors.InputError(
                 f'{less} of {levels[less][-1]} and {more} of '
                 f'{levels[more][0]} cannot go together, and a design tries '
@@ -179,11 +182,11 @@ def _refuse_disorder(levels: Mapping[str, tuple[str, ...]]) -> None:
 
 def _refuse_small(place: Place, levels: Mapping[str, tuple[str, ...]]
                   ) -> None:
-    threads, block = (pr.number(levels[name][-1]) for name in (
+    threads, block = (parameters.number(levels[name][-1]) for name in (
         'thread_count', 'max_block_size'))
     least = threads * max(2 ** 21, 4 * block)
     if not place.is_directory and place.size < least:
         raise errors.InputError(
             f'{place.path} is too small for {threads} threads: it takes '
-            f'{pr.size_text(least)}; give a larger one, or fewer threads by '
-            '--levels thread_count=1.')
+            f'{parameters.size_text(least)}; give a larger one, or fewer '
+            'threads by --levels thread_count=1.')

@@ -8,10 +8,10 @@ import dataclasses
 import math
 
 from serifos.lab.screening import effects
-from serifos.lab.screening import plan as sp
+from serifos.lab.screening import plan
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _UNITS = {'bandwidth_kib_s': 'KiB/s', 'iops': 'IOPS', 'latency_us': 'µs'}
 _SHOWN = 25
@@ -28,7 +28,7 @@ class Found:
     """
 
     name: str
-    reading: sp.Reading
+    reading: plan.Reading
     analysis: effects.Analysis
     keys: tuple[str, ...]
     levels: Mapping[str, tuple[str, str]]
@@ -60,18 +60,18 @@ def _section(heading: str, found: Found,
     shown = analysis.effects[:_SHOWN]
     return page.Section(
         heading, f'The error is {analysis.method}. None of these explains '
-        f'{tb.percent(analysis.rest, ".0f")} of the variation.',
+        f'{table.percent(analysis.rest, ".0f")} of the variation.',
         [charts.pareto(
             [e.name + ' *' * (e.name in found.keys) for e in shown],
             [100 * e.share for e in shown], [e.p_value < 0.05 for e in shown],
             xlabel='share of the variation, % (line: cumulative; blue: '
             'p < 0.05; * key parameter)')],
-        [tb.Table(
+        [table.Table(
             ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
              'share', 'p'),
             [(e.name, *found.levels.get(e.name, (None, None)),
               *(float(found.shown(v)) for v in (e.effect, *e.interval)),
-              tb.percent(e.share), float(e.p_value))
+              table.percent(e.share), float(e.p_value))
              for e in analysis.effects],
             'The effect of going from low to high, with its 95 % interval.'
             )])

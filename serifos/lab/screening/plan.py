@@ -15,7 +15,7 @@ import numpy.typing as npt
 from serifos import errors
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
 
 Rows = Sequence[Mapping[str, str]]
@@ -77,11 +77,11 @@ def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
     return found
 
 
-def missing(wanted: Sequence[Wanted], made: Sequence[sj.Run]
+def missing(wanted: Sequence[Wanted], made: Sequence[journal.Run]
             ) -> tuple[Wanted, ...]:
     """The runs that are wanted and not made, each once."""
     done = {run.key for run in made}
-    found = {sj.key(*one): one for one in wanted}
+    found = {journal.key(*one): one for one in wanted}
     return tuple(one for name, one in found.items() if name not in done)
 
 
@@ -105,14 +105,14 @@ def middles(space: sl.Space, names: Sequence[str]
                 for level in (low, middle, high)]
 
 
-def responses(levels: Rows, rounds: int, made: Sequence[sj.Run],
+def responses(levels: Rows, rounds: int, made: Sequence[journal.Run],
               how: Reading) -> npt.NDArray[np.float64]:
     """float[n, rounds] of runs in the order of their levels.
 
     :raises InputError: where a run is missing
     """
     seen = {run.key: run.seen[how.response] for run in made}
-    names = [[sj.key(row, number) for number in range(1, rounds + 1)]
+    names = [[journal.key(row, number) for number in range(1, rounds + 1)]
              for row in levels]
     lacking = {one for row in names for one in row if one not in seen}
     if lacking:
@@ -125,7 +125,7 @@ def responses(levels: Rows, rounds: int, made: Sequence[sj.Run],
 
 
 def turning(space: sl.Space, names: Sequence[str], rounds: int,
-            made: Sequence[sj.Run], how: Reading, noise: float
+            made: Sequence[journal.Run], how: Reading, noise: float
             ) -> list[Middle]:
     """The key parameters whose middle level is not between their ends."""
     found = []

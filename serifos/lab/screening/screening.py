@@ -14,11 +14,11 @@ from serifos import errors
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
 from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
-from serifos.lab.screening import plan as sp
+from serifos.lab.screening import plan
 from serifos.lab.screening import screen
 from serifos.modeler import campaign
 
@@ -35,7 +35,7 @@ class Job:
 
     options: so.Options
     screened: screen.Screened | None
-    header: sj.Header
+    header: journal.Header
     path: pathlib.Path
     design: screening.Signs
 
@@ -43,7 +43,7 @@ class Job:
     def of(cls, options: so.Options) -> Job:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
-            header, _ = sj.read(path)
+            header, _ = journal.read(path)
             return cls(options, None, header, path, _design(options, header))
         version = fio.version()
         found = screen.find(options.target, options.size_gib)
@@ -52,28 +52,28 @@ class Job:
                    _design(options, header))
 
     @property
-    def reading(self) -> sp.Reading:
-        return sp.Reading(so.RESPONSES[self.options.response],
-                          self.options.scale == 'log')
+    def reading(self) -> plan.Reading:
+        return plan.Reading(so.RESPONSES[self.options.response],
+                            self.options.scale == 'log')
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.header.varied)
 
     def rows(self) -> list[dict[str, str]]:
-        return sp.rows(self.header.space, self.names, self.design)
+        return plan.rows(self.header.space, self.names, self.design)
 
-    def wanted(self) -> list[sp.Wanted]:
-        return sp.wanted(self.rows(), self.options.rounds, self.options.seed)
+    def wanted(self) -> list[plan.Wanted]:
+        return plan.wanted(self.rows(), self.options.rounds, self.options.seed)
 
-    def had(self) -> tuple[sj.Run, ...]:
-        return sj.had(self.path, self.header)
+    def had(self) -> tuple[journal.Run, ...]:
+        return journal.had(self.path, self.header)
 
     def show(self) -> None:
         """Prints the target, the runs and their time."""
         if self.screened is None:
             return
-        todo = sp.missing(self.wanted(), self.had())
+        todo = plan.missing(self.wanted(), self.had())
         total, s = len(self.wanted()), self.header.runtime_s
         facts = dict(self.screened.target.facts)
         facts['varied'] = ', '.join(
@@ -95,9 +95,9 @@ class Job:
         for line in (*self.header.said, *screen_job.NOTES):
             measuring.say(f'note: {line}')
 
-    def make(self, runs: list[sp.Wanted]) -> tuple[sj.Run, ...]:
+    def make(self, runs: list[plan.Wanted]) -> tuple[journal.Run, ...]:
         """Makes the runs that are missing; returns all runs of the journal."""
-        if self.screened is None or not sp.missing(runs, self.had()):
+        if self.screened is None or not plan.missing(runs, self.had()):
             return self.had()
         with (progress.Stop() as stop, progress.shown() as shown,
               self.screened.open() as claim):
@@ -109,8 +109,9 @@ class Job:
         return self.had()
 
 
-def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
-        measure: screen.Measure, ports: campaign.Ports) -> int:
+def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
+        header: journal.Header, measure: screen.Measure,
+        ports: campaign.Ports) -> int:
     """Makes every run that the journal lacks; failed ones once more.
 
     :param measure: makes one run; a ToolError costs that run only
@@ -118,13 +119,13 @@ def run(wanted: Sequence[sp.Wanted], path: pathlib.Path, header: sj.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
-    def make(one: sp.Wanted) -> None:
+    def make(one: plan.Wanted) -> None:
         levels, number = one
-        sj.append(path, sj.Run(levels, number, measure(levels)))
+        journal.append(path, journal.Run(levels, number, measure(levels)))
 
-    total = len({sj.key(*one) for one in wanted})
-    with sj.resumed(path, header):
-        pending = sp.missing(wanted, sj.had(path, header))
+    total = len({journal.key(*one) for one in wanted})
+    with journal.resumed(path, header):
+        pending = plan.missing(wanted, journal.had(path, header))
         loop = campaign.Campaign(
             'screen', make, lambda one: header.runtime_s, path, ports,
             total - len(pending), total)
@@ -137,7 +138,7 @@ def screened(job: Job) -> screen_report.Found:
 
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    todo = sp.missing(job.wanted(), job.had())
+    todo = plan.missing(job.wanted(), job.had())
     if job.screened is not None and (todo or job.options.factorial):
         job.show()
         measuring.confirm(job.screened.target, job.options.yes_destroy)
@@ -148,7 +149,7 @@ def screened(job: Job) -> screen_report.Found:
 
 def _screened(job: Job) -> screen_report.Found:
     made = job.make(job.wanted())
-    analysis = effects.analyse(job.design, job.names, sp.responses(
+    analysis = effects.analyse(job.design, job.names, plan.responses(
         job.rows(), job.options.rounds, made, job.reading))
     keys = job.options.keys or screening.keys(analysis.effects)
     explained = sum(e.share for e in analysis.effects if e.name in keys)
@@ -168,18 +169,18 @@ def _factorial(job: Job, found: screen_report.Found) -> screen_report.Found:
     space, rounds = job.header.space, job.options.rounds
     keys = found.keys
     signs = screening.full_factorial(len(keys))
-    levels = sp.rows(space, keys, signs)
-    between = [row for *_, three in sp.middles(space, keys) for row in three]
+    levels = plan.rows(space, keys, signs)
+    between = [row for *_, three in plan.middles(space, keys) for row in three]
     measuring.say(f'{found.said[0]} Their full factorial has {len(levels)} '
                   f'runs, with {len(between) // 3} at middle levels.')
-    made = job.make(sp.wanted([*levels, *between], rounds, job.options.seed))
+    made = job.make(plan.wanted([*levels, *between], rounds, job.options.seed))
     columns, names = screening.with_interactions(signs, keys)
-    analysis = effects.analyse(columns, names, sp.responses(
+    analysis = effects.analyse(columns, names, plan.responses(
         levels, rounds, made, job.reading))
     # Where most columns of a small factorial are effects, its own noise is
     # overestimated.
     noise = min(analysis.noise, found.analysis.noise)
-    turning = sp.turning(space, keys, rounds, made, job.reading, noise)
+    turning = plan.turning(space, keys, rounds, made, job.reading, noise)
     together = sum(e.share for e in analysis.effects if ' × ' in e.name)
     said = [f'Interactions explain {together:.0%} of the variation of the '
             f'full factorial of {", ".join(keys)}.',
@@ -203,7 +204,7 @@ def rows(found: screen_report.Found) -> list[tuple[object, ...]]:
     return lines
 
 
-def _design(options: so.Options, header: sj.Header) -> screening.Signs:
+def _design(options: so.Options, header: journal.Header) -> screening.Signs:
     least = screening.smallest(len(header.varied))
     size = least if options.runs is None else options.runs
     design = screening.plackett_burman(size)
@@ -220,9 +221,9 @@ def _design(options: so.Options, header: sj.Header) -> screening.Signs:
 
 
 def _header(options: so.Options, found: screen.Screened,
-            version: str) -> sj.Header:
+            version: str) -> journal.Header:
     space = sl.space(found.place, dict(options.levels), options.parameters)
-    return sj.Header(
+    return journal.Header(
         dict(found.target.identity), fio=version, runtime_s=options.runtime,
         varied=dict(space.varied), held=dict(space.held), said=space.said,
         **campaign.this_machine())

@@ -11,7 +11,7 @@ from serifos.cmd import app
 from serifos.cmd import seed
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import samples
 
@@ -59,7 +59,7 @@ class Dataset(app.Fails, command.Command):
                 ssd, args.sampled, args.seed, args.chance)
         else:
             found = samples.short(ssd, args.runs, args.seed, args.chance)
-        store.begin_dataset(args.out, found.header)
+        documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
-            store.append_sample(args.out, sample)
+            documents.append_sample(args.out, sample)
         print(args.out)

@@ -12,10 +12,10 @@ from typing import Any
 from cliff import command
 
 from serifos.cmd import app
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.lab.sim import runner
-from serifos.report import table as tb
+from serifos.report import table
 
 
 class Evaluate(app.Fails, command.Command):
@@ -59,13 +59,13 @@ class Evaluate(app.Fails, command.Command):
         with runner.Processes(parsed_args.jobs) as processes:
             found = evaluation.run(settings, processes.map)
         if out is not None:
-            store.write_json(out / 'evaluation.json', found.to_json())
-            files.replace(out / 'evaluation.html', page.page_of(
+            documents.write_json(out / 'evaluation.json', found.to_json())
+            atomic.replace(out / 'evaluation.html', page.page_of(
                 found, _again(parsed_args)))
         if parsed_args.format == 'json':
             print(json.dumps(found.brief(), indent=1))
         else:
-            print('\n\n'.join(map(tb.as_text, tables.every(found))))
+            print('\n\n'.join(map(table.as_text, tables.every(found))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'evaluation.html').resolve(), file=sys.stderr)

@@ -24,7 +24,7 @@ from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.model import model as mm
-from serifos.model import pool_models as fl
+from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
@@ -33,7 +33,7 @@ from serifos.plan import relieve
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
 
-PLANNERS: Mapping[str, Callable[[cl.Cluster, fl.Fleet],
+PLANNERS: Mapping[str, Callable[[cl.Cluster, pool_models.Fleet],
                                 Sequence[tuple[str, str]]]] = {
     'algorithm1': lambda cluster, fleet: algorithm1.moves(
         cluster, fleet.load, fleet.latency),
@@ -91,7 +91,8 @@ def run(case: Case) -> list[Outcome]:
     outcomes = [_outcome(cloud, CAPACITY, '', [])]
     observed = cloud.observe()
     for kind, models in case.models.items():
-        fleet = fl.Fleet([models[pool.model] for pool in observed.pools])
+        fleet = pool_models.Fleet(
+            [models[pool.model] for pool in observed.pools])
         for name, planner in PLANNERS.items():
             moves = planner(observed, fleet)
             balanced = placed(case)
@@ -122,7 +123,7 @@ def placed(case: Case) -> sc.Cloud:
 
 
 def _moves(planner: object, cluster: cl.Cluster,
-           fleet: fl.Fleet) -> list[tuple[str, str]]:
+           fleet: pool_models.Fleet) -> list[tuple[str, str]]:
     plan = planner.plan(cluster, fleet.load, fleet.latency, lm.Limits())
     return [(move.volume, move.target) for move in plan.moves]
 

@@ -12,7 +12,7 @@ from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
 from serifos.model.linear import predict as linear
-from serifos.report import table as tb
+from serifos.report import table
 
 LABELS = ('1', '2', '3', '4', '5', '5+')
 
@@ -25,14 +25,14 @@ _HEADS = {
     'slo_write_us': 'SLO write'}
 
 
-def every(evaluation: ev.Evaluation) -> list[tb.Table]:
+def every(evaluation: ev.Evaluation) -> list[table.Table]:
     """All tables, the result first."""
     return [*(balancing(evaluation, name)
               for name in evaluation.settings.testbeds),
             *prediction(evaluation)]
 
 
-def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
+def balancing(evaluation: ev.Evaluation, testbed: str) -> table.Table:
     """The gain and the cost of balancing (section 6.2)."""
     rows = [('paper', '(measured)',
              *(_change(paper.REDUCTION.get(name)) for name in summary.FIGURES),
@@ -44,7 +44,7 @@ def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
         round(result['moved_gib']))
         for result in evaluation.balanced(testbed)]
     was = summary.figures(evaluation.of(testbed, scenario.CAPACITY, ''))
-    return tb.Table(
+    return table.Table(
         ('planner', 'models', *(_HEADS[name] for name in summary.FIGURES),
          'cases worse', 'moves', 'GiB'), rows,
         f'Testbed {testbed}: change against Cinder\'s available capacity '
@@ -53,40 +53,40 @@ def balancing(evaluation: ev.Evaluation, testbed: str) -> tb.Table:
         f'{was["mean_max_us"] / 1000:.2f} ms')
 
 
-def prediction(evaluation: ev.Evaluation) -> list[tb.Table]:
+def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
     """Tables 6 and 7, and the devices' difference from the paper's."""
     tests = evaluation.settings.tests
     tables = [
-        tb.Table(
+        table.Table(
             ('device', 'models', *LABELS), [*_errors(evaluation)],
             'Table 7: mean relative error by number of workloads, on '
             f'{tests} random tests of each count and {2 * tests} of 6 to '
             '10'),
-        tb.Table(
+        table.Table(
             ('device', 'count', 'intercept', 'sum of write_pct',
              'sum of block_kib', 'paper: intercept', 'write_pct',
              'block_kib'), [*_consolidation(evaluation)],
             'Table 6: the consolidation models, µs'),
-        tb.Table(
+        table.Table(
             ('device', 'models', 'kind', 'terms (µs)',
              'cross-validated error'), [*_others(evaluation)],
             f'The models of the short design, {modeler.SHORT_RUNS} runs'),
-        tb.Table(
+        table.Table(
             ('device', *LABELS[:-1], 'all'),
-            [(name, *map(tb.percent, by_count.values()))
+            [(name, *map(table.percent, by_count.values()))
              for name, by_count in evaluation.mismatch.items()],
             'How far the simulated devices are from what Table 6 predicts '
             'on the training vectors: mean relative error by number of '
             'workloads')]
-    return [table for table in tables if table.rows]
+    return [each for each in tables if each.rows]
 
 
 def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.tests.items():
         for name, tested in of_kind.items():
-            yield (name, kind, *(tb.percent(tested.mre[n]) for n in LABELS))
+            yield (name, kind, *(table.percent(tested.mre[n]) for n in LABELS))
     for name, mre in paper.MRE.items():
-        yield (name, 'the paper', *(tb.percent(mre[n]) for n in LABELS))
+        yield (name, 'the paper', *(table.percent(mre[n]) for n in LABELS))
 
 
 def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
@@ -110,12 +110,12 @@ def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
                 lines = lines[-1:]
             yield (name, kind, model.kind, '; '.join(
                 f'{label}: {rule}' for label, rule in lines),
-                tb.percent(model.quality['mre']))
+                table.percent(model.quality['mre']))
 
 
 def _change(reduction: float | None) -> str | None:
     """-82 % for a figure that fell by 0.82."""
-    return None if reduction is None else tb.percent(-reduction, '+.0f')
+    return None if reduction is None else table.percent(-reduction, '+.0f')
 
 
 def _coefficient(value: float | None) -> str | None:

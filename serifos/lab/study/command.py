@@ -16,7 +16,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd.model import design_options
-from serifos.files import documents as store
+from serifos.files import documents
 
 if TYPE_CHECKING:
     from serifos.model.linear import ols
@@ -47,7 +47,7 @@ class Study(app.Fails, lister.Lister):
                 parsed_args, design_options.study(parsed_args))
         if path is None:
             return (), ()
-        return HEADER, _rows(*study.tables(store.read_dataset(path)))
+        return HEADER, _rows(*study.tables(documents.read_dataset(path)))
 
 
 def _rows(*tables: ols.Anova) -> list[tuple[object, ...]]:

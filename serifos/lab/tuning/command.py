@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from serifos.cmd.model import fit as model_fit
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.files import atomic as files
-from serifos.files import documents as store
+from serifos.files import atomic
+from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import kinds
 from serifos.model import model as mm
@@ -53,7 +53,7 @@ class Fit(model_fit.Fit):
         standard = fitted(given)  # refuses what cannot be fitted at all
         with tuning_options.ready(
                 args, out.with_suffix('.tune.jsonl'),
-                {'dataset': {'sha256': store.digest(args.dataset)},
+                {'dataset': {'sha256': documents.digest(args.dataset)},
                  'seed': args.seed, 'folds': quality.FOLDS}) as searcher:
             trace = searcher.search(
                 args.kind, args.predicts,
@@ -72,7 +72,7 @@ class Fit(model_fit.Fit):
               trace: search.Trace) -> None:
         from serifos.lab.tuning import page as tune_report
         try:
-            files.replace(path, tune_report.page_of(model, trace))
+            atomic.replace(path, tune_report.page_of(model, trace))
             self.say(f'The search is drawn in {path.resolve()}.')
         except errors.ToolError as exc:  # the search is worth keeping
             self.say(str(exc))

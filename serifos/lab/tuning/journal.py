@@ -16,7 +16,7 @@ import pathlib
 from typing import Any
 
 from serifos import errors
-from serifos.files import atomic as files
+from serifos.files import atomic
 from serifos.files import jsonl
 
 TUNE_SCHEMA = 'serifos-tune/1'
@@ -70,7 +70,7 @@ def opened(path: str | os.PathLike[str],
     path = pathlib.Path(path)
     header = {'schema': TUNE_SCHEMA, **facts}
     with jsonl.resumed(path, header, 'search'):
-        lines = jsonl.parse(files.read_text(path, 'search'), path, _REMEDY)
+        lines = jsonl.parse(atomic.read_text(path, 'search'), path, _REMEDY)
         _, first = next(lines, ('', {}))
         _refuse_another(path, first, header)
         yield Journal(path, dict(_point(*line) for line in lines))

@@ -17,7 +17,7 @@ from serifos.lab.tuning import search
 from serifos.model import model as mm
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 _BEST = 10
 
@@ -32,7 +32,7 @@ def page_of(model: mm.Model, trace: search.Trace) -> str:
         f'{model.name}: the settings of kind {model.kind}',
         f'{len(found)} settings were evaluated in {len(trace.steps) - 1} '
         'iterations by the mean RMSE of a 10-fold cross-validation. The '
-        f'best is {tb.percent(trace.gain)} below that of the standard.',
+        f'best is {table.percent(trace.gain)} below that of the standard.',
         [page.Section(
             'The error, iteration by iteration',
             'Each dot is a setting when it was evaluated; the line is the '
@@ -43,7 +43,7 @@ def page_of(model: mm.Model, trace: search.Trace) -> str:
              'which the space was split, the star is the chosen one, the '
              'cross the standard.',
              [_points(trace, i, j) for i, j in pairs]),
-         page.Section('The best settings', tables=[tb.Table(
+         page.Section('The best settings', tables=[table.Table(
              (*(one.name for one in trace.parameters), 'RMSE'),
              [(*(f'{value:.6g}' for value in point), found[point])
               for point in dict.fromkeys((*best, trace.standard))],

@@ -25,7 +25,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.model import fit
-from serifos.model import parameter as pm
+from serifos.model import parameter
 from serifos.model import quality
 
 Point = tuple[float, ...]
@@ -63,7 +63,7 @@ class Step:
 class Trace:
     """The steps of a search, and its result."""
 
-    parameters: tuple[pm.Parameter, ...]
+    parameters: tuple[parameter.Parameter, ...]
     standard: Point
     steps: tuple[Step, ...]
 
@@ -99,7 +99,7 @@ class Trace:
                 for one, value in zip(self.parameters, point)}
 
 
-def search(parameters: Sequence[pm.Parameter], evaluate: Evaluate,
+def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
            splits: int = SPLITS, explorations: int = EXPLORATIONS,
            iterations: int = ITERATIONS, least_gain: float = 0.0) -> Trace:
     """Searches for the settings of least RMSE.
@@ -166,21 +166,22 @@ def cost(kind: str, data: fit.Runs, seed: int,
         return math.nan
 
 
-def _around(parameters: Sequence[pm.Parameter], explored: Iterable[Point],
-            pivots: Iterable[Point], splits: int) -> set[Point]:
+def _around(parameters: Sequence[parameter.Parameter],
+            explored: Iterable[Point], pivots: Iterable[Point], splits: int
+            ) -> set[Point]:
     """The corners of the subspaces that surround the pivots."""
     taken = [sorted(set(values)) for values in zip(*explored)]
     return {point for pivot in pivots for point in itertools.product(*(
         _axis(*each, splits) for each in zip(parameters, pivot, taken)))}
 
 
-def _axis(parameter: pm.Parameter, at: float, taken: Sequence[float],
+def _axis(tuned: parameter.Parameter, at: float, taken: Sequence[float],
           splits: int) -> set[float]:
     """The space between the neighbours of a pivot, split, valid values."""
-    low = max((v for v in taken if v < at), default=parameter.least)
-    high = min((v for v in taken if v > at), default=parameter.greatest)
+    low = max((v for v in taken if v < at), default=tuned.least)
+    high = min((v for v in taken if v > at), default=tuned.greatest)
     step = (high - low) / (splits + 1)
-    return {parameter.valid(round(low + i * step, _DECIMALS))
+    return {tuned.valid(round(low + i * step, _DECIMALS))
             for i in range(splits + 1)} | {high}
 
 

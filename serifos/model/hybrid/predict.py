@@ -23,7 +23,7 @@ from serifos.model.hybrid import parameters
 from serifos.model.hybrid import residual
 from serifos.model.hybrid import trend as tr
 from serifos.model import kinds
-from serifos.model import parameter as pm
+from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,5 +145,5 @@ def from_parameters(kind: str, doc: Mapping[str, Any]) -> Hybrid:
 
 
 HYBRID = kinds.Kind(from_parameters, 'serifos.model.hybrid.fit:fit',
-                    (pm.Parameter('points', 16, 1, 100),))
+                    (parameter.Parameter('points', 16, 1, 100),))
 """``points`` is the number of inducing points."""

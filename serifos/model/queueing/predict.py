@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import kinds
-from serifos.model import parameter as pm
+from serifos.model import parameter
 from serifos.model.queueing import two_stations
 
 if TYPE_CHECKING:
@@ -243,6 +243,6 @@ def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
 
 QUEUEING = kinds.Kind(
     from_parameters, 'serifos.model.queueing.fit:fit',
-    (pm.Parameter('stations', 2, 1, 2),
-     pm.Parameter('alpha', 0.05, 0, 1, whole=False)))
+    (parameter.Parameter('stations', 2, 1, 2),
+     parameter.Parameter('alpha', 0.05, 0, 1, whole=False)))
 """``alpha`` is the p-value above which a term is removed."""

@@ -17,7 +17,7 @@ from serifos.database import connection
 from serifos.database import journal
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import model as mm
 from tests.fakes import cinder as fake
 
@@ -50,7 +50,7 @@ class Case(testtools.TestCase):
         state = pathlib.Path(directory.name)
         models = state / 'models'
         models.mkdir()
-        store.write_model(models / 'flat.json', MODEL)
+        documents.write_model(models / 'flat.json', MODEL)
         self.now, self.slept = NOW, 0.0
         self.stop_after = None
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)],

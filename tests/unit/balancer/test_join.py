@@ -5,7 +5,7 @@ import ddt
 import testtools
 
 from serifos.balancer import join
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
 from serifos.plan import eligibility
@@ -37,8 +37,8 @@ def inventory(*records, **others):
 
 
 def observed(*seen, problems=()):
-    return act.Observed(
-        1e9, {name: act.Activity(BUSY, 600, 40, 0) for name in seen},
+    return activity.Observed(
+        1e9, {name: activity.Activity(BUSY, 600, 40, 0) for name in seen},
         {}, {}, dict.fromkeys(problems, 'node_exporter does not answer.'))
 
 
@@ -105,7 +105,7 @@ class ClusterTest(testtools.TestCase):
 
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
-            observed('v', problems=[A]), pools={A: act.Activity(
+            observed('v', problems=[A]), pools={A: activity.Activity(
                 BUSY, 600, 40, 0)})
         found = inventory(record('v'))
         self.assertEqual('up', cluster(found, told).pools[0].state)

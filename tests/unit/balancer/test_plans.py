@@ -10,7 +10,7 @@ import testtools
 
 from serifos.balancer import plans
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.plan import plan as pl
 
 NOW = 1_800_000_000.0
@@ -57,7 +57,7 @@ class PlansTest(testtools.TestCase):
         doc = plan('one').to_json()
         del doc['slo_misses']
         (self.dir / 'one.json').write_text(json.dumps(doc))
-        self.assertEqual(plan('one').moves, store.read_plan(
+        self.assertEqual(plan('one').moves, documents.read_plan(
             self.dir / 'one.json').moves)
 
     @ddt.data('{"schema": "serifos-pl', '{"schema": "serifos-plan/2"}', '',

@@ -10,7 +10,7 @@ import fixtures
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -355,7 +355,7 @@ class CompletingTest(Case):
                                            left.migration_status))
 
         self.balancer.observe()
-        cluster = store.read_cluster(self.settings.cluster_file)
+        cluster = documents.read_cluster(self.settings.cluster_file)
         self.assertNotIn(T, {volume.id for volume in cluster.volumes})
         self.now += 900
         self.assertIn('serifos-balancer recover u',

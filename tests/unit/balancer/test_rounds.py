@@ -8,7 +8,7 @@ import fixtures
 from serifos.balancer import plans
 from serifos import errors
 from serifos.facts import times
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -72,7 +72,7 @@ class RoundTest(cloud.Case):
         self.cinder.gib_per_s = 0.1
         self.now += 3600
         self.balancer.observe()
-        seen = store.read_cluster(self.settings.cluster_file)
+        seen = documents.read_cluster(self.settings.cluster_file)
         self.assertIn('moved', str(seen.volume('u').movable))
 
     def test_an_empty_pool_that_is_not_seen_is_no_target(self):
@@ -99,7 +99,7 @@ class RoundTest(cloud.Case):
     def test_the_observation_is_there_for_the_scheduler(self):
         self.set(auto=False)
         self.balancer.round()
-        seen = store.read_cluster(self.settings.cluster_file)
+        seen = documents.read_cluster(self.settings.cluster_file)
         self.assertEqual({A, B, C}, {pool.name for pool in seen.pools})
         self.assertEqual(64, seen.volume('u').workload.block_kib)
         self.assertFalse(seen.volume('w').workload.is_active())
@@ -113,7 +113,7 @@ class RoundTest(cloud.Case):
         pause = self.pause
 
         def watch(seconds):
-            seen.append(store.read_cluster(
+            seen.append(documents.read_cluster(
                 self.settings.cluster_file).observed_at)
             return pause(seconds)
         self.pause = watch

@@ -19,7 +19,7 @@ from serifos.bench import lvm
 from serifos.bench import precondition
 from serifos.bench import purge_methods
 from serifos import errors
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from tests.unit.bench import hostile
 
 NODE = {'name': 'sdb', 'kname': 'sdb', 'path': '/dev/sdb', 'maj:min': '8:16',
@@ -65,7 +65,7 @@ class HostileTest(testtools.TestCase):
                 (lvm.parse, VGS), (lvm.ours, LVS),
                 (precondition.parse, RECORD)):
             self.assertTrue(parse(json.dumps(doc)))
-        self.assertTrue(sj.parse(
+        self.assertTrue(journal.parse(
             f'{json.dumps(HEADER)}\n{json.dumps(RUN)}\n', 'x'))
 
     @few
@@ -154,7 +154,7 @@ class HostileTest(testtools.TestCase):
         good = json.dumps(HEADER)
         for text in (header, f'{header}\n', f'{good}\n{run}\n',
                      f'{header}\n{run}\n'):
-            found = self.said(lambda t: sj.parse(t, 'x'), text,
+            found = self.said(lambda t: journal.parse(t, 'x'), text,
                               errors.FormatError)
             if found is not None:
                 header_, runs = found

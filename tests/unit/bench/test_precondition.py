@@ -8,7 +8,7 @@ import fixtures
 import testtools
 
 from serifos.bench import fio
-from serifos.bench import precondition as pre
+from serifos.bench import precondition
 from serifos.bench import target as tg
 from serifos import errors
 from serifos.facts import dataset as ds
@@ -58,9 +58,9 @@ class PreconditionTest(testtools.TestCase):
             self.useFixture(fixtures.TempDir()).path, 'x.json')
 
     def run_on(self, device, stop=lambda: False, target=TARGET,
-               rounds=pre.Rounds()):
-        return pre.precondition(
-            target, device.area, rounds, self.record, pre.Ports(
+               rounds=precondition.Rounds()):
+        return precondition.precondition(
+            target, device.area, rounds, self.record, precondition.Ports(
                 device.measure, device.fill, lambda *step: None, stop))
 
     def test_purge_two_fills_in_order_then_settle(self):
@@ -86,7 +86,7 @@ class PreconditionTest(testtools.TestCase):
         self.assertEqual(25, device.rounds())
         # More rounds go on where these ended.
         more = Device(unsettled=0)
-        self.run_on(more, rounds=pre.Rounds(most=40))
+        self.run_on(more, rounds=precondition.Rounds(most=40))
         self.assertEqual([], more.fills())
 
     @ddt.data(1, 2, 3, 6, 8)
@@ -126,4 +126,5 @@ class PreconditionTest(testtools.TestCase):
     @ddt.data((4, 60.0), (10 ** 6, 60.0), (25, 0.0), (25, float('nan')))
     @ddt.unpack
     def test_absurd_rounds(self, most, seconds):
-        self.assertRaises(errors.InputError, pre.Rounds, seconds, most)
+        self.assertRaises(
+            errors.InputError, precondition.Rounds, seconds, most)

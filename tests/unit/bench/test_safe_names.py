@@ -15,7 +15,7 @@ from serifos import errors
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import job_file
 from serifos.lab.screening import levels as sl
-from serifos.lab.screening import parameters as pr
+from serifos.lab.screening import parameters
 from serifos.lab.screening import screen
 
 GIB = 2 ** 30
@@ -102,7 +102,7 @@ class JobFileTest(testtools.TestCase):
 
     @settings(max_examples=60, deadline=None)
     @given(st.text(), st.booleans(), st.dictionaries(
-        st.sampled_from([*pr.PARAMETERS]),
+        st.sampled_from([*parameters.PARAMETERS]),
         st.one_of(st.text(), st.integers(-9, 9).map(str), st.sampled_from(
             ['read\nexec_prerun=x', '1;', '2KiB', '٣', '9' * 400]))))
     def test_arbitrary_names_and_levels(self, path, is_directory, levels):

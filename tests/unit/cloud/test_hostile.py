@@ -18,8 +18,8 @@ from serifos.balancer import join
 from serifos.balancer import stuck
 from serifos.cloud import client as volumes
 from serifos import errors
-from serifos.facts import activity as act
-from serifos.files import documents as store
+from serifos.facts import activity
+from serifos.files import documents
 from serifos.plan import eligibility
 from tests.unit.cloud import test_api_views
 from tests.unit.cloud import test_client
@@ -123,8 +123,8 @@ def changed(draw):
 
 
 def observed():
-    return act.Observed(1.8e9, {
-        name: act.Activity(None, 1000, 40, 1000) for name in 'uvwx'},
+    return activity.Observed(1.8e9, {
+        name: activity.Activity(None, 1000, 40, 1000) for name in 'uvwx'},
         {A: 1.7e9}, {}, {})
 
 
@@ -158,8 +158,8 @@ class HostileTest(testtools.TestCase):
         for found in stuck.diagnoses(inventory, told, 1.8e9):
             found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
-            store.write_cluster(file.name, cluster)
-            assert store.read_cluster(file.name) is not None
+            documents.write_cluster(file.name, cluster)
+            assert documents.read_cluster(file.name) is not None
 
 
 @ddt.ddt

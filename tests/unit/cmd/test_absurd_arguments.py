@@ -8,7 +8,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.fuzz import targets
 from tests.unit.cmd import command
 from tests.unit import samples
@@ -49,9 +49,9 @@ class AbsurdArgumentsTest(testtools.TestCase):
     def test_an_output_that_is_no_file(self, path):
         path = str(self.dir / 'pipe') if path == 'PIPE' else path
         data = self.dir / 'd.jsonl'
-        store.begin_dataset(data, samples.HEADER)
+        documents.begin_dataset(data, samples.HEADER)
         for n in range(24):
-            store.append_sample(data, samples.dataset(
+            documents.append_sample(data, samples.dataset(
                 [[targets.WORKLOADS[0]] * (1 + n)], lambda run: 100.0
             ).samples[0])
         self.assertIn('cannot be written', self.refused(
@@ -97,7 +97,7 @@ class AbsurdArgumentsTest(testtools.TestCase):
 
     def test_a_name_that_is_not_utf8(self):
         exc = self.assertRaises(
-            store.errors.InputError, store.write_json, self.dir / 'm.json',
-            {'name': os.fsdecode(b'\xff')})
+            documents.errors.InputError, documents.write_json,
+            self.dir / 'm.json', {'name': os.fsdecode(b'\xff')})
         self.assertIn('is not UTF-8', str(exc))
         self.assertFalse((self.dir / 'm.json').exists())

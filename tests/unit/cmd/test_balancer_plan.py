@@ -9,7 +9,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.cmd import command
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
@@ -48,7 +48,8 @@ class PlanTestCase(testtools.TestCase):
     def test_json_is_a_plan_that_another_program_can_read(self, planner):
         doc = self._doc('--planner', planner)
         (self.dir / 'p.json').write_text(json.dumps(doc))
-        self.assertEqual(doc, store.read_plan(self.dir / 'p.json').to_json())
+        self.assertEqual(
+            doc, documents.read_plan(self.dir / 'p.json').to_json())
         self.assertEqual(planner, doc['planner'])
         uuid.UUID(doc['id'])
         self.assertEqual(datetime.timedelta(days=1), _time(
@@ -215,7 +216,7 @@ class ExampleModelsTestCase(testtools.TestCase):
             pathlib.Path(__file__).parents[1] / 'papers/serifos.json'
         ).read_text())
         for ssd, stem in (('SSD1', 'intel-s3500'), ('SSD2', 'intel-s3610')):
-            model = store.read_model(EXAMPLES / f'models/{stem}.json')
+            model = documents.read_model(EXAMPLES / f'models/{stem}.json')
             for count, row in papers['table6_consolidation'][ssd].items():
                 terms = ('intercept_us', 'sum_write_pct', 'sum_block_kib')
                 self.assertEqual(

@@ -17,7 +17,7 @@ from serifos.cmd import app
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import fit
 from tests.unit.cmd import command
 
@@ -96,14 +96,14 @@ class DocumentedCommandsTest(testtools.TestCase):
             path = pathlib.Path(word)
             if word.startswith('quickstart/') and not path.parent.exists():
                 shutil.copytree(f'{EXAMPLES}/models', 'quickstart/models')
-                store.write_model('quickstart/models/quickstart.json',
-                                  fit.fit(of('x'), 'auto', 'quickstart'))
+                documents.write_model('quickstart/models/quickstart.json',
+                                      fit.fit(of('x'), 'auto', 'quickstart'))
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == '.jsonl' and not path.exists():
                 dataset = of(path.stem)
-                store.begin_dataset(path, dataset.header)
+                documents.begin_dataset(path, dataset.header)
                 for sample in dataset.samples:
-                    store.append_sample(path, sample)
+                    documents.append_sample(path, sample)
 
     def parser(self, program, verb):
         manager = app.App(program, '').command_manager

@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from serifos.design import d_optimal
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import fit
 from tests.unit.cmd import command
 from tests.unit import samples
@@ -36,9 +36,9 @@ class ModelCase(testtools.TestCase):
         super().setUp()
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
-        store.begin_dataset(self.dataset, _dataset().header)
+        documents.begin_dataset(self.dataset, _dataset().header)
         for sample in _dataset().samples:
-            store.append_sample(self.dataset, sample)
+            documents.append_sample(self.dataset, sample)
         self.model = self.dir / 'm.json'
 
     def run_json(self, *arguments):
@@ -47,7 +47,7 @@ class ModelCase(testtools.TestCase):
         return code, json.loads(out)
 
     def fitted(self, kind='auto'):
-        store.write_model(self.model, _fitted(kind))
+        documents.write_model(self.model, _fitted(kind))
         return self.model
 
     def refused(self, words, *arguments, code=2):
@@ -72,7 +72,7 @@ class FitTest(ModelCase):
             ('serifos-model/1', 'm', 'latency_us', 40, 'S1'),
             (doc['schema'], doc['name'], doc['predicts'],
              doc['dataset']['runs'], doc['device']['serial']))
-        self.assertEqual(store.digest(self.dataset),
+        self.assertEqual(documents.digest(self.dataset),
                          doc['dataset']['sha256'])
         self.assertEqual([1, 10], doc['range']['count'])
 

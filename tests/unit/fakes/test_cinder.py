@@ -6,7 +6,7 @@ import testtools
 
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
 from tests.fakes import cinder as fake
@@ -216,11 +216,11 @@ class TelemetryTest(Case):
 
     def quiet(self):
         records = self.cinder.inventory().records
-        seen = self.cinder.observe([act.Place(
+        seen = self.cinder.observe([activity.Place(
             record.id, record.lv_id, record.pool) for record in records],
             1000)
-        return {volume: activity.quiet_s
-                for volume, activity in seen.volumes.items()}
+        return {volume: active.quiet_s
+                for volume, active in seen.volumes.items()}
 
     def test_a_copy_reads_here_and_writes_there(self):
         self.assertEqual({'v': 1000}, self.quiet())
@@ -229,7 +229,8 @@ class TelemetryTest(Case):
         half, = self.cinder.halves('v')
         self.assertEqual({'v': 0, half.id: 0}, self.quiet())
         seen = self.cinder.observe(
-            [act.Place('v', 'v', A), act.Place(half.id, half.lv_id, B)], 60)
+            [activity.Place('v', 'v', A),
+             activity.Place(half.id, half.lv_id, B)], 60)
         self.assertEqual(0, seen.volumes['v'].mean.write_pct)
         self.assertEqual(100, seen.volumes[half.id].mean.write_pct)
         self.at(31)
@@ -247,7 +248,7 @@ class TelemetryTest(Case):
             [inv.PoolStats(A, 9.0, 9.0)],
             [inv.Record('v', 1.0, 'in-use', pool=A)], lambda: NOW,
             {'v': busy})
-        place = act.Place('v', 'v', A)
+        place = activity.Place('v', 'v', A)
         seen = self.cinder.observe([place], 600)
         self.assertEqual(busy, seen.volumes['v'].mean)
         self.cinder.unseen = {A: 'no answer'}

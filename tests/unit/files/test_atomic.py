@@ -12,7 +12,7 @@ import fixtures
 import testtools
 
 from serifos import errors
-from serifos.files import atomic as files
+from serifos.files import atomic
 
 
 @ddt.ddt
@@ -24,14 +24,14 @@ class ReadTest(testtools.TestCase):
 
     def refused(self, path, words, **bound):
         exc = self.assertRaises(
-            errors.InputError, files.read_text, path, 'model', **bound)
+            errors.InputError, atomic.read_text, path, 'model', **bound)
         self.assertIn(words, str(exc))
         self.assertNotIn('\n', str(exc))
 
     def test_a_text(self):
         path = self.dir / 'm'
         path.write_text('µs')
-        self.assertEqual('µs', files.read_text(path, 'model'))
+        self.assertEqual('µs', atomic.read_text(path, 'model'))
 
     @ddt.data(('', 'There is no model'), ('/nonesuch', 'There is no model'),
               ('/tmp\0', 'cannot be read: embedded null'),
@@ -71,13 +71,13 @@ class ReplaceTest(testtools.TestCase):
 
     def refused(self, path, words):
         exc = self.assertRaises(
-            errors.InputError, files.replace, path, 'new')
+            errors.InputError, atomic.replace, path, 'new')
         self.assertIn(words, str(exc))
         self.assertIn('cannot be written', str(exc))
 
     def test_a_file_is_whole_and_closed_to_others(self):
         for text in ('old', 'new'):
-            files.replace(self.path, text)
+            atomic.replace(self.path, text)
             self.assertEqual(text, self.path.read_text())
         self.assertEqual(0o640, stat.S_IMODE(self.path.stat().st_mode))
         self.assertEqual(['c.json'], os.listdir(self.dir))
@@ -85,7 +85,7 @@ class ReplaceTest(testtools.TestCase):
     def test_a_relative_name(self):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.dir)
-        files.replace('c.json', 'new')
+        atomic.replace('c.json', 'new')
         self.assertEqual('new', self.path.read_text())
 
     def test_a_device_stays_a_device(self):
@@ -111,9 +111,9 @@ class ReplaceTest(testtools.TestCase):
         self.refused(self.dir / ('x' * 300), 'too long')
 
     def test_a_text_that_no_file_can_hold_leaves_the_old_one(self):
-        files.replace(self.path, 'old')
+        atomic.replace(self.path, 'old')
         exc = self.assertRaises(
-            errors.InputError, files.replace, self.path, 'a\ud800')
+            errors.InputError, atomic.replace, self.path, 'a\ud800')
         self.assertIn('half a character', str(exc))
         self.assertEqual('old', self.path.read_text())
         self.assertEqual(['c.json'], os.listdir(self.dir))
@@ -122,7 +122,7 @@ class ReplaceTest(testtools.TestCase):
         other = self.dir / 'other'
         other.write_text('mine')
         self.path.symlink_to(other)
-        files.replace(self.path, 'new')
+        atomic.replace(self.path, 'new')
         self.assertEqual('mine', other.read_text())
         self.assertEqual('new', self.path.read_text())
 
@@ -134,14 +134,14 @@ class ReplaceTest(testtools.TestCase):
 
     def test_what_a_kill_left_is_removed_by_the_next_writer(self):
         self.left()
-        files.replace(self.path, 'new')
+        atomic.replace(self.path, 'new')
         self.assertEqual(['c.json'], os.listdir(self.dir))
 
     def test_a_writer_that_lives_is_left_alone(self):
         path = self.left()
         with open(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            files.replace(self.path, 'new')
+            atomic.replace(self.path, 'new')
         self.assertTrue(path.exists())
 
     def test_nothing_else_is_removed(self):
@@ -156,7 +156,7 @@ class ReplaceTest(testtools.TestCase):
         link.symlink_to(target)
         named = self.dir / '.c.json.00000000000000fe.new'
         named.hardlink_to(target)
-        files.replace(self.path, 'new')
+        atomic.replace(self.path, 'new')
         for path in (*kept, target, named):
             self.assertEqual('half', path.read_text())
         self.assertTrue(link.is_symlink())

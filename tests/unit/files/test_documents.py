@@ -13,7 +13,7 @@ from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import model as mm
 from tests.unit import samples
 
@@ -58,18 +58,18 @@ class StoreCase(testtools.TestCase):
 class ModelFileTest(StoreCase):
 
     def test_the_literal_of_the_format_is_read(self):
-        model = store.read_model(self.write('m.json', _MODEL))
+        model = documents.read_model(self.write('m.json', _MODEL))
         self.assertAlmostEqual(
             113.44 + 22.135 * 4,
             model.predict(model.load([wl.Workload(30, 4)])))
 
     def test_unknown_keys_are_ignored(self):
-        store.read_model(self.write('m.json', {**_MODEL, 'future': {}}))
+        documents.read_model(self.write('m.json', {**_MODEL, 'future': {}}))
 
     def test_what_is_written_is_read_again(self):
         model = mm.Model.from_json(_MODEL)
-        store.write_model(self.dir / 'm.json', model)
-        self.assertEqual(model, store.read_model(self.dir / 'm.json'))
+        documents.write_model(self.dir / 'm.json', model)
+        self.assertEqual(model, documents.read_model(self.dir / 'm.json'))
 
     @ddt.data(
         ({'schema': 'serifos-model/2'}, 'reads serifos-model/1'),
@@ -83,7 +83,7 @@ class ModelFileTest(StoreCase):
     @ddt.unpack
     def test_what_is_no_model_is_refused(self, change, words):
         path = self.write('m.json', {**_MODEL, **change})
-        self.assertIn(words, self.refused(store.read_model, path))
+        self.assertIn(words, self.refused(documents.read_model, path))
 
     @ddt.data(
         ('consolidation', {'5+': {'intercept_us': 1e308}}, 'intercept_us'),
@@ -99,7 +99,7 @@ class ModelFileTest(StoreCase):
     def test_numbers_that_no_prediction_can_hold(self, kind, said, words):
         path = self.write('m.json', {**_MODEL, 'kind': kind,
                                      'parameters': said})
-        self.assertIn(words, self.refused(store.read_model, path))
+        self.assertIn(words, self.refused(documents.read_model, path))
 
     @ddt.data(('', 'not JSON'), ('{', 'not JSON'), ('[]', 'schema'),
               ('{"schema": NaN}', 'NaN is not a finite number'),
@@ -107,11 +107,11 @@ class ModelFileTest(StoreCase):
     @ddt.unpack
     def test_what_is_no_json_is_refused(self, text, words):
         path = self.write('m.json', text)
-        self.assertIn(words, self.refused(store.read_model, path))
+        self.assertIn(words, self.refused(documents.read_model, path))
 
     def test_a_missing_file(self):
         self.assertIn('There is no model', self.refused(
-            store.read_model, self.dir / 'none.json'))
+            documents.read_model, self.dir / 'none.json'))
 
 
 @ddt.ddt
@@ -120,7 +120,7 @@ class DatasetFileTest(StoreCase):
     def test_the_least_that_a_dataset_needs(self):
         path = self.write('d.jsonl', {'schema': 'serifos-dataset/1',
                                       'device': {}}, _RUN)
-        dataset = store.read_dataset(path)
+        dataset = documents.read_dataset(path)
         self.assertEqual((wl.Workload(25, 4, 8, 100),),
                          dataset.samples[0].workloads)
         self.assertEqual(1, dataset.samples[0].round)
@@ -132,9 +132,9 @@ class DatasetFileTest(StoreCase):
             (wl.Workload(25, 4), wl.Workload(75, 128, 32, 50)), 3100.5,
             3077.9, 2, ({'read_p99_us': 7200.0, 'write_p99_us': None},
                         {'iops': 655.0}))
-        store.begin_dataset(path, samples.HEADER)
-        store.append_sample(path, sample)
-        read = store.read_dataset(path)
+        documents.begin_dataset(path, samples.HEADER)
+        documents.append_sample(path, sample)
+        read = documents.read_dataset(path)
         self.assertEqual(samples.HEADER, read.header)
         self.assertEqual(sample, read.samples[0])
         self.assertEqual(7200.0, read.samples[0].figure('read_p99_us'))
@@ -154,7 +154,7 @@ class DatasetFileTest(StoreCase):
     def test_a_broken_run_is_refused_with_its_line(self, change, words):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,
                           {**_RUN, **change})
-        said = self.refused(store.read_dataset, path)
+        said = self.refused(documents.read_dataset, path)
         self.assertIn('line 3', said)
         self.assertIn(words, said)
 
@@ -163,52 +163,52 @@ class DatasetFileTest(StoreCase):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,
                           f'{line}\n')
         self.assertIn('line 3: it is not a JSON object',
-                      self.refused(store.read_dataset, path))
+                      self.refused(documents.read_dataset, path))
 
     def test_a_line_that_was_cut_short(self):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,
                           json.dumps(_RUN)[:30])
-        said = self.refused(store.read_dataset, path)
+        said = self.refused(documents.read_dataset, path)
         self.assertIn('line 3 is cut short', said)
         self.assertIn('resume', said)
-        with store.resumed_dataset(path, samples.HEADER):
-            self.assertEqual(1, len(store.read_dataset(path).samples))
+        with documents.resumed_dataset(path, samples.HEADER):
+            self.assertEqual(1, len(documents.read_dataset(path).samples))
 
     def test_two_machines_are_not_mixed(self):
         other = {**samples.HEADER.to_json(), 'host': 'node2'}
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN, other,
                           _RUN)
         self.assertIn('host node1 and node2',
-                      self.refused(store.read_dataset, path))
+                      self.refused(documents.read_dataset, path))
 
     def test_two_builds_of_one_machine_are_one_dataset(self):
         header = samples.HEADER.to_json()
         path = self.write('d.jsonl', header, _RUN,
                           {**header, 'created_at': 'later'}, _RUN)
-        self.assertEqual(2, len(store.read_dataset(path).samples))
+        self.assertEqual(2, len(documents.read_dataset(path).samples))
 
     def test_fits_use_the_round_that_counts(self):
         path = self.write(
             'd.jsonl', {**samples.HEADER.to_json(), 'valid_round': 2},
             {**_RUN, 'round': 1}, {**_RUN, 'round': 2, 'latency_us': 7})
         self.assertEqual(
-            [7], [s.latency_us for s in store.read_dataset(path).valid()])
+            [7], [s.latency_us for s in documents.read_dataset(path).valid()])
 
     def test_no_run_of_the_round_that_counts(self):
         path = self.write(
             'd.jsonl', {**samples.HEADER.to_json(), 'valid_round': 5}, _RUN)
         exc = self.assertRaises(
-            errors.InputError, store.read_dataset(path).valid)
+            errors.InputError, documents.read_dataset(path).valid)
         self.assertIn('round 5', str(exc))
 
     def test_an_empty_file(self):
         self.assertIn('is empty', self.refused(
-            store.read_dataset, self.write('d.jsonl', '')))
+            documents.read_dataset, self.write('d.jsonl', '')))
 
     def test_a_file_of_something_else(self):
         path = self.dir / 'd.jsonl'
         path.write_bytes(b'\xff\xfe\x00')
-        self.assertIn('not UTF-8', self.refused(store.read_dataset, path))
+        self.assertIn('not UTF-8', self.refused(documents.read_dataset, path))
 
 
 class WriteTest(StoreCase):
@@ -216,22 +216,22 @@ class WriteTest(StoreCase):
     def test_a_file_is_replaced_whole_and_closed_to_others(self):
         path = self.dir / 'c.json'
         cluster = cl.Cluster((cl.Pool('a'),), ())
-        store.write_cluster(path, cluster)
-        store.write_cluster(path, cluster)
-        self.assertEqual(cluster, store.read_cluster(path))
+        documents.write_cluster(path, cluster)
+        documents.write_cluster(path, cluster)
+        self.assertEqual(cluster, documents.read_cluster(path))
         self.assertEqual(0o640, stat.S_IMODE(path.stat().st_mode))
         self.assertEqual(['c.json'], os.listdir(self.dir))
 
     def test_a_document_that_cannot_be_written_leaves_the_old_one(self):
         path = self.dir / 'm.json'
-        store.write_json(path, {'a': 1})
-        self.assertRaises(ValueError, store.write_json, path,
+        documents.write_json(path, {'a': 1})
+        self.assertRaises(ValueError, documents.write_json, path,
                           {'a': float('nan')})
         self.assertEqual({'a': 1}, json.loads(path.read_text()))
         self.assertEqual(['m.json'], os.listdir(self.dir))
 
     def test_a_directory_that_is_not_there(self):
         exc = self.assertRaises(
-            errors.InputError, store.write_json, self.dir / 'no' / 'm.json',
-            {})
+            errors.InputError, documents.write_json,
+            self.dir / 'no' / 'm.json', {})
         self.assertIn('cannot be written', str(exc))

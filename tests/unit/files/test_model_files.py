@@ -8,7 +8,7 @@ import testtools
 
 from serifos import errors
 from serifos.facts import names
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.files import model_files
 from tests.unit.balancer import cloud
 
@@ -41,7 +41,7 @@ class FilesTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        store.write_model(self.dir / 'good.json', cloud.MODEL)
+        documents.write_model(self.dir / 'good.json', cloud.MODEL)
 
     def test_each_broken_one_is_named_and_the_others_are_read(self):
         (self.dir / 'torn.json').write_text('{"schema": "serifos-mo')

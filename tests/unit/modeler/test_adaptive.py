@@ -13,7 +13,7 @@ from serifos.design import design
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos import errors
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.modeler import adaptive
@@ -55,8 +55,8 @@ class ChoosingTest(testtools.TestCase):
                 lambda *step: None, lambda: len(calls) == stop_after),
                 chooser.adaptive)
         except errors.Interrupted as exc:
-            return store.read_dataset(path).samples, str(exc)
-        return store.read_dataset(path).samples, chooser.saved(
+            return documents.read_dataset(path).samples, str(exc)
+        return documents.read_dataset(path).samples, chooser.saved(
             DESIGN, design_options.paper())
 
     def test_it_ends_by_itself_and_says_what_that_saved(self):

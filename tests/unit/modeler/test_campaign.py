@@ -11,7 +11,7 @@ from serifos.design import design
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
 from tests.unit import samples
@@ -51,7 +51,7 @@ class Case(testtools.TestCase):
 
     def made(self):
         return [(s.key, s.round) for s
-                in store.read_dataset(self.path).samples]
+                in documents.read_dataset(self.path).samples]
 
 
 class CampaignTest(Case):

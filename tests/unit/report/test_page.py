@@ -11,7 +11,7 @@ import testtools
 from serifos import errors
 from serifos.report import charts
 from serifos.report import page
-from serifos.report import table as tb
+from serifos.report import table
 
 
 def _drawn() -> str:
@@ -25,7 +25,7 @@ class PageTest(testtools.TestCase):
     def test_everything_is_inside_the_page(self) -> None:
         text = page.render('Title', 'Lead', [page.Section(
             'Heading', 'Text', [_drawn()],
-            [tb.Table(['name', 'µs'], [['a', 12390.4]], 'Caption')])])
+            [table.Table(['name', 'µs'], [['a', 12390.4]], 'Caption')])])
         for part in ('Title', 'Lead', 'Heading', 'Text', '<svg', 'Caption',
                      'count', '<td class="number">12,390'):
             self.assertIn(part, text)
@@ -44,7 +44,7 @@ class PageTest(testtools.TestCase):
 
     def test_text_is_escaped(self) -> None:
         text = page.render('<b>', '<i>', [page.Section(
-            '<u>', '<s>', tables=[tb.Table(['<q>'], [['<a>']])])])
+            '<u>', '<s>', tables=[table.Table(['<q>'], [['<a>']])])])
         for tag in ('<b>', '<i>', '<u>', '<s>', '<q>', '<a>'):
             self.assertNotIn(tag, text)
 

@@ -16,7 +16,7 @@ import fixtures
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.model import model as mm
 from serifos.scheduler import snapshot as sn
 
@@ -82,7 +82,7 @@ class Files(fixtures.Fixture):
 
     def models(self, *models: mm.Model) -> None:
         for each in models:
-            store.write_model(self.models_dir / f'{each.name}.json', each)
+            documents.write_model(self.models_dir / f'{each.name}.json', each)
 
     def cluster(self, pools: list[str | cl.Pool],
                 volumes: list[cl.Volume] | tuple[cl.Volume, ...] = (),
@@ -90,7 +90,7 @@ class Files(fixtures.Fixture):
         """Writes cluster.json, observed ``age_s`` before ``now``."""
         at = datetime.datetime.fromtimestamp(
             (time.time() if now is None else now) - age_s, datetime.UTC)
-        store.write_cluster(self.cluster_path, cl.Cluster(
+        documents.write_cluster(self.cluster_path, cl.Cluster(
             tuple(p if isinstance(p, cl.Pool) else cl.Pool(p)
                   for p in pools), tuple(volumes), at.isoformat()))
 

@@ -15,7 +15,7 @@ import testtools
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import json_parts
 from tests.unit.scheduler import files
@@ -82,7 +82,7 @@ class ClusterTest(testtools.TestCase):
     def test_what_the_scheduler_uses_is_what_others_read(self, doc):
         for indent in (None, 1):
             found = self.read(json.dumps(doc, indent=indent))
-            whole = store.read_cluster(self.path)
+            whole = documents.read_cluster(self.path)
             self.assertEqual(
                 fields.Field(whole.observed_at).moment_or_none(),
                 found.observed_at)
@@ -101,7 +101,8 @@ class ClusterTest(testtools.TestCase):
     def test_what_others_refuse_is_refused(self, doc):
         text = json.dumps(doc)
         self.assertIn(str(self.path), self.refused(text))
-        self.assertRaises(errors.FormatError, store.read_cluster, self.path)
+        self.assertRaises(
+            errors.FormatError, documents.read_cluster, self.path)
 
     @ddt.data('', '{', '{"pools"', '{"pools": [', '{"pools": [{}',
               '{"pools": [1 2]}', '{7: 8}', '{"a": 1} 2', '{"a": 1,}',

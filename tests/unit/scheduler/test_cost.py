@@ -17,7 +17,7 @@ from serifos.scheduler import newcomer as nc
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
-from serifos.scheduler import prediction_cache as pc
+from serifos.scheduler import prediction_cache
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
 from serifos.scheduler import settings as st
@@ -128,8 +128,9 @@ class Case(testtools.TestCase):
     @property
     def most(self):
         """Predictions that one request may take."""
-        allowed = pc.WORK + pc.WORK_EACH * self.pools
-        return 2 + allowed / (self.predictor.cost + pc.OVERHEAD)
+        allowed = (prediction_cache.WORK
+                   + prediction_cache.WORK_EACH * self.pools)
+        return 2 + allowed / (self.predictor.cost + prediction_cache.OVERHEAD)
 
 
 @ddt.ddt

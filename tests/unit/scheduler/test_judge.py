@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos.balancer import join
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.plan import eligibility
@@ -85,7 +85,7 @@ class PromiseTest(testtools.TestCase):
                             volume_type='gold')
         cluster = join.cluster(
             inv.Inventory((), (), (record,), (inv.Type('gold', specs),)),
-            act.Observed(NOW, {}, {}, {}, {}), (), eligibility.Rules())
+            activity.Observed(NOW, {}, {}, {}, {}), (), eligibility.Rules())
         self.assertEqual(
             cluster.volumes[0].max_latency_us,
             rq.Request(extra_specs=specs).promise_us(lambda text: None))

@@ -8,7 +8,7 @@ import http.server
 import pathlib
 import threading
 
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 
@@ -32,7 +32,7 @@ LAYERS = ''.join(
 
 
 def place(volume, host='node1', lv_id=None):
-    return act.Place(volume, lv_id or volume, f'{host}@ssd#ssd')
+    return activity.Place(volume, lv_id or volume, f'{host}@ssd#ssd')
 
 
 def steady(seconds, write_pct=25, block_kib=8, iops=1000, latency_us=2000):

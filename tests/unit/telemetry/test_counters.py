@@ -30,7 +30,7 @@ class ActivityTest(testtools.TestCase):
     @ddt.unpack
     def test_what_was_done_is_what_is_seen(self, write_pct, block_kib, iops,
                                            latency_us):
-        seen = cn.activity(deltas_of(
+        seen = cn.mean_activity(deltas_of(
             [(at, rd.steady(at, write_pct, block_kib, iops, latency_us))
              for at in range(0, 615, 15)]), 600)
         self.assertAlmostEqual(write_pct, seen.mean.write_pct)
@@ -43,7 +43,7 @@ class ActivityTest(testtools.TestCase):
 
     def test_an_idle_volume_is_all_zero_and_not_active(self):
         still = rd.steady(5)
-        seen = cn.activity(deltas_of([(0, still), (15, still)]), 15)
+        seen = cn.mean_activity(deltas_of([(0, still), (15, still)]), 15)
         self.assertEqual((0, 0, 0, 0, 0), (
             seen.mean.write_pct, seen.mean.block_kib, seen.mean.iodepth,
             seen.mean.iops, seen.mean.latency_us))
@@ -61,7 +61,7 @@ class ActivityTest(testtools.TestCase):
                 cn.between(15, rd.steady(15), then, rd.steady(30)))
 
     def test_the_rest_is_known_where_a_counter_began_anew(self):
-        seen = cn.activity(deltas_of([
+        seen = cn.mean_activity(deltas_of([
             (0, rd.steady(1000)), (15, rd.steady(1015)),
             (30, rd.steady(10)), (45, rd.steady(25))]), 45)
         self.assertEqual((30, 2), (seen.seconds, seen.intervals))
@@ -70,17 +70,17 @@ class ActivityTest(testtools.TestCase):
     def test_quiet_since_the_last_request(self):
         readings = [(at, rd.steady(min(at, 40))) for at in range(0, 105, 15)]
         self.assertEqual(
-            45, cn.activity(deltas_of(readings), 90).quiet_s)
+            45, cn.mean_activity(deltas_of(readings), 90).quiet_s)
 
     def test_not_quiet_where_what_happened_is_unknown(self):
         still, anew = rd.steady(100), rd.steady(0)
         readings = [(0, still), (15, still), (30, anew)]
-        self.assertEqual(0, cn.activity(deltas_of(readings), 30).quiet_s)
+        self.assertEqual(0, cn.mean_activity(deltas_of(readings), 30).quiet_s)
         readings += [(45, anew)]
-        self.assertEqual(15, cn.activity(deltas_of(readings), 45).quiet_s)
+        self.assertEqual(15, cn.mean_activity(deltas_of(readings), 45).quiet_s)
 
     def test_nothing_known_is_none(self):
-        self.assertIsNone(cn.activity([], 0))
+        self.assertIsNone(cn.mean_activity([], 0))
 
     @hypothesis.given(st.lists(
         st.tuples(st.floats(0, 1000, width=16), COUNTERS), max_size=30))
@@ -89,7 +89,7 @@ class ActivityTest(testtools.TestCase):
         for seconds, counters in steps:
             at += seconds
             readings.append((at, counters))
-        seen = cn.activity(deltas_of(readings), at)
+        seen = cn.mean_activity(deltas_of(readings), at)
         if seen:
             for value in dataclasses.astuple(seen.mean):
                 self.assertTrue(math.isfinite(value) and value >= 0, value)
@@ -105,6 +105,7 @@ class ActivityTest(testtools.TestCase):
             reads, writes = reads + more_reads, writes + more_writes
             readings.append((nth * 15, cn.Counters(
                 reads, writes, reads * 4096, writes * 8192, reads, writes)))
-        by_steps = cn.activity(deltas_of(readings), 0).mean
-        at_once = cn.activity(deltas_of([readings[0], readings[-1]]), 0).mean
+        by_steps = cn.mean_activity(deltas_of(readings), 0).mean
+        at_once = cn.mean_activity(
+            deltas_of([readings[0], readings[-1]]), 0).mean
         self.assertEqual(at_once, by_steps)

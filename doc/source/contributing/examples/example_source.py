@@ -18,7 +18,7 @@ import time
 from oslo_config import cfg
 
 from serifos import errors
-from serifos.facts import activity as act
+from serifos.facts import activity
 from serifos.facts import workload as wl
 
 _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
@@ -37,15 +37,15 @@ class Csv:
         self._file = file
         self._clock = clock
 
-    def observe(self, places: Sequence[act.Place], window_s: float,
-                pools: Collection[str] = ()) -> act.Observed:
+    def observe(self, places: Sequence[activity.Place], window_s: float,
+                pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where the file cannot be read"""
         now = self._clock()
         newest = {volume: row for volume, row in self._rows()
                   if now - window_s <= row['at'] <= now}
         missing = {place.volume: why for place in places
                    if (why := _fault(newest.get(place.volume)))}
-        return act.Observed(
+        return activity.Observed(
             at=max((row['at'] for row in newest.values()), default=now),
             volumes={place.volume: _activity(newest[place.volume])
                      for place in places if place.volume not in missing},
@@ -74,12 +74,12 @@ def _fault(row: Mapping[str, float] | None) -> str | None:
                  if not 0 <= row[name] <= most), None)
 
 
-def _activity(row: Mapping[str, float]) -> act.Activity:
+def _activity(row: Mapping[str, float]) -> activity.Activity:
     mean = wl.Workload(
         row['write_pct'], row['block_kib'],
         iodepth=row['iops'] * row['latency_us'] / 1e6,  # Little's law
         iops=row['iops'], latency_us=row['latency_us'])
-    return act.Activity(
+    return activity.Activity(
         mean, row['seconds'], intervals=1,
         quiet_s=0.0 if row['iops'] else row['seconds'])
 

@@ -5,7 +5,7 @@ import json
 
 import ddt
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands
 
@@ -27,7 +27,7 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertAlmostEqual(
             row['mean'], (row['random_read'] + row['random_write']) / 2)
         self.assertIn('serifos-model: stations: ', err)
-        model = store.read_model(self.model)
+        model = documents.read_model(self.model)
         self.assertEqual('queueing', model.kind)
         self.assertGreater(model.predict(model.load([])) + 1, 0)
         code, shown = self.run_json('show', self.model)
@@ -63,16 +63,16 @@ class CalibrateTest(test_model_commands.ModelCase):
 
     def test_the_model_is_of_the_largest_target(self):
         # The first of the two is the larger; idle runs tell of neither.
-        dataset = store.read_dataset(self.dataset)
+        dataset = documents.read_dataset(self.dataset)
         paths = []
         for gib in 16, 4:
             paths.append(self.dir / f'of-{gib}.jsonl')
-            store.begin_dataset(paths[-1], dataclasses.replace(
+            documents.begin_dataset(paths[-1], dataclasses.replace(
                 dataset.header, device={**dataset.header.device,
                                         'size_gib': gib}))
             for nth, sample in enumerate(dataset.samples):
                 idle = nth % 4 == 0
-                store.append_sample(paths[-1], dataclasses.replace(
+                documents.append_sample(paths[-1], dataclasses.replace(
                     sample, workloads=tuple(dataclasses.replace(
                         w, think_time_us=1e9 if idle else 0.0)
                         for w in sample.workloads)))
@@ -80,16 +80,17 @@ class CalibrateTest(test_model_commands.ModelCase):
             code, out, err = command.model(
                 'calibrate', *order, '--out', self.model, '-f', 'json')
             self.assertEqual(0, code, err)
-            model = store.read_model(self.model)
+            model = documents.read_model(self.model)
             self.assertEqual(16, model.device['size_gib'])
-            self.assertEqual(store.digest(paths[0]), model.dataset['sha256'])
+            self.assertEqual(
+                documents.digest(paths[0]), model.dataset['sha256'])
             self.assertLess(json.loads(out)[0]['mean'], 0.02)
 
     def test_two_machines_are_refused(self):
         other = self.dir / 'other.jsonl'
-        dataset = store.read_dataset(self.dataset)
-        store.begin_dataset(other, dataclasses.replace(
+        dataset = documents.read_dataset(self.dataset)
+        documents.begin_dataset(other, dataclasses.replace(
             dataset.header, host='elsewhere'))
-        store.append_sample(other, dataset.samples[0])
+        documents.append_sample(other, dataset.samples[0])
         self.refused('two machines', 'calibrate', self.dataset, other,
                      '--out', self.model)

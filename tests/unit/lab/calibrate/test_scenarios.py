@@ -9,8 +9,8 @@ import testtools
 from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.lab.calibrate import calibrate as qc
-from serifos.lab.calibrate import scenarios as qs
+from serifos.lab.calibrate import calibrate
+from serifos.lab.calibrate import scenarios
 from serifos.model.queueing import predict as queueing
 from tests.unit import samples
 
@@ -42,9 +42,9 @@ class RunsTest(testtools.TestCase):
         runs = [[wl.Workload(100, kib, q, 0)] for kib in (4, 16, 64)
                 for q in (1, 8, 32)]
         sets = [measured(runs, truth, gib) for gib in (5, 40, 160)]
-        found = qc.runs(sets)
-        model = qc.model(found, sets[0].header, 'm', 'latency_us',
-                         {**_GIVEN, 'stations': 1.0})
+        found = calibrate.runs(sets)
+        model = calibrate.model(found, sets[0].header, 'm', 'latency_us',
+                                {**_GIVEN, 'stations': 1.0})
         self.assertEqual(160, model.parameters['file_set_gib'])
         self.assertLess(model.quality['mre'], 1e-6)
         for sample in sets[2].samples:
@@ -60,15 +60,15 @@ class RunsTest(testtools.TestCase):
     @ddt.unpack
     def test_what_is_not_one_device_is_refused(self, datasets, words):
         exc = self.assertRaises(
-            errors.InputError, lambda: qc.runs(datasets()))
+            errors.InputError, lambda: calibrate.runs(datasets()))
         self.assertIn(words, str(exc))
 
 
 class ScenariosTest(testtools.TestCase):
 
     def test_a_network_is_right_beyond_what_it_was_calibrated_on(self):
-        data = qc.runs([measured()])
-        rows = qs.scenarios(data, _GIVEN)
+        data = calibrate.runs([measured()])
+        rows = scenarios.scenarios(data, _GIVEN)
         self.assertEqual(
             ['calibration', 'interpolation', 'extrapolation clients',
              'extrapolation 2 x volumes', 'extrapolation 3 x volumes'],
@@ -86,20 +86,20 @@ class ScenariosTest(testtools.TestCase):
     def test_single_workloads_say_nothing_of_volumes(self):
         runs = [[wl.Workload(w, kib, q)] for w in (0, 100)
                 for kib in (4, 16, 64) for q in (1, 8, 32)]
-        names = [row.name for row in qs.scenarios(
-            qc.runs([measured(runs)]), _GIVEN)]
+        names = [row.name for row in scenarios.scenarios(
+            calibrate.runs([measured(runs)]), _GIVEN)]
         self.assertNotIn('extrapolation 2 x volumes', names)
         self.assertIn('extrapolation clients', names)
 
     def test_exponential_work_in_order_is_the_product_form(self):
-        data = qc.runs([measured()])
-        row = qs.in_order(data, _TRUTH, {'read': 1.0, 'write': 1.0})
+        data = calibrate.runs([measured()])
+        row = scenarios.in_order(data, _TRUTH, {'read': 1.0, 'write': 1.0})
         self.assertLess(row.mean, 1e-9)
         self.assertIn('product form 0.0%', row.reach)
 
     def test_gamma_work_in_order_is_simulated_and_the_same_again(self):
-        data = qc.runs([measured(_RUNS[:8])])
-        row, again = (qs.in_order(data, _TRUTH, {'read': 8.0}, seed=3)
+        data = calibrate.runs([measured(_RUNS[:8])])
+        row, again = (scenarios.in_order(data, _TRUTH, {'read': 8.0}, seed=3)
                       for _ in range(2))
         self.assertEqual(row, again)
         self.assertLess(row.mean, 0.3)
@@ -114,7 +114,7 @@ class ShapesTest(testtools.TestCase):
                     'read_latency_us': 100.0,
                     'read_p99_us': 100 * stats.gamma.ppf(.99, shape) / shape,
                 },))
-        found = qs.shapes([sample(4.0, 1), sample(0.5, 8)])
+        found = scenarios.shapes([sample(4.0, 1), sample(0.5, 8)])
         self.assertEqual({'read'}, set(found))
         self.assertAlmostEqual(4.0, found['read'], places=4)
 
@@ -123,7 +123,7 @@ class ShapesTest(testtools.TestCase):
             sample = dataclasses.replace(
                 measured([[wl.Workload(0, 4, 1)]]).samples[0],
                 seen=({'read_latency_us': 100.0, 'read_p99_us': p99},))
-            self.assertEqual({'read': end}, qs.shapes([sample]))
+            self.assertEqual({'read': end}, scenarios.shapes([sample]))
 
     def test_without_percentiles_there_is_none(self):
-        self.assertEqual({}, qs.shapes(measured(_RUNS[:6]).samples))
+        self.assertEqual({}, scenarios.shapes(measured(_RUNS[:6]).samples))

@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from serifos.design import d_optimal
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.tuning import search
 from tests.unit.cmd import command
 from tests.unit.model import fake
@@ -26,9 +26,9 @@ class CompareKindsTest(testtools.TestCase):
         self.dataset = self.dir / 'd.jsonl'
         self.journal = self.dir / 'd.compare.jsonl'
         dataset = samples.dataset(d_optimal.runs(50), fake.truth)
-        store.begin_dataset(self.dataset, dataset.header)
+        documents.begin_dataset(self.dataset, dataset.header)
         for sample in dataset.samples:
-            store.append_sample(self.dataset, sample)
+            documents.append_sample(self.dataset, sample)
 
     def compare(self, *options, kinds=('power', 'outstanding')):
         named = [part for kind in kinds for part in ('--kind', kind)]

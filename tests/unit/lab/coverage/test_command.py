@@ -3,7 +3,7 @@
 import dataclasses
 
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.cmd import test_model_commands as commands
 from tests.unit import samples
 
@@ -23,9 +23,9 @@ class CoverageTest(commands.ModelCase):
         path = self.dir / f'{name}.jsonl'
         dataset = samples.dataset(runs, lambda r: 100. + sum(
             w.block_kib * w.iodepth for w in r), header)
-        store.begin_dataset(path, dataset.header)
+        documents.begin_dataset(path, dataset.header)
         for sample in dataset.samples:
-            store.append_sample(path, sample)
+            documents.append_sample(path, sample)
         return path
 
     def setUp(self):

@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.relative import relation as rl
 from tests.unit.cmd import command
 from tests.unit.model import pairs
@@ -63,7 +63,7 @@ class RelateTest(testtools.TestCase):
         code, _, err = command.model('relate', a, c, '--out', path)
         self.assertEqual(0, code, err)
         self.assertIn('The relation from a to c', err)
-        its = store.read_document(
+        its = documents.read_document(
             path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
         seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(2, its.factor('latency_us', seen))

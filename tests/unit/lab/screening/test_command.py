@@ -8,9 +8,9 @@ import fixtures
 import testtools
 
 from serifos.lab.screening import design as screening
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
-from serifos.lab.screening import plan as sp
+from serifos.lab.screening import plan
 from tests.unit.cmd import command
 
 PLACE = sl.Place('/srv/x', 800 * 2 ** 30, True, 512)
@@ -22,7 +22,7 @@ def figures(levels):
     """Writes are four times slower, depth peaks in between."""
     value = 1000.0 * {'1': 1, '10': 50, '100': 16}[levels['io_depth']]
     value *= 0.25 if levels['operation'] == 'write' else 1
-    return dict.fromkeys(sj.RESPONSES, value)
+    return dict.fromkeys(journal.RESPONSES, value)
 
 
 @ddt.ddt
@@ -34,15 +34,15 @@ class ScreenTest(testtools.TestCase):
         self.path = self.dir / 'x-screening.jsonl'
         names = tuple(SPACE.varied)
         keys = ('io_depth', 'operation')
-        rows = [*sp.rows(SPACE, names, screening.plackett_burman(8)),
-                *sp.rows(SPACE, keys, screening.full_factorial(2)),
-                *(row for *_, three in sp.middles(SPACE, keys)
+        rows = [*plan.rows(SPACE, names, screening.plackett_burman(8)),
+                *plan.rows(SPACE, keys, screening.full_factorial(2)),
+                *(row for *_, three in plan.middles(SPACE, keys)
                   for row in three)]
-        header = sj.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33',
-                           1.0, SPACE.varied, SPACE.held)
-        with sj.resumed(self.path, header):
+        header = journal.Header({'target': '/srv/x'}, 'node1', '6.1',
+                                'fio-3.33', 1.0, SPACE.varied, SPACE.held)
+        with journal.resumed(self.path, header):
             for row in rows:
-                sj.append(self.path, sj.Run(row, 1, figures(row)))
+                journal.append(self.path, journal.Run(row, 1, figures(row)))
 
     def screened(self, *options):
         code, out, err = command.model('screen', self.path, '-f', 'json',

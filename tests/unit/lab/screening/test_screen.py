@@ -12,10 +12,10 @@ from serifos import errors
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import folder
 from serifos.lab.screening import job as screen_job
-from serifos.lab.screening import journal as sj
+from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
-from serifos.lab.screening import parameters as pr
-from serifos.lab.screening import plan as sp
+from serifos.lab.screening import parameters
+from serifos.lab.screening import plan
 from serifos.lab.screening import screen
 from serifos.lab.screening import screening as screening_cmd
 from serifos.modeler import campaign
@@ -39,7 +39,7 @@ class LevelsTest(testtools.TestCase):
 
     def test_the_papers_20_parameters_and_levels(self):
         for name, (low, high) in golden.SCREENING['fio_levels'].items():
-            ours = pr.PARAMETERS[name]
+            ours = parameters.PARAMETERS[name]
             for level, paper in ((ours.low, low), (ours.high, high)):
                 paper = str(paper).lower() if isinstance(
                     paper, bool) else str(paper)
@@ -187,9 +187,9 @@ class JobTest(testtools.TestCase):
 
 
 SPACE = sl.space(DIRECTORY, {}, ('operation', 'io_depth', 'fsync'))
-HEADER = sj.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
-                   SPACE.varied, SPACE.held)
-ROWS = sp.rows(SPACE, tuple(SPACE.varied), screening.plackett_burman(4))
+HEADER = journal.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+                        SPACE.varied, SPACE.held)
+ROWS = plan.rows(SPACE, tuple(SPACE.varied), screening.plackett_burman(4))
 
 
 def seen(levels):
@@ -197,7 +197,7 @@ def seen(levels):
     value = 1000.0
     for level in (levels['operation'], levels['io_depth']):
         value *= factor.get(level, 1.0)
-    return dict.fromkeys(sj.RESPONSES, value)
+    return dict.fromkeys(journal.RESPONSES, value)
 
 
 class CampaignTest(testtools.TestCase):
@@ -207,7 +207,7 @@ class CampaignTest(testtools.TestCase):
         self.path = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'x-screening.jsonl')
         self.progress, self.asked = [], []
-        self.wanted = sp.wanted(ROWS, 2, seed=0)
+        self.wanted = plan.wanted(ROWS, 2, seed=0)
 
     def show(self, *step):
         self.progress.append(step)
@@ -222,7 +222,7 @@ class CampaignTest(testtools.TestCase):
 
     def test_every_run_once_and_on_disk(self):
         self.assertEqual(0, self.run_it())
-        header, runs = sj.read(self.path)
+        header, runs = journal.read(self.path)
         self.assertEqual(HEADER, header)
         self.assertEqual(8, len({run.key for run in runs}))
         self.assertEqual(8, len(runs))
@@ -235,31 +235,32 @@ class CampaignTest(testtools.TestCase):
         with open(self.path, 'a') as file:
             file.write('{"levels": {"opera')
         self.assertIn('cut short', str(self.assertRaises(
-            errors.FormatError, sj.read, self.path)))
+            errors.FormatError, journal.read, self.path)))
         self.run_it()
         self.assertEqual(8, len(self.asked))
-        self.assertEqual(8, len(sj.read(self.path)[1]))
+        self.assertEqual(8, len(journal.read(self.path)[1]))
 
     def test_a_larger_design_takes_up_the_runs_of_a_smaller(self):
         self.run_it()
-        folded = sp.rows(SPACE, tuple(SPACE.varied), screening.foldover(
+        folded = plan.rows(SPACE, tuple(SPACE.varied), screening.foldover(
             screening.plackett_burman(4)))
-        self.wanted = sp.wanted(folded, 2, seed=0)
+        self.wanted = plan.wanted(folded, 2, seed=0)
         self.run_it()
         self.assertEqual(16, len(self.asked))
 
     def test_other_conditions_are_not_mixed(self):
         self.run_it()
-        other = sj.Header(**{**vars(HEADER), 'runtime_s': 2.0})
-        exc = self.assertRaises(errors.InputError, sj.had, self.path, other)
+        other = journal.Header(**{**vars(HEADER), 'runtime_s': 2.0})
+        exc = self.assertRaises(
+            errors.InputError, journal.had, self.path, other)
         self.assertIn('runtime_s 1.0 and 2.0', str(exc))
 
     def test_effects_take_all_runs(self):
         self.run_it()
-        how = sp.Reading('iops', True)
-        made = sj.read(self.path)[1]
-        self.assertEqual((4, 2), sp.responses(ROWS, 2, made, how).shape)
-        exc = self.assertRaises(errors.InputError, sp.responses, ROWS, 3,
+        how = plan.Reading('iops', True)
+        made = journal.read(self.path)[1]
+        self.assertEqual((4, 2), plan.responses(ROWS, 2, made, how).shape)
+        exc = self.assertRaises(errors.InputError, plan.responses, ROWS, 3,
                                 made, how)
         self.assertIn('4 of the 12 runs are missing', str(exc))
 
@@ -270,10 +271,10 @@ class CampaignTest(testtools.TestCase):
                      '{"levels": {}, "round": 1, "iops": -1, '
                      '"latency_us": 1, "bandwidth_kib_s": 1}', 'x'):
             self.path.write_text('\n'.join([lines[0], line, '']))
-            self.assertRaises(errors.FormatError, sj.read, self.path)
+            self.assertRaises(errors.FormatError, journal.read, self.path)
         self.path.write_text('{"schema": "serifos-screening/9"}\n')
         self.assertIn('serifos-screening/9', str(self.assertRaises(
-            errors.FormatError, sj.read, self.path)))
+            errors.FormatError, journal.read, self.path)))
 
 
 class FiguresTest(testtools.TestCase):
@@ -292,17 +293,17 @@ class MiddleTest(testtools.TestCase):
 
     def test_a_depth_with_a_peak_in_between(self):
         def peak(levels):
-            return dict.fromkeys(sj.RESPONSES, {
+            return dict.fromkeys(journal.RESPONSES, {
                 '1': 100.0, '10': 900.0, '100': 200.0}[levels['io_depth']])
         keys = ('operation', 'io_depth')
-        made = [sj.Run(row, 1, peak(row))
-                for *_, three in sp.middles(SPACE, keys) for row in three]
-        how = sp.Reading('iops', True)
-        found = sp.turning(SPACE, keys, 1, made, how, 0.1)
+        made = [journal.Run(row, 1, peak(row))
+                for *_, three in plan.middles(SPACE, keys) for row in three]
+        how = plan.Reading('iops', True)
+        found = plan.turning(SPACE, keys, 1, made, how, 0.1)
         self.assertEqual(['low', 'high'], [m.others for m in found])
         self.assertIn('io_depth is not monotone', found[0].words)
         self.assertIn('900 at 10', found[0].words)
-        self.assertEqual([], sp.turning(SPACE, keys, 1, made, how, 2))
+        self.assertEqual([], plan.turning(SPACE, keys, 1, made, how, 2))
 
 
 class FolderTest(testtools.TestCase):

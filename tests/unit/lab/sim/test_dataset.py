@@ -6,7 +6,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.files import documents as store
+from serifos.files import documents
 from tests.unit.cmd import command
 
 
@@ -22,7 +22,7 @@ class DatasetTest(testtools.TestCase):
         path = self.directory / 'made.jsonl'
         code, out, err = command.simulate('dataset', device, path, *options)
         self.assertEqual((0, f'{path}\n', ''), (code, out, err))
-        return store.read_dataset(path)
+        return documents.read_dataset(path)
 
     @ddt.data((('--runs', 20), 20), (('--sampled', 3), 3))
     @ddt.unpack

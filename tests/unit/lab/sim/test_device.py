@@ -12,7 +12,7 @@ import testtools
 
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import ssd as ssds
@@ -146,9 +146,9 @@ class SampleTest(testtools.TestCase):
     def test_it_is_a_line_of_a_dataset(self):
         sample = measured(devices.SSD1, RUN)
         path = self.useFixture(fixtures.TempDir()).join('sim.jsonl')
-        store.begin_dataset(path, samples.HEADER)
-        store.append_sample(path, sample)
-        self.assertEqual((sample,), store.read_dataset(path).samples)
+        documents.begin_dataset(path, samples.HEADER)
+        documents.append_sample(path, sample)
+        self.assertEqual((sample,), documents.read_dataset(path).samples)
 
     def test_a_short_run_ends_in_time_but_not_before_all_have_finished(self):
         short = measured(devices.AGED, RUN, runtime_s=1e-4)

@@ -11,7 +11,7 @@ import fixtures
 import testtools
 
 from serifos.design import d_optimal
-from serifos.files import documents as store
+from serifos.files import documents
 from serifos.lab.tuning import page as tune_report
 from serifos.lab.tuning import search
 from serifos.model import fit
@@ -43,9 +43,9 @@ class TuneTest(testtools.TestCase):
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
         dataset = samples.dataset(d_optimal.runs(30), fake.truth)
-        store.begin_dataset(self.dataset, dataset.header)
+        documents.begin_dataset(self.dataset, dataset.header)
         for sample in dataset.samples:
-            store.append_sample(self.dataset, sample)
+            documents.append_sample(self.dataset, sample)
         self.model = self.dir / 'm.json'
         self.journal = self.dir / 'm.tune.jsonl'
 

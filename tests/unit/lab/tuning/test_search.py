@@ -10,11 +10,11 @@ import testtools
 from serifos import errors
 from serifos.lab.tuning import search
 from serifos.model import kinds
-from serifos.model import parameter as pm
+from serifos.model import parameter
 from tests.unit.papers import golden
 
-WHOLE = pm.Parameter('minsplit', 20, 2, 400)
-SHARE = pm.Parameter('cp', 0.01, 0, 0.999, whole=False)
+WHOLE = parameter.Parameter('minsplit', 20, 2, 400)
+SHARE = parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)
 
 
 def bowl(*centre):
@@ -49,7 +49,7 @@ def boxes(draw):
         least = float(draw(st.integers(0, 20)))
         width = draw(st.sampled_from([0.5, 1, 7, 40, 300]))
         greatest = least + (max(1, int(width)) if whole else width)
-        parameters.append(pm.Parameter(
+        parameters.append(parameter.Parameter(
             f'p{i}', draw(st.floats(least, greatest)), least, greatest,
             whole))
         centre.append(draw(st.floats(least, greatest)))
@@ -88,7 +88,7 @@ class SearchTest(testtools.TestCase):
                 delta=0.5 if one.whole else 1e-3 * one.greatest)
 
     def test_a_small_box_of_whole_numbers_is_explored_until_it_ends(self):
-        one = pm.Parameter('ninstances', 0, 0, 9)
+        one = parameter.Parameter('ninstances', 0, 0, 9)
         asked = Asked(bowl(7))
         trace = search.search([one], asked, 4, 5, 1000)
         self.assertEqual((7,), trace.best)
@@ -108,7 +108,7 @@ class SearchTest(testtools.TestCase):
 
     def test_the_first_iterations_of_figure_7(self):
         # k = 3, n = 2 on one parameter: quarters, then around the two best.
-        one = pm.Parameter('x', 16, 0, 16, whole=False)
+        one = parameter.Parameter('x', 16, 0, 16, whole=False)
         trace = search.search([one], Asked(bowl(5)), 3, 2, 2)
         self.assertEqual([((),), ((0.0,),), ((4.0,), (8.0,))],
                          [step.pivots or ((),) for step in trace.steps])
