@@ -9,6 +9,7 @@ anywhere. Files that are made here are never made through a link.
 from __future__ import annotations
 
 import contextlib
+import errno
 import grp
 import os
 import pathlib
@@ -47,18 +48,25 @@ def make_file(path: pathlib.Path) -> None:
     :raises InputError: where it cannot be, or is not a regular file
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW
-                         | os.O_CLOEXEC | os.O_NONBLOCK, _MODE)
+        os.close(open_regular(path, os.O_RDONLY | os.O_CREAT))
     except OSError as exc:
         raise errors.InputError(
             f'{path} cannot be written: '
             f'{why_not(path) or exc.strerror}.') from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise errors.InputError(
-                f'{path} cannot be written: it is not a regular file.')
-    finally:
+
+
+def open_regular(path: pathlib.Path, flags: int) -> int:
+    """A descriptor of a regular file, mode 0640 where it is made.
+
+    :raises OSError: where it cannot be opened, is a symbolic link or is not
+        a regular file
+    """
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC
+                     | os.O_NONBLOCK | os.O_NOCTTY, _MODE)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
+        raise OSError(errno.EINVAL, 'it is not a regular file')
+    return handle
 
 
 def make_directory(path: pathlib.Path) -> None:

@@ -241,14 +241,6 @@ class RingTest(Case):
                     lambda: self.ring.append({'x': cn.Reading(5.0)})):
             self.assertRaises(errors.InputError, act)
 
-    def test_what_root_makes_belongs_to_the_owner_of_the_directory(self):
-        if os.geteuid():
-            self.skipTest('only root can make it so')
-        os.chown(self.directory, 12345, 12345)
-        self.ring.append({'x': cn.Reading(5.0)})
-        self.assertEqual({12345}, {
-            path.stat().st_uid for path in self.directory.iterdir()})
-
 
 class Answers:
     """A session in which all questions but those of boots get this."""
