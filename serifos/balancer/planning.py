@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import os
 import uuid
 
-from serifos.conf import plugins
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.files import model_files
@@ -18,6 +17,7 @@ from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import relieve
+from serifos import plugins
 
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
 """Those of serifos itself."""

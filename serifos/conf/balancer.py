@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from serifos.conf import plugins
+from serifos import plugins
 
 GROUP = cfg.OptGroup('balancer', title='How plans are made and carried out')
 

@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from serifos.conf import plugins
+from serifos import plugins
 
 GROUP = cfg.OptGroup('telemetry', title='The source of what volumes do')
 

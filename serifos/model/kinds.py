@@ -2,8 +2,7 @@
 """The kinds of model that are installed: entry points of ``serifos.kinds``.
 
 An entry point names a :class:`Kind`. It is loaded when a model of the kind
-is read or fitted, so that a broken one disturbs no other. Standard
-library only: cinder-scheduler loads this module.
+is read or fitted. Standard library only: cinder-scheduler loads this module.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
-from importlib import metadata
 import logging
 import pkgutil
 from typing import Any
@@ -24,14 +22,13 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import parameter
+from serifos import plugins
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 LOG = logging.getLogger(__name__)
-
-GROUP = 'serifos.kinds'
 
 
 class Predictor(Protocol):
@@ -101,43 +98,24 @@ class Kind:
         return pkgutil.resolve_name(self.fitter)(loads, y, **settings)
 
 
-@functools.cache
-def installed() -> Mapping[str, metadata.EntryPoint]:
-    """Name of a kind → its entry point; the environment is read once."""
-    return {point.name: point
-            for point in metadata.entry_points(group=GROUP)}
-
-
 def names() -> tuple[str, ...]:
     """The names of the kinds that are installed, in alphabetical order."""
-    return tuple(sorted(installed()))
+    return tuple(sorted(plugins.installed(plugins.KINDS)))
 
 
 def of(name: str) -> Kind:
     """:raises FormatError: where the kind is not installed, or is broken"""
-    if name not in installed():
+    if name not in names():
         raise errors.FormatError(
             f'The model is of kind {name}, which is not installed; there is '
             f'{", ".join(names()) or "none"}. Install the package that has '
             'it, or fit the model again with serifos-model fit.')
-    return _loaded(installed()[name])
-
-
-@functools.cache
-def _loaded(point: metadata.EntryPoint) -> Kind:
-    try:
-        kind = point.load()
-    except Exception as exc:  # whatever a plug-in does when it is imported
-        raise _broken(point, errors.one_line(f'{exc!r}')) from exc
+    kind = plugins.load(plugins.KINDS, name, errors.FormatError)
     if not isinstance(kind, Kind):
-        raise _broken(point, 'it is not a serifos.model.kinds.Kind')
+        raise errors.FormatError(
+            f'{name} of {plugins.KINDS} is not a serifos.model.kinds.Kind; '
+            'install its package again, or remove it.')
     return kind
-
-
-def _broken(point: metadata.EntryPoint, why: str) -> errors.FormatError:
-    return errors.FormatError(
-        f'Kind {point.name} cannot be loaded from {point.value}: {why}; '
-        'install its package again, or remove it.')
 
 
 @functools.cache

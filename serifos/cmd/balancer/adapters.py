@@ -15,12 +15,12 @@ from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.cloud import api_views
 from serifos.cloud import client
-from serifos.conf import plugins
 from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos import errors
 from serifos.facts import activity
 from serifos.plan import limits
+from serifos import plugins
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile

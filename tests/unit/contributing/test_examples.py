@@ -14,7 +14,6 @@ import testtools
 
 from serifos.balancer import observer
 from serifos.balancer import planning
-from serifos.conf import plugins
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import cluster as cl
@@ -23,6 +22,7 @@ from serifos.files import documents
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.plan import limits as lm
+from serifos import plugins
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
 from tests.unit.plan import clusters
@@ -65,7 +65,7 @@ class Installed(fixtures.Fixture):
 
     def _forget(self):
         importlib.invalidate_caches()
-        for read_once in kinds.installed, kinds.every, plugins.installed:
+        for read_once in kinds.every, plugins.installed:
             read_once.cache_clear()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from serifos.model import kinds
 from serifos.model import parameter
+from serifos import plugins
 
 KIND = 'power'
 SETTINGS = (parameter.Parameter('power', 0.5, 0, 2, whole=False),
@@ -62,10 +63,10 @@ class Kind(fixtures.Fixture):
     def install(self, name, attribute):
         """An entry point, as a package that is installed brings it."""
         point = metadata.EntryPoint(
-            name, f'{__name__}:{attribute}', kinds.GROUP)
-        points = {**kinds.installed(), name: point}
+            name, f'{__name__}:{attribute}', plugins.KINDS)
+        points = {**plugins.installed(plugins.KINDS), name: point}
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.model.kinds.installed', lambda: points))
+            'serifos.plugins.installed', lambda group: points))
         kinds.every.cache_clear()
         self.addCleanup(kinds.every.cache_clear)
 

@@ -28,7 +28,7 @@ class KindsTest(testtools.TestCase):
         for _ in range(2):
             self.assertEqual(before, set(kinds.every()))
         self.assertEqual(1, len(log.output.splitlines()), log.output)
-        self.assertIn('Kind broken cannot be loaded', log.output)
+        self.assertIn('broken of serifos.kinds cannot be loaded', log.output)
         exc = self.assertRaises(
             errors.FormatError, kinds.predictor, 'broken', {})
         self.assertIn('install its package again', str(exc))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planners and telemetry sources of other packages, by entry points.
+"""Kinds of model, planners and telemetry sources, found by entry points.
 
-An entry point is loaded when its name is chosen, so that a broken one
-concerns nobody else.
+They are of serifos or of another package. An entry point is loaded when its
+name is chosen, so that a broken one concerns nobody else. Standard library
+only: cinder-scheduler loads this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 from importlib import metadata
@@ -15,6 +15,7 @@ from typing import Any
 
 from serifos import errors
 
+KINDS = 'serifos.kinds'
 PLANNERS = 'serifos.planners'
 TELEMETRY = 'serifos.telemetry'
 
@@ -32,17 +33,22 @@ def choices(ours: Mapping[str, str], group: str) -> list[tuple[str, str]]:
         installed(group).items()) if name not in ours)]
 
 
-def load(group: str, name: str) -> Callable[..., Any]:
-    """:raises InputError: where it is not installed, or is broken"""
+def load(group: str, name: str,
+         error: type[errors.InputError] = errors.InputError) -> Any:
+    """What the entry point names.
+
+    :raises InputError: where it is not installed, or is broken; of the
+        class that is given
+    """
     point = installed(group).get(name)
     if point is None:
-        raise errors.InputError(
+        raise error(
             f'{name} is not installed: no package has it as an entry point '
             f'of {group}.')
     try:
         return point.load()
     except Exception as exc:  # whatever a plug-in does when it is imported
-        raise errors.InputError(
-            f'{name} cannot be loaded from {point.value}: '
+        raise error(
+            f'{name} of {group} cannot be loaded from {point.value}: '
             f'{errors.one_line(repr(exc))}; install its package again, or '
             'remove it.') from exc
