@@ -21,6 +21,7 @@ from serifos.bench import fio_result
 from serifos.bench import host
 from serifos.bench import open_files
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
@@ -69,10 +70,7 @@ def version() -> str:
 
 def refuse_hang(seconds: float) -> None:
     """:raises InputError: where no fio could be waited for so long"""
-    if not 1 <= seconds <= 86400:
-        raise errors.InputError(
-            f'A --hang-after of {seconds:g} s cannot be used; give 1 to '
-            '86400.')
+    bounds.refuse_outside('--hang-after', seconds, 1, 86400, 's')
 
 
 def refuse_unrunnable(workloads: Sequence[wl.Workload],

@@ -20,6 +20,7 @@ from serifos.bench import fio
 from serifos.bench import steady
 from serifos.bench import target as tg
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.files import atomic
@@ -69,11 +70,10 @@ class Rounds:
     most: int = 25
 
     def __post_init__(self) -> None:
-        if not (steady.WINDOW <= self.most <= 10_000
-                and 0.5 <= self.seconds <= 86400):
-            raise errors.InputError(
-                f'Settling takes {steady.WINDOW} to 10000 rounds of 0.5 to '
-                '86400 s; change --settle-rounds or --settle-seconds.')
+        bounds.refuse_outside('--settle-rounds', self.most, steady.WINDOW,
+                              10_000)
+        bounds.refuse_outside('--settle-seconds', self.seconds, 0.5, 86400,
+                              's')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,6 +28,7 @@ from serifos.bench import purge as pg
 from serifos.bench import safe_names
 from serifos.bench import scratch
 from serifos import errors
+from serifos.facts import bounds
 
 GIB = 2 ** 30
 _ALIGN = 2 ** 20
@@ -94,12 +95,9 @@ class TargetOptions:
     purge: str = 'auto'
 
     def __post_init__(self) -> None:
-        for what, size in (('--size-gib', self.size_gib),
-                           ('--lv-size-gib', self.lv_size_gib)):
-            if not 0.01 <= size <= 2 ** 20:
-                raise errors.InputError(
-                    f'A {what} of {size:g} cannot be used; give 0.01 to '
-                    '1048576.')
+        bounds.refuse_outside('--size-gib', self.size_gib, 0.01, 2 ** 20)
+        bounds.refuse_outside('--lv-size-gib', self.lv_size_gib, 0.01,
+                              2 ** 20)
 
 
 def find(text: str, options: TargetOptions) -> Target:

@@ -69,8 +69,8 @@ class App(app.App):
         parser = super().build_option_parser(*args, **kwargs)
         parser.add_argument(
             '--config-file', action='append', metavar='FILE',
-            help='serifos.conf to use (default: where OpenStack looks, '
-                 '/etc/serifos/serifos.conf among others)')
+            help='read the configuration from this file (default: where '
+                 'OpenStack looks, such as /etc/serifos/serifos.conf)')
         return _short(parser)
 
     def configure_logging(self) -> None:

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 import contextlib
 import pathlib
 import sys
+from typing import Any
 
 from serifos.bench import fio
 from serifos.bench import precondition
 from serifos.bench import purge
 from serifos.bench import target as tg
+from serifos.cmd import options
 from serifos.cmd import progress
 from serifos.design import design as dn
 from serifos import errors
@@ -29,49 +31,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a block device, a volume group or file:PATH')
     group = parser.add_argument_group('measuring')
     group.add_argument(
-        '--name', help='of the dataset and the model (default: after the '
-        'device, or the file)')
+        '--name', help='name of the dataset and of the model (default: taken '
+        'from the device or the file)')
     group.add_argument(
         '--output', metavar='DATASET', help='write the dataset to this '
-        'file, or resume it (default: NAME.jsonl here)')
+        'file, or resume it (default: NAME.jsonl in the current directory)')
     group.add_argument(
         '--precondition', choices=('skip', 'auto', 'only'), default='auto',
-        help='auto: purge, fill and settle a device; discard, fill and '
-        'settle scratch volumes; nothing for a file. only: then stop')
+        help='auto: purge a device, fill it and write to it until it is in '
+        'steady state; discard and fill scratch volumes and bring them to '
+        'steady state; do nothing with a file. skip: measure the target as '
+        'it is. only: stop after preconditioning (default: auto)')
     group.add_argument(
         '--purge', choices=('auto', *purge.NAMES), default='auto',
-        help='how a device is purged (default: the strongest that it '
-        'offers)')
-    group.add_argument(
-        '--settle-rounds', type=int, default=25, metavar='N',
-        help='rounds in which the device must settle (default: 25)')
-    group.add_argument(
-        '--settle-seconds', type=float, default=60.0, metavar='SECONDS',
-        help='of such a round (default: 60)')
+        help='how to purge a device before it is filled (default: auto, the '
+        'strongest way that it offers)')
+    options.add_number(
+        group, '--settle-rounds', 25, 'N',
+        'give up where the device is not in steady state after N rounds')
+    options.add_number(group, '--settle-seconds', 60.0, 'SECONDS',
+                       'length of each of these rounds')
     group.add_argument(
         '--ioengine', choices=('libaio', 'io_uring'), default='libaio',
-        help='of fio (default: libaio)')
-    group.add_argument(
-        '--hang-after', type=float, default=fio.HANG_S, metavar='SECONDS',
-        help='seconds beyond its time after which a fio is killed '
-        f'(default: {fio.HANG_S:g})')
+        help='I/O engine that fio uses (default: libaio)')
+    add_hang_after(group, fio.HANG_S)
     group.add_argument(
         '--observe-host', action='store_true',
-        help='note the CPU time, context switches and interrupts of the '
+        help='record the CPU time, context switches and interrupts of the '
         'whole machine during each run')
-    group.add_argument(
-        '--size-gib', type=float, default=4.0, metavar='GIB',
-        help='of a scratch file (default: 4)')
-    group.add_argument(
-        '--lv-size-gib', type=float, default=4.0, metavar='GIB',
-        help='of each scratch volume in a volume group (default: 4)')
-    group.add_argument(
-        '--keep', action='store_true',
-        help='leave the scratch file where it is')
-    group.add_argument(
+    options.add_number(group, '--size-gib', 4.0, 'GIB',
+                       'size of the scratch file')
+    options.add_number(group, '--lv-size-gib', 4.0, 'GIB',
+                       'size of each scratch volume in a volume group')
+    group.add_argument('--keep', action='store_true',
+                       help='do not remove the scratch file afterwards')
+    add_yes_destroy(group)
+
+
+def add_hang_after(parser: Any, default: float) -> None:
+    """``--hang-after``, which :func:`.fio.refuse_hang` checks."""
+    options.add_number(
+        parser, '--hang-after', default, 'SECONDS',
+        'kill fio where it has not ended this long after a run should have')
+
+
+def add_yes_destroy(parser: Any) -> None:
+    """``--yes-destroy``, for :func:`confirm`."""
+    parser.add_argument(
         '--yes-destroy', metavar='WORD',
-        help='what would be typed to confirm: the serial of the device, or '
-        'the word that is asked for')
+        help='do not ask for confirmation; WORD is what the prompt asks for, '
+        'such as the serial number of the device')
 
 
 def measure(args: argparse.Namespace, design: dn.Design,

@@ -12,6 +12,7 @@ import functools
 import math
 
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import workload as wl
 
 _MOST_PATTERNS = 200_000
@@ -91,9 +92,7 @@ class Design:
     valid_round: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rounds <= 1000:
-            raise errors.InputError(
-                f'{self.rounds} rounds cannot be run; give 1 to 1000.')
+        bounds.refuse_outside('--rounds', self.rounds, 1, 1000)
         if not 1 <= self.valid_round <= self.rounds:
             raise errors.InputError(
                 f'Round {self.valid_round} cannot be the one that counts: '

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.design import design
-from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import workload as wl
 
 PAPER = design.Space(
@@ -37,9 +37,7 @@ def runs(number: int, space: design.Space = PAPER,
         as whole numbers between their ends
     :raises InputError: where that is not from 1 to 100,000
     """
-    if not 1 <= number <= _MOST:
-        raise errors.InputError(
-            f'{number} random runs cannot be made; give 1 to {_MOST:,}.')
+    bounds.refuse_outside('--sampled', number, 1, _MOST)
     rng = np.random.default_rng(seed)
     return tuple(
         tuple(_workload(space, rng) for _ in range(rng.choice(space.counts)))

@@ -199,13 +199,13 @@ class FileTest(machine.MachineTest):
 
     def test_bad_arguments_touch_nothing(self):
         for code, words, options in (
-                (2, '0 rounds', ('--rounds', '0')),
+                (2, 'A --rounds of 0', ('--rounds', '0')),
                 (2, 'write_pct of nan', ('--write-pcts', 'nan')),
                 (2, 'write_pct of 0.5', ('--write-pcts', '0.5')),
                 (2, 'design is empty', ('--counts', ',')),
                 (2, '--size-gib of nan', ('--size-gib', 'nan')),
                 (2, '--hang-after of 0', ('--hang-after', '0')),
-                (2, 'Settling takes', ('--settle-rounds', '1')),
+                (2, 'A --settle-rounds of 1', ('--settle-rounds', '1')),
                 (2, 'cannot name a file', ('--name', '../x')),
                 (2, 'end in .jsonl', ('--output', 'x.txt')),
                 (2, 'no directory', ('--output', 'no/x.jsonl')),

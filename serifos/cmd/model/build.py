@@ -26,10 +26,9 @@ class Build(app.Fails, show.ShowOne):
 
     TARGET is a block device (everything on it is lost), the name of a
     volume group (scratch volumes are made in its free space and removed), or
-    file:PATH (a scratch file is made and removed). Each run is chosen after
-    those made before, until more would bring nothing; --runs, --full and
-    --sampled fix the runs instead. The same command goes on where an earlier
-    one was stopped.
+    file:PATH (a scratch file is made and removed). Runs are chosen one after
+    another until more would not improve the model; --runs, --full and
+    --sampled fix them instead. The same command resumes an interrupted one.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -53,7 +52,7 @@ class Build(app.Fails, show.ShowOne):
                 'first.')
         design, plan = design_options.chosen(parsed_args)
         chooser = plan and adaptive.Chooser(
-            plan, design_options.bounds(parsed_args))
+            plan, design_options.enough(parsed_args))
         path = measuring.measure(
             parsed_args, design, chooser and chooser.adaptive)
         if path is None:

@@ -14,14 +14,14 @@ from serifos.design import design
 
 
 class Design(app.Fails, lister.Lister):
-    """Print the runs of a design and their hours; nothing is run."""
+    """Print how many runs a design has, and the hours they take."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         design_options.add_arguments(parser)
         parser.add_argument(
             '--study', action='store_true',
-            help="the paper's study of single workloads (660 patterns)")
+            help="print the paper's study of single workloads, of 660 runs")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

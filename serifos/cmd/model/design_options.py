@@ -8,11 +8,12 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING
 
-from serifos.cmd import seed
+from serifos.cmd import options
 from serifos.design import design
 from serifos.design import full
 from serifos.design import stopping
 from serifos import errors
+from serifos.facts import bounds
 
 if TYPE_CHECKING:
     from serifos.design import sequential
@@ -25,46 +26,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('which runs')
     group.add_argument(
         '--runs', type=int, metavar='N',
-        help='a fixed, D-optimal design of N runs, instead of at most '
+        help='make a fixed, D-optimal design of N runs, instead of at most '
              f'{stopping.MOST} that are chosen one after another')
     group.add_argument(
         '--enough-error', type=float, metavar='FRACTION',
-        help='build ends where the cross-validated error is below this '
-             f'(default: {stopping.ERROR:g}; 0 for never)')
+        help='stop where the cross-validated error of the model is below '
+             f'this; 0 for never (default: {stopping.ERROR:g})')
     group.add_argument(
         '--enough-gain', type=float, metavar='FRACTION',
-        help=f'build ends where its last {stopping.BATCH * stopping.WINDOW} '
-             'runs lowered that error by less than this share of it '
-             f'(default: {stopping.GAIN:g}; 0 for never)')
+        help=f'stop where the last {stopping.BATCH * stopping.WINDOW} '
+             'runs lowered that error by less than this share of it; 0 for '
+             f'never (default: {stopping.GAIN:g})')
     group.add_argument(
         '--full', action='store_true',
-        help="the paper's design: every set of 1 to 5 of its 12 patterns, "
-             '5 rounds of which the 5th counts')
+        help="make the paper's design: every set of 1 to 5 of its 12 "
+             'workloads, in 5 rounds of which the 5th counts')
     group.add_argument(
         '--sampled', type=int, metavar='N',
-        help='N random runs between the ends of the vectors, by default of '
-             'one workload, as relative fitness compares devices on')
-    seed.add_argument(group, 'the short design, or of the random runs')
+        help='make N random runs within the ranges of the lists below, of '
+             'one workload each unless --counts says otherwise; relate and '
+             'similar compare devices on these')
+    options.add_seed(group, 'the choice of runs')
     for name, kind, what in (
-            ('write-pcts', float, 'write_pct of the workloads, comma '
-             'separated, for example 25,50,75'),
-            ('block-kibs', float, 'block_kib of the workloads'),
-            ('iodepths', float, 'iodepth of the workloads'),
-            ('random-pcts', float, 'random_pct of the workloads'),
-            ('think-times', float, 'think_time_us of the workloads, for '
-             'example 0,100,1000: what each of its iodepth requesters waits '
-             'after a request (default: 0)'),
-            ('counts', int, 'numbers of workloads run together')):
+            ('write-pcts', float, 'percentages of writes that workloads may '
+             'have, such as 25,50,75'),
+            ('block-kibs', float, 'block sizes that workloads may have, KiB'),
+            ('iodepths', float, 'numbers of outstanding requests that '
+             'workloads may have'),
+            ('random-pcts', float, 'percentages of random requests that '
+             'workloads may have'),
+            ('think-times', float, 'microseconds to wait after each request '
+             'before the next is made, such as 0,100,1000 (default: 0)'),
+            ('counts', int, 'numbers of workloads that run together')):
         group.add_argument(f'--{name}', type=list_of(kind),
                            metavar='LIST', help=what)
     group.add_argument('--rounds', type=int, metavar='N',
-                       help='how often every run is made (default: 1; '
-                            '5 with --full)')
+                       help='make every run N times (default: 1; 5 with '
+                            '--full)')
     group.add_argument('--valid-round', type=int, metavar='N',
-                       help='the round that counts (default: the last)')
+                       help='fit the model to this round (default: the last)')
     group.add_argument('--runtime', type=float, metavar='SECONDS',
-                       help='seconds of a run (default: 15; with --full 60 '
-                            'for one and two workloads, 30 above)')
+                       help='length of a run (default: 15; with --full 60 '
+                            'for one and two workloads, 30 for more)')
 
 
 def paper() -> design.Design:
@@ -121,17 +124,17 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
         raise errors.InputError(
             f'{" and ".join(asked)} contradict each other; give one of '
             'them.')
-    seed.check(args.seed)
+    bounds.refuse_outside('--seed', args.seed, 0)
     if not one_by_one and (args.enough_error is not None
                            or args.enough_gain is not None):
         raise errors.InputError(
             '--enough-error and --enough-gain end a build whose runs are '
             'chosen one after another; leave them out, or --full, --runs, '
             '--sampled and --rounds.')
-    bounds(args)
+    enough(args)
 
 
-def bounds(args: argparse.Namespace) -> stopping.Enough:
+def enough(args: argparse.Namespace) -> stopping.Enough:
     """The bounds at which a build ends.
 
     :raises InputError: where the options are absurd
@@ -163,9 +166,8 @@ def _times(args: argparse.Namespace, rounds: int, short: float,
            long: float) -> dict[str, object]:
     rounds = rounds if args.rounds is None else args.rounds
     runtime = args.runtime
-    if runtime is not None and not 0.5 <= runtime <= 86400:
-        raise errors.InputError(
-            f'A runtime of {runtime:g} s cannot be used; give 0.5 to 86400.')
+    if runtime is not None:
+        bounds.refuse_outside('--runtime', runtime, 0.5, 86400, 's')
     return {
         'rounds': rounds,
         'valid_round': (rounds if args.valid_round is None

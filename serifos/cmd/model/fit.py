@@ -15,13 +15,17 @@ from cliff import command
 from cliff import show
 
 from serifos.cmd import app
-from serifos.cmd import seed
+from serifos.cmd import options
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model import kinds
 from serifos.model import model as mm
+
+_MODEL = 'a model, NAME.json, as build and fit write it'
+_DATASET = 'the runs, NAME.jsonl, as build writes them'
 
 Fitted = Callable[[Mapping[str, float]], mm.Model]
 
@@ -31,29 +35,30 @@ class Fit(app.Fails, show.ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('dataset', metavar='DATASET',
-                            help='NAME.jsonl, as build writes it')
+        parser.add_argument('dataset', metavar='DATASET', help=_DATASET)
         parser.add_argument('--out', required=True, metavar='MODEL',
-                            help='write the model to this file, STEM.json')
+                            help='write the model to this file, NAME.json')
         parser.add_argument(
             '--kind', choices=('auto', *kinds.names()), default='auto',
-            help='auto takes the kind of least cross-validated error')
-        parser.add_argument('--name', help='(default: the stem of MODEL)')
+            help='kind of the model; auto takes the one of least '
+            'cross-validated error (default: auto)')
+        parser.add_argument('--name', help='name of the model (default: the '
+                            'name of the file without .json)')
         parser.add_argument(
             '--predicts', choices=ds.FIGURES, default='latency_us',
-            metavar='FIGURE', help='what of a run shall be predicted: '
+            metavar='FIGURE', help='figure of a run that the model predicts: '
             f'{", ".join(ds.FIGURES)} (default: latency_us)')
-        seed.add_argument(parser, 'the cross-validation')
+        options.add_seed(parser, 'the cross-validation')
         parser.add_argument(
             '--set', type=_setting, action='append', default=[],
-            metavar='NAME=VALUE', help='a setting of the kind, such as '
-            'minsplit=40; may be given several times')
+            metavar='NAME=VALUE', help='use this value of a setting of the '
+            'kind, such as minsplit=40; may be given several times')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # statsmodels takes a second to import; predict never needs it.
         from serifos.model import fit
-        seed.check(parsed_args.seed)
+        bounds.refuse_outside('--seed', parsed_args.seed, 0)
         out = pathlib.Path(parsed_args.out)
         dataset = documents.read_dataset(parsed_args.dataset)
         facts = {'sha256': documents.digest(parsed_args.dataset)}
@@ -92,12 +97,12 @@ class Check(app.Fails, show.ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('model', metavar='MODEL')
-        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument('model', metavar='MODEL', help=_MODEL)
+        parser.add_argument('dataset', metavar='DATASET', help=_DATASET)
         parser.add_argument(
             '--max-mre', type=float, metavar='FRACTION',
-            help='mean relative error above which to exit with 1 '
-                 '(0.12 is 12 %%)')
+            help='exit with 1 where the mean relative error is above this; '
+                 '0.12 is 12 %%')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -123,7 +128,7 @@ class Show(app.Fails, show.ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument('model', metavar='MODEL', help=_MODEL)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -135,11 +140,11 @@ class Report(app.Fails, command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('model', metavar='MODEL')
-        parser.add_argument('dataset', metavar='DATASET')
+        parser.add_argument('model', metavar='MODEL', help=_MODEL)
+        parser.add_argument('dataset', metavar='DATASET', help=_DATASET)
         parser.add_argument('--out', metavar='PAGE',
-                            help='write the page to this file (default: the '
-                            'model file, as .html)')
+                            help='write the page to this file (default: '
+                            'beside MODEL, as .html)')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

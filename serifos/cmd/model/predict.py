@@ -23,11 +23,13 @@ class Predict(app.Fails, show.ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('model', metavar='MODEL')
+        parser.add_argument(
+            'model', metavar='MODEL',
+            help='a model, NAME.json, as build and fit write it')
         parser.add_argument(
             '-w', '--workload', action='append', default=[], metavar=_FORM,
-            help='a workload that runs with the others, for example 30:16 '
-                 'or 30:16:32:100; give -w for each')
+            help='a workload, such as 30:16 or 30:16:32:100; give -w once for '
+                 'each of those that run together')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.cmd import seed
 from serifos.design import d_optimal
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.accuracy import runs as ar
@@ -63,19 +63,11 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for what, value, least, most in (
-                ('drawn devices', self.drawn, 0, _MOST_DRAWN),
-                ('tests of each count', self.tests, 1, _MOST_TESTS)):
-            if not least <= value <= most:
-                raise errors.InputError(
-                    f'{value} {what} cannot be tried; give {least} to '
-                    f'{most:,}.')
+        bounds.refuse_outside('--drawn', self.drawn, 0, _MOST_DRAWN)
+        bounds.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
         for runs in self.runs:
-            if not d_optimal.LEAST <= runs <= _MOST_RUNS:
-                raise errors.InputError(
-                    f'A design of {runs} runs cannot be tried; give '
-                    f'{d_optimal.LEAST} to {_MOST_RUNS:,}.')
-        seed.check(self.seed)
+            bounds.refuse_outside('--runs', runs, d_optimal.LEAST, _MOST_RUNS)
+        bounds.refuse_outside('--seed', self.seed, 0)
         if not self.named and not self.drawn:
             raise errors.InputError(
                 'There is no device to try; give --drawn 1 or more, or '

@@ -11,6 +11,7 @@ import time
 from cliff import command
 
 from serifos.cmd import app
+from serifos.cmd import options
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
@@ -30,16 +31,14 @@ class Kinds(app.Fails, command.Command):
             '--runs', action='append', type=int, metavar='N',
             help='a short design of N runs, beside those that a build '
                  'chooses; may be given again (default: 20, 40 and 80)')
-        parser.add_argument(
-            '--drawn', type=int, default=16, metavar='N',
-            help='devices drawn at random (default: 16)')
+        options.add_number(parser, '--drawn', 16, 'N',
+                           'number of devices drawn at random')
         parser.add_argument(
             '--only-drawn', action='store_true',
             help='leave out the eight named devices')
-        parser.add_argument(
-            '--tests', type=int, default=6, metavar='N',
-            help='random tests of each count of workloads, of each sort '
-                 '(default: 6)')
+        options.add_number(
+            parser, '--tests', 6, 'N',
+            'random tests of each sort, for each number of workloads')
         runner.add_arguments(parser, 'kinds.html and kinds.json')
         return parser
 

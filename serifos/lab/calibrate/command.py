@@ -12,8 +12,9 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd.model import fit as model_fit
+from serifos.cmd import options
 from serifos.cmd import paging
-from serifos.cmd import seed
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import documents
 from serifos.model.queueing import predict as queueing
@@ -54,7 +55,7 @@ class Calibrate(app.Fails, lister.Lister):
         parser.add_argument(
             '--alpha', type=float, default=0.05, metavar='P',
             help='p-value above which a term is removed (default: 0.05)')
-        seed.add_argument(parser, 'the cross-validation and the simulation')
+        options.add_seed(parser, 'the cross-validation and the simulation')
         paging.add_argument(parser, 'the error of every run')
         return parser
 
@@ -64,7 +65,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
         args, out = parsed_args, pathlib.Path(parsed_args.out)
-        seed.check(args.seed)
+        bounds.refuse_outside('--seed', args.seed, 0)
         paging.refuse_absurd(args)
         given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})

@@ -17,9 +17,10 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd.model import fit as model_fit
+from serifos.cmd import options
 from serifos.cmd import paging
-from serifos.cmd import seed
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
@@ -61,7 +62,7 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument(
             '--held-out', type=float, default=0.2, metavar='SHARE',
             help='share of the inner runs that no fit sees (default: 0.2)')
-        seed.add_argument(parser, 'the held-out runs and the folds')
+        options.add_seed(parser, 'the held-out runs and the folds')
         tuning_options.add_arguments(parser)
         return parser
 
@@ -130,7 +131,7 @@ class CompareKinds(app.Fails, lister.Lister):
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
     tuning_options.options(args)
-    seed.check(args.seed)
+    bounds.refuse_outside('--seed', args.seed, 0)
     paging.refuse_absurd(args)
 
 

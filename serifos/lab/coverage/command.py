@@ -11,9 +11,10 @@ from typing import Any
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import options
 from serifos.cmd import paging
-from serifos.cmd import seed
 from serifos import errors
+from serifos.facts import bounds
 from serifos.files import documents
 
 _HEADER = ('dataset', 'run', 'cluster', 'latency_us', 'nearest_covered',
@@ -36,7 +37,7 @@ class Coverage(app.Fails, lister.Lister):
         parser.add_argument(
             '--clusters', type=int, metavar='K',
             help='(default: 2 to 12, by the best silhouette)')
-        seed.add_argument(parser, 'the components and clusters')
+        options.add_seed(parser, 'the components and clusters')
         paging.add_argument(parser, 'the dendrogram')
         return parser
 
@@ -49,7 +50,7 @@ class Coverage(app.Fails, lister.Lister):
             raise errors.InputError(
                 'Only a benchmark was given; give the datasets that it '
                 'should cover too.')
-        seed.check(parsed_args.seed, 2 ** 32)
+        bounds.refuse_outside('--seed', parsed_args.seed, 0, 2 ** 32 - 1)
         paging.refuse_absurd(parsed_args)
         datasets = [documents.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):

@@ -16,8 +16,9 @@ from cliff import columns
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import seed
+from serifos.cmd import options
 from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import documents
 
@@ -37,7 +38,7 @@ class Relate(app.Fails, lister.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         _add_datasets(parser)
-        seed.add_argument(parser, 'the halves of the runs')
+        options.add_seed(parser, 'the halves of the runs')
         parser.add_argument(
             '--out', metavar='RELATION', help='write what the first of two '
             'devices tells of the second to this file')
@@ -47,7 +48,7 @@ class Relate(app.Fails, lister.Lister):
         # numpy and scikit-learn take a second to import.
         from serifos.lab.relative import common
         from serifos.lab.relative import relative
-        seed.check(parsed_args.seed)
+        bounds.refuse_outside('--seed', parsed_args.seed, 0)
         if parsed_args.out and len(parsed_args.dataset) != 2:
             raise errors.InputError(
                 'A relation is from one device to one other; give two '

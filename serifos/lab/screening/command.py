@@ -11,21 +11,21 @@ from cliff import lister
 
 from serifos.cmd import app
 from serifos.cmd import measuring
+from serifos.cmd import options
 from serifos.cmd import paging
-from serifos.cmd import seed
 from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
 
 
 class Screen(app.Fails, lister.Lister):
-    """Tell which of fio's parameters decide a target's performance.
+    """Find the fio parameters that decide the performance of a target.
 
     TARGET is a directory, in which files are made and removed; a block
     device (everything on it is lost, and parameters about files are
-    dropped); or the journal of a screening made before, NAME-screening.jsonl,
-    whose runs are read and none made. The same command goes on where an
-    earlier one was stopped.
+    dropped); or the journal of a finished screening, NAME-screening.jsonl,
+    which is analysed without making runs. The same command resumes an
+    interrupted one.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -57,58 +57,53 @@ class Screen(app.Fails, lister.Lister):
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'target', metavar='TARGET',
-        help='a directory, a block device, or a NAME-screening.jsonl')
+        help='a directory, a block device or a NAME-screening.jsonl')
     group = parser.add_argument_group('which runs')
     group.add_argument(
         '--runs', type=int, metavar='N',
-        help='of the design, a multiple of 4 up to 48 (default: the fewest '
-        'that take all parameters; 24 for the 20 of fio)')
+        help='size of the design, a multiple of 4 up to 48 (default: the '
+        'smallest that can vary all parameters; 24 for the 20 of fio)')
     group.add_argument(
         '--foldover', action='store_true',
-        help='make each run with every level reversed too: twice as many, '
-        'and free of the interactions of two parameters')
-    group.add_argument('--rounds', type=int, default=1, metavar='N',
-                       help='how often every run is made (default: 1)')
-    seed.add_argument(group, 'the order of the runs')
+        help='also make each run with every level reversed: this doubles the '
+        'runs, and keeps interactions of two parameters out of the effects')
+    options.add_number(group, '--rounds', 1, 'N', 'make every run N times')
+    options.add_seed(group, 'the order of the runs')
     group.add_argument(
         '--parameters', type=_names, metavar='LIST',
-        help='to vary, comma separated; others are held at their low level '
-        '(default: all)')
+        help='parameters to vary, comma separated; the others are held at '
+        'their low level (default: all)')
     group.add_argument(
         '--levels', type=levels_of, action='append', default=[],
-        metavar='NAME=LOW,HIGH', help='other levels of a parameter, or one '
-        'level to hold it at; may be given several times')
+        metavar='NAME=LOW,HIGH', help='use other levels of a parameter, or '
+        'hold it at one level; may be given several times')
     group.add_argument(
         '--factorial', action='store_true',
-        help='then make the full factorial of the key parameters and, of '
-        'numbers, a level between')
+        help='then make the full factorial of the key parameters, and runs '
+        'at a middle level of those that are numbers')
     group.add_argument(
         '--keys', type=_names, metavar='LIST',
         help='the key parameters (default: the fewest that explain half of '
-        'the variation, 6 at the most)')
+        'the variation, at most 6)')
     group = parser.add_argument_group('measuring')
-    group.add_argument('--runtime', type=float, default=10.0,
-                       metavar='SECONDS', help='of a run (default: 10)')
-    group.add_argument(
-        '--size-gib', type=float, default=4.0, metavar='GIB',
-        help='that all files of a run may take together (default: 4)')
+    options.add_number(group, '--runtime', 10.0, 'SECONDS', 'length of a run')
+    options.add_number(
+        group, '--size-gib', 4.0, 'GIB',
+        'space that all files of a run may take together')
     group.add_argument(
         '--output', metavar='JOURNAL', help='write the journal to this '
-        'file, or resume it (default: NAME-screening.jsonl here, after the '
-        'target)')
-    group.add_argument(
-        '--hang-after', type=float, default=300.0, metavar='SECONDS',
-        help='seconds beyond its time, in which it also writes its files, '
-        'after which a fio is killed (default: 300)')
-    group.add_argument(
-        '--yes-destroy', metavar='WORD',
-        help='what would be typed to confirm: the serial of the device, or '
-        'the word that is asked for')
+        'file, or resume it (default: NAME-screening.jsonl in the current '
+        'directory, NAME taken from the target)')
+    # A run also writes its files.
+    measuring.add_hang_after(group, 300.0)
+    measuring.add_yes_destroy(group)
     group.add_argument('--show', action='store_true',
-                       help='print the runs and their time; make none')
+                       help='print the runs and how long they take; make '
+                       'none')
     group = parser.add_argument_group('analysis and output')
     group.add_argument('--response', choices=so.RESPONSES, default='bandwidth',
-                       help='(default: bandwidth)')
+                       help='the result on which effects are computed '
+                       '(default: bandwidth)')
     group.add_argument(
         '--scale', choices=('log', 'linear'), default='log',
         help='log: an effect is the factor from low to high; linear: the '

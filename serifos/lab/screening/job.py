@@ -14,7 +14,6 @@ from serifos.lab.screening import levels as sl
 from serifos.lab.screening import parameters
 
 _ALIGN = 2 ** 20
-_RUNTIME = (0.5, 86400.0)
 
 NOTES = (
     'threads_similarity true: all threads use the same files (on a device, '
@@ -98,11 +97,3 @@ def _how(runtime_s: float) -> dict[str, object]:
             'runtime': f'{round(1000 * runtime_s)}ms', 'norandommap': 1,
             'randrepeat': 0, 'refill_buffers': 1, 'group_reporting': 1,
             'lat_percentiles': 1, 'percentile_list': 99}
-
-
-def refuse_runtime(runtime_s: float) -> None:
-    """:raises InputError: where a run cannot take so long"""
-    if not _RUNTIME[0] <= runtime_s <= _RUNTIME[1]:
-        raise errors.InputError(
-            f'A --runtime of {runtime_s:g} s cannot be used; give '
-            f'{_RUNTIME[0]:g} to {_RUNTIME[1]:g}.')

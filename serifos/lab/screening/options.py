@@ -8,7 +8,7 @@ import dataclasses
 
 from serifos.bench import fio
 from serifos import errors
-from serifos.lab.screening import job as screen_job
+from serifos.facts import bounds
 
 RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
              'latency': 'latency_us'}
@@ -48,11 +48,9 @@ class Options:
     scale: str
 
     def __post_init__(self) -> None:
-        screen_job.refuse_runtime(self.runtime)
+        bounds.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')
         fio.refuse_hang(self.hang_after)
-        if not 1 <= self.rounds <= 100:
-            raise errors.InputError(
-                f'{self.rounds} rounds cannot be run; give 1 to 100.')
+        bounds.refuse_outside('--rounds', self.rounds, 1, 100)
         if self.keys and not 1 <= len(set(self.keys)) == len(self.keys) <= 8:
             raise errors.InputError(
                 '--keys takes 1 to 8 parameters, each once.')

@@ -8,9 +8,9 @@ import argparse
 from cliff import command
 
 from serifos.cmd import app
-from serifos.cmd import seed
+from serifos.cmd import options
 from serifos.design import d_optimal
-from serifos import errors
+from serifos.facts import bounds
 from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import samples
@@ -35,7 +35,7 @@ class Dataset(app.Fails, command.Command):
                           help='random runs instead, as build --sampled')
         runs.add_argument('--study', action='store_true',
                           help='the 660 runs of serifos-model study instead')
-        seed.add_argument(parser, 'the choice of runs')
+        options.add_seed(parser, 'the choice of runs')
         parser.add_argument(
             '--chance', type=int, default=0, metavar='SEED',
             help='another one is another unit of the device (default: 0)')
@@ -48,10 +48,8 @@ class Dataset(app.Fails, command.Command):
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):
-            if value is not None and not least <= value <= most:
-                raise errors.InputError(
-                    f'{name} {value} cannot be used; give {least} to '
-                    f'{most:,}.')
+            if value is not None:
+                bounds.refuse_outside(name, value, least, most)
         if args.study:
             found = samples.study(ssd, args.chance)
         elif args.sampled is not None:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from serifos.cmd import seed
-from serifos import errors
+from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
@@ -52,15 +51,9 @@ class Settings:
     tests: int = 100
 
     def __post_init__(self) -> None:
-        if not 1 <= self.cases <= _MOST_CASES:
-            raise errors.InputError(
-                f'{self.cases} cases cannot be evaluated; give 1 to '
-                f'{_MOST_CASES:,}.')
-        if not 1 <= self.tests <= _MOST_TESTS:
-            raise errors.InputError(
-                f'{self.tests} tests of each count cannot be made; give 1 to '
-                f'{_MOST_TESTS:,}.')
-        seed.check(self.seed)
+        bounds.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
+        bounds.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
+        bounds.refuse_outside('--seed', self.seed, 0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
-import os
 import pathlib
 import signal
 import sys
@@ -17,10 +16,9 @@ from typing import Any
 
 from rich import progress
 
-from serifos.cmd import seed
+from serifos.cmd import options
 from serifos import errors
 
-_MOST_JOBS = 256
 _LINE_EVERY_S = 10.0
 
 
@@ -29,11 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser, files: str) -> None:
 
     :param files: what is written to the directory ``--out``, for the help
     """
-    seed.add_argument(parser, 'all random numbers')
-    parser.add_argument(
-        '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
-        help='processes (default: one a core); the results do not depend on '
-             'it')
+    options.add_seed(parser, 'all random numbers')
+    options.add_jobs(parser)
     parser.add_argument('--out', metavar='DIR',
                         help=f'write {files} to this directory')
     parser.add_argument('-f', '--format', choices=('table', 'json'),
@@ -57,9 +52,7 @@ class Processes:
     """A pool of processes, stopped by Ctrl-C, with progress on stderr."""
 
     def __init__(self, number: int) -> None:
-        if not 1 <= number <= _MOST_JOBS:
-            raise errors.InputError(
-                f'{number} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+        options.check_jobs(number)
         self._pool = futures.ProcessPoolExecutor(
             number, initializer=_begin)
 

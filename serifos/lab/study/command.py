@@ -27,7 +27,7 @@ HEADER = ('model', 'term', 'coefficient', 'p_value', 'significant')
 class Study(app.Fails, lister.Lister):
     """Print the effects of one workload's parameters on its latency.
 
-    TARGET is as for build, or the .jsonl dataset of a study made before.
+    TARGET is as for build, or the dataset of a finished study, NAME.jsonl.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -30,9 +30,9 @@ class Fit(model_fit.Fit):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--tune', action='store_true',
-            help='search for the settings that --set does not give; what is '
-            'evaluated is kept in STEM.tune.jsonl, and STEM.tune.html shows '
-            'the search')
+            help='search for the best values of the settings that --set does '
+            'not give; the results are kept in NAME.tune.jsonl beside the '
+            'model, and NAME.tune.html shows the search')
         tuning_options.add_arguments(parser)
         return parser
 

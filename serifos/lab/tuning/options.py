@@ -7,11 +7,11 @@ import argparse
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import os
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
 
+from serifos.cmd import options as cmd_options
 from serifos.cmd import progress
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
@@ -21,26 +21,21 @@ if TYPE_CHECKING:  # scipy and statsmodels take a second to import
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that :func:`options` reads."""
     group = parser.add_argument_group('the search for settings')
-    group.add_argument(
-        '--iterations', type=int, default=10, metavar='N',
-        help='after which it stops (default: 10)')
-    group.add_argument(
-        '--least-gain', type=float, default=0.0, metavar='FRACTION',
-        help='stop also where three iterations in a row lower the error by '
-             'less than this, such as 0.001; the first ones seldom lower '
-             'it (default: 0, make them all)')
-    group.add_argument(
-        '--splits', type=int, default=4, metavar='K',
-        help='splitting points of each parameter in an iteration '
-             '(default: 4)')
-    group.add_argument(
-        '--explorations', type=int, default=5, metavar='N',
-        help='best points around which the next iteration looks '
-             '(default: 5)')
-    group.add_argument(
-        '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
-        help='processes (default: one a core); the result does not '
-             'depend on it')
+    cmd_options.add_number(group, '--iterations', 10, 'N',
+                           'stop after N iterations')
+    cmd_options.add_number(
+        group, '--least-gain', 0.0, 'FRACTION',
+        'stop also where three iterations in a row lower the error by less '
+        'than this, such as 0.001; the first ones seldom lower it; 0 makes '
+        'all iterations')
+    cmd_options.add_number(
+        group, '--splits', 4, 'K',
+        'values tried of each setting between two known ones, in each '
+        'iteration')
+    cmd_options.add_number(
+        group, '--explorations', 5, 'N',
+        'search next around the N best settings found so far')
+    cmd_options.add_jobs(group)
 
 
 def options(args: argparse.Namespace) -> tuner.Options:

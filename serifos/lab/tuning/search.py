@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from serifos import errors
+from serifos.facts import bounds
 from serifos.model import fit
 from serifos.model import parameter
 from serifos.model import quality
@@ -39,7 +40,6 @@ EXPLORATIONS = 5
 ITERATIONS = 10
 """The options of the paper."""
 
-_MOST = {'splits': 20, 'explorations': 100, 'iterations': 1000}
 _PATIENCE = 3
 _DECIMALS = 12
 # A point that differs from a pivot in its last bit would be its neighbour,
@@ -192,13 +192,10 @@ def _comparable(value: float) -> float:
 def refuse_absurd(splits: int, explorations: int, iterations: int,
                   least_gain: float) -> None:
     """:raises InputError: where a search cannot be made with an option"""
-    for name, value in (('splits', splits), ('explorations', explorations),
-                        ('iterations', iterations)):
-        if not 1 <= value <= _MOST[name]:
-            raise errors.InputError(
-                f'A search of {value} {name} cannot be made; give 1 to '
-                f'{_MOST[name]}.')
+    bounds.refuse_outside('--splits', splits, 1, 20)
+    bounds.refuse_outside('--explorations', explorations, 1, 100)
+    bounds.refuse_outside('--iterations', iterations, 1, 1000)
     if not 0 <= least_gain < 1:
         raise errors.InputError(
-            f'A least gain of {least_gain:g} cannot be used; give a '
+            f'A --least-gain of {least_gain:g} cannot be used; give a '
             'fraction such as 0.001, or 0.')

@@ -18,13 +18,12 @@ import signal
 import time
 from typing import Any
 
+from serifos.cmd import options as cmd_options
 from serifos import errors
 from serifos.lab.tuning import journal as tuning_journal
 from serifos.lab.tuning import search
 from serifos.model import fit
 from serifos.model import kinds
-
-_MOST_JOBS = 256
 
 Point = Mapping[str, float]
 
@@ -46,9 +45,7 @@ class Options:
     def __post_init__(self) -> None:
         search.refuse_absurd(self.splits, self.explorations, self.iterations,
                              self.least_gain)
-        if not 1 <= self.jobs <= _MOST_JOBS:
-            raise errors.InputError(
-                f'{self.jobs} jobs cannot be run; give 1 to {_MOST_JOBS}.')
+        cmd_options.check_jobs(self.jobs)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,7 +54,7 @@ class DesignTest(testtools.TestCase):
         self.assertEqual((400, 1.11), (total['sets'], total['hours']))
 
     @ddt.data(
-        (['--sampled', '0'], '0 random runs'), (['--seed', '-1'], 'of -1'),
+        (['--sampled', '0'], 'A --sampled of 0'), (['--seed', '-1'], 'of -1'),
         (['--sampled', '5', '--runs', '80'], '--runs and --sampled contra'),
         (['--think-times', '-1'], 'think_time_us of -1'),
         (['--runs', '3'], 'too few'),
@@ -70,7 +70,7 @@ class DesignTest(testtools.TestCase):
         (['--full', '--counts', '30'], 'narrow them'),
         (['--runtime', '0'], 'runtime of 0'),
         (['--runtime', 'inf'], 'runtime of inf'),
-        (['--rounds', '0'], '0 rounds'),
+        (['--rounds', '0'], 'A --rounds of 0'),
         (['--rounds', '2', '--valid-round', '3'], 'Round 3'),
         (['--counts', 'many'], 'not a list of numbers'))
     @ddt.unpack

@@ -42,9 +42,9 @@ class KindsTest(testtools.TestCase):
         self.assertTrue(0 < short['errors']['paper'] < 0.5)
         self.assertTrue(20 <= by_runs['outstanding', 'chosen']['runs'] <= 80)
 
-    @ddt.data((('--drawn', -1), '-1 drawn'), (('--tests', 0), '0 tests'),
-              (('--drawn', 0), 'no device to try'), (('--jobs', 0), '0 jobs'),
-              (('--runs', 5), 'design of 5 runs'), (('--seed', -1), 'of -1'),
+    @ddt.data((('--drawn', -1), 'drawn of -1'), (('--tests', 0), 'of 0'),
+              (('--drawn', 0), 'no device to try'), (('--jobs', 0), 'of 0'),
+              (('--runs', 5), 'runs of 5'), (('--seed', -1), 'of -1'),
               (('--out', '/dev/null/x'), '/dev/null/x'))
     @ddt.unpack
     def test_absurd_options_are_one_sentence(self, options, part):

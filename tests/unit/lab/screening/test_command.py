@@ -84,7 +84,7 @@ class ScreenTest(testtools.TestCase):
     @ddt.data(
         (('--runs', '4'), 'give --runs 8 or more'),
         (('--runs', '10'), 'multiple of 4'),
-        (('--rounds', '0'), '0 rounds'),
+        (('--rounds', '0'), 'A --rounds of 0'),
         (('--rounds', '2'), '8 of the 16 runs are missing'),
         (('--foldover',), 'are missing'),
         (('--runtime', 'nan'), 'A --runtime of nan'),

@@ -58,9 +58,9 @@ class EvaluateTest(testtools.TestCase):
             self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
         self.assertNotIn('outcomes', doc)
 
-    @ddt.data((('--cases', 0), '0 cases'), (('--cases', -5), '-5 cases'),
-              (('--seed', -1), 'seed of -1'), (('--jobs', 0), '0 jobs'),
-              (('--sets', 3), '3 sets'), (('--tests', 0), '0 tests'),
+    @ddt.data((('--cases', 0), 'cases of 0'), (('--cases', -5), 'of -5'),
+              (('--seed', -1), 'seed of -1'), (('--jobs', 0), 'jobs of 0'),
+              (('--sets', 3), '3 sets'), (('--tests', 0), 'tests of 0'),
               (('--out', '/dev/null/x'), '/dev/null/x'))
     @ddt.unpack
     def test_absurd_options_are_one_sentence(self, options, part):

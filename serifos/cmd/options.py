@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that verbs have in common, and options of one number."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from serifos.facts import bounds
+
+
+def add_number(parser: Any, name: str, default: float, metavar: str,
+               what: str) -> None:
+    """An option of one number, of the type of its default.
+
+    :param parser: a parser, or a group of one
+    :param what: the help, to which the default is added
+    """
+    parser.add_argument(name, type=type(default), default=default,
+                        metavar=metavar,
+                        help=f'{what} (default: {default:g})')
+
+
+def add_seed(parser: Any, of: str) -> None:
+    """``--seed``.
+
+    :param of: what is random, for the help
+    """
+    add_number(parser, '--seed', 0, 'SEED', f'seed of {of}')
+
+
+def add_jobs(parser: Any) -> None:
+    """``--jobs``, which :func:`check_jobs` checks."""
+    parser.add_argument(
+        '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
+        help='processes (default: one a core); the results do not depend on '
+             'it')
+
+
+def check_jobs(number: int) -> None:
+    """:raises InputError: where so many processes cannot be started"""
+    bounds.refuse_outside('--jobs', number, 1, 256)
