@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story of serifos, told on the terminal with tables."""
+"""The story printed on a terminal, with times and tables."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def tell(on: testbed.Testbed, say: testbed.Say) -> int:
         chapter('Four tenants move in, two of them on the slowest host.')
         told.tenants()
         before = told.felt()
-        chapter('serifos-balancer observe: what does each of them do?')
+        chapter('serifos-balancer observe: the I/O of each of them.')
         told.observe()
         chapter('A new volume, by SerifosScheduler.')
         told.place()
-        chapter('serifos-balancer run --once and apply, until all is well.')
+        chapter('serifos-balancer run --once and apply, until nothing moves.')
         told.balance()
-        chapter('What the tenants feel now, and what their volumes hold.')
+        chapter('What the tenants see now, and whether their data is '
+                'intact.')
         after = told.felt()
         intact = told.intact()
         chapter('serifos-balancer run --once, again.')

@@ -2,6 +2,7 @@
 """The commands that README and the documentation show, parsed and run."""
 
 import functools
+import json
 import os
 import pathlib
 import random
@@ -18,7 +19,6 @@ from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.files import documents
-from serifos.model import fit
 from tests.unit.cmd import command
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -47,6 +47,19 @@ NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
 
 SHORTER = {'compare-kinds': ['--no-tune']}
 """What is added to verbs that take many minutes otherwise."""
+
+QUICKSTART = {
+    'schema': 'serifos-model/1', 'kind': 'outstanding', 'name': 'quickstart',
+    'predicts': 'latency_us', 'dataset': {'sha256': '0' * 64, 'runs': 30},
+    'device': {'model': 'file on ext4 (/dev/vda)'},
+    'range': {'write_pct': [0, 100], 'block_kib': [4, 256],
+              'iodepth': [1, 32], 'random_pct': [100, 100], 'count': [1, 10]},
+    'quality': {'mre': 0.11, 'why': 'On held-out runs', 'mre_by_count': {},
+                'adj_r2': {'any': 0.949}, 'interval': [-0.295, 0.32]},
+    'parameters': {'intercept_us': 62.47, 'sum_q_r': 5.1665,
+                   'sum_q_w': 3.9123, 'sum_q_s_r': 0.42689,
+                   'sum_q_s_w': 0.27122}}
+"""The model that README shows, by which it plans."""
 
 
 @functools.cache
@@ -80,6 +93,17 @@ def commands(page):
         yield words, printed
 
 
+def as_shown(printed):
+    """A pattern of what is shown, where a line ``...`` leaves lines out."""
+    parts = re.split(r'(?m)^ *\.\.\.$', printed)
+    return f"^{'.*'.join(re.escape(' '.join(p.split())) for p in parts)}$"
+
+
+def fields(table):
+    """The names in the first column."""
+    return re.findall(r'(?m)^ *\| (\w[\w ]*?) +\|', table)
+
+
 @ddt.ddt
 class DocumentedCommandsTest(testtools.TestCase):
     """Each page in a directory of its own, with what its reader has."""
@@ -96,8 +120,8 @@ class DocumentedCommandsTest(testtools.TestCase):
             path = pathlib.Path(word)
             if word.startswith('quickstart/') and not path.parent.exists():
                 shutil.copytree(f'{EXAMPLES}/models', 'quickstart/models')
-                documents.write_model('quickstart/models/quickstart.json',
-                                      fit.fit(of('x'), 'auto', 'quickstart'))
+                pathlib.Path('quickstart/models/quickstart.json').write_text(
+                    json.dumps(QUICKSTART))
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == '.jsonl' and not path.exists():
                 dataset = of(path.stem)
@@ -127,8 +151,12 @@ class DocumentedCommandsTest(testtools.TestCase):
                 *words[1:], *SHORTER.get(verb, []))
             self.assertEqual(0, code, f'{words}: {err}')
             self.assertNotIn('no model', err)
-            if verb == 'design' and printed.strip():
-                self.assertEqual(printed.split(), out.split(), words)
+            if not printed.strip():
+                continue
+            if verb in ('design', 'plan'):
+                self.assertRegex(' '.join(out.split()), as_shown(printed))
+            if verb == 'show':
+                self.assertEqual(fields(printed), fields(out))
 
     @ddt.data(*PAGES)
     def test_what_a_page_mentions(self, page):
