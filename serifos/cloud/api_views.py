@@ -123,18 +123,15 @@ def snapshots(docs: Iterable[object]) -> dict[str, int]:
     return found
 
 
-def attachment(doc: object) -> tuple[str, tuple[str, str]] | None:
+def attachment(said: object) -> tuple[str, tuple[str, str]] | None:
     """(volume, (instance, device)) of a volume with one attachment."""
-    volume, had = id_of(doc), (doc.get('attachments')
-                               if isinstance(doc, dict) else None)
-    if not volume or not isinstance(had, list) or len(had) != 1 or (
-            not isinstance(had[0], dict)):
+    doc = fields.Field(said)
+    try:
+        only, = doc['attachments'].items()
+        return doc['id'].name(), (only['server_id'].name(),
+                                  only['device'].name())
+    except ValueError:
         return None
-    server, device = had[0].get('server_id'), had[0].get('device')
-    if not isinstance(server, str) or not isinstance(device, str) or (
-            not server or not device):
-        return None
-    return volume, (server, device)
 
 
 def mentions(doc: object, volume_id: str) -> bool:

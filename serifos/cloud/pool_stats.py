@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
+from serifos.cloud import extra_specs
 from serifos.facts import fields
 from serifos.facts import inventory as inv
 
@@ -19,6 +20,7 @@ UNBOUNDED = 1e9
 """GiB that stand for 'infinite'; nothing real is as large."""
 
 _FIRST_AUTO_RATIO = 20.0
+_MOST = 1e12
 _NOT_SAID = (None, '', 'unknown')
 
 
@@ -29,7 +31,8 @@ def pool(item: object) -> inv.PoolStats:
     """
     doc = fields.Field(item)
     said = doc['capabilities'].object()
-    thin = _true(said.get('thin_provisioning_support'))
+    thin = extra_specs.meets(
+        said.get('thin_provisioning_support'), '<is> True')
     total = _gib(said, 'total_capacity_gb')
     if total < 0:
         raise ValueError(f'its total_capacity_gb {total:g} is below 0')
@@ -114,14 +117,3 @@ def _number(said: Mapping[str, Any], name: str, default: float) -> float:
     if found is None or abs(found) > _MOST:
         raise fields.Field(value, name).wrong('a number')
     return found
-
-
-_MOST = 1e12
-
-
-def _true(value: object) -> bool:
-    said = value if isinstance(value, str) else fields.shown(value)
-    return said.strip().lower() in _TRUE
-
-
-_TRUE = ('true', '1', 'yes', 'on', 't', 'y')

@@ -65,11 +65,7 @@ class Gnocchi:
     def observe(self, places: Sequence[activity.Place], window_s: float,
                 pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
-        return self._observe(places, window_s, self._attachments())
-
-    def _observe(self, places: Sequence[activity.Place], window_s: float,
-                 attachments: Mapping[str, tuple[str, str]]
-                 ) -> activity.Observed:
+        attachments = self._attachments()
         now = self._clock()
         names = {place.volume: _name(*attachments[place.volume])
                  for place in places if place.volume in attachments}
@@ -84,16 +80,14 @@ class Gnocchi:
                     f'{self._granularity_s:g} s it answered for '
                     f'{len(readings)} of {len(places)} volumes.')
         return history.observed(
-            places, readings,
-            now=now, window_s=window_s, interval_s=self._granularity_s,
-            of=lambda place: place.volume)
+            places, readings, now=now, window_s=window_s,
+            interval_s=self._granularity_s, of=lambda place: place.volume)
 
     def _readings(self, place: activity.Place, name: str | None,
                   resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one with the fault of it."""
-        since = now - window_s - (
-            history.STALE_INTERVALS + 1) * self._granularity_s
+        since = now - history.reach_s(window_s, self._granularity_s)
         try:
             metrics = _metrics(name, resources)
             counted = [self._measures(metrics[name], since)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
+import operator
 
 from serifos.facts import activity
 from serifos.facts import names
@@ -26,20 +27,23 @@ STALE_INTERVALS = 3
 History = Mapping[str, Sequence[cn.Reading]]
 """A host, or whatever else places share, → its readings, oldest first."""
 
-
-def host_of(place: activity.Place) -> str:
-    return place.host
+_HOST = operator.attrgetter('host')
 
 
-def hosts(places: Sequence[activity.Place], pools: Collection[str]
-          ) -> set[str]:
-    """The hosts, or other keys, of the readings that these places need."""
-    return {*map(host_of, places), *map(names.host, pools)}
+def hosts(places: Sequence[activity.Place],
+          pools: Collection[str]) -> set[str]:
+    """The hosts of these places and pools."""
+    return {*(place.host for place in places), *map(names.host, pools)}
+
+
+def reach_s(window_s: float, interval_s: float) -> float:
+    """How old a reading of a window can be whose newest is not stale, s."""
+    return window_s + (STALE_INTERVALS + 1) * interval_s
 
 
 def observed(places: Sequence[activity.Place], history: History, *, now: float,
              window_s: float, interval_s: float,
-             of: Callable[[activity.Place], str] = host_of,
+             of: Callable[[activity.Place], str] = _HOST,
              empty: Collection[str] = ()) -> activity.Observed:
     """The activity of these places, and why that of others is unknown.
 
@@ -55,23 +59,19 @@ def observed(places: Sequence[activity.Place], history: History, *, now: float,
         pool: names.host(pool) for pool in empty if pool not in pools}
     views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
              for key in {*map(of, places), *view_of.values()}}
-    volumes, missing = {}, {}
+    volumes: dict[str, activity.Activity] = {}
+    missing: dict[str, str] = {}
     for place in places:
-        view = views[of(place)]
-        found = cn.mean_activity(view.deltas(place.lv_id), view.until)
-        why = view.why_not(place.lv_id) or (
-            found and _cannot_be(found, place, view.key))
-        if found is None or why:
-            missing[place.volume] = why or (
-                f'the counters of volume-{place.lv_id} were reset, or read '
-                'only once so far')
+        found = views[of(place)].measured(place.lv_id)
+        if isinstance(found, str):
+            missing[place.volume] = found
         else:
             volumes[place.volume] = found
     return activity.Observed(
         at=max((view.until for view in views.values() if view.readings),
                default=0.0),
         volumes=volumes, missing=missing,
-        pools={pool: found for pool, here in pools.items() if (found := _pool(
+        pools={pool: total for pool, here in pools.items() if (total := _pool(
             [(views[of(place)], place.lv_id) for place in here
              if place.volume in volumes]))},
         problems={pool: text for pool, key in view_of.items() if (
@@ -105,9 +105,6 @@ class _View:
         self.until = self.readings[-1].at if self.readings else 0.0
         self.start = boots.start(self.readings)
 
-    def deltas(self, lv_id: str) -> list[cn.Delta]:
-        return [delta for _, delta in self.steps(lv_id) if delta]
-
     def steps(self, lv_id: str) -> Iterator[tuple[float, cn.Delta | None]]:
         """Start and I/O of each interval at whose ends the LV existed."""
         for before, after in itertools.pairwise(self.readings):
@@ -117,22 +114,19 @@ class _View:
                     before.at, a, after.at, b) if boots.went_on(
                         before, after) else None
 
-    def why_not(self, lv_id: str) -> str | None:
-        """Why the newest reading has no counters of an LV."""
+    def measured(self, lv_id: str) -> activity.Activity | str:
+        """The activity of an LV, or why it is unknown."""
         if self.trouble:
             return self.trouble
         newest = self.readings[-1]
-        if fault := newest.faults.get(lv_id):
-            return f'of volume-{lv_id} on {self.key}: {fault}'
-        if lv_id not in newest.volumes:
+        if lv_id not in newest.volumes and lv_id not in newest.faults:
             return f'there is no LV volume-{lv_id} on {self.key}'
-        return None
-
-
-def _cannot_be(found: activity.Activity, place: activity.Place,
-               key: str) -> str | None:
-    why = cn.absurd(found)
-    return why and f'of volume-{place.lv_id} on {key}: {why}'
+        found = cn.mean_activity(
+            [delta for _, delta in self.steps(lv_id) if delta], self.until)
+        if fault := newest.faults.get(lv_id) or found and cn.absurd(found):
+            return f'of volume-{lv_id} on {self.key}: {fault}'
+        return found or (f'the counters of volume-{lv_id} were reset, or read '
+                         'only once so far')
 
 
 def _trouble(key: str, past: Sequence[cn.Reading],

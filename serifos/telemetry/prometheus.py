@@ -68,9 +68,7 @@ class Prometheus:
     def observe(self, places: Sequence[activity.Place], window_s: float,
                 pools: Collection[str] = ()) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        seconds = window_s + (
-            history.STALE_INTERVALS + 1) * self._interval_s
-        known = self._readings(seconds)
+        known = self._readings(history.reach_s(window_s, self._interval_s))
         return history.observed(
             places, {host: self._of(host, known)
                      for host in history.hosts(places, pools)},

@@ -125,8 +125,8 @@ class Scrape:
 
     def _recent(self, window_s: float) -> dict[str, list[cn.Reading]]:
         """What is of use for a window whose newest reading is not stale."""
-        return self._ring.read(self._clock() - window_s - (
-            history.STALE_INTERVALS + 1) * self._interval_s)
+        return self._ring.read(
+            self._clock() - history.reach_s(window_s, self._interval_s))
 
     def _held(self, window_s: float) -> float:
         """Seconds that fresh readings in the ring cover of a window."""
