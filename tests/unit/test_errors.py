@@ -14,7 +14,7 @@ class OneSentenceTest(testtools.TestCase):
             'The file a b [31mred is not there.', str(errors.InputError(
                 'The file a\n\r\tb \x1b[31mred is not there.')))
 
-    def test_a_long_text_keeps_its_beginning_and_how_to_mend_it(self):
+    def test_a_long_text_keeps_its_beginning_and_the_remedy(self):
         said = str(errors.CloudError(
             f'Cinder says {"x" * 5000}; look at [cinder] of serifos.conf.'))
         self.assertLess(len(said), 1000)

@@ -100,7 +100,7 @@ class AtaTest(testtools.TestCase):
     @ddt.data(('frozen', 'suspend'), ('enabled', 'security-disable'),
               ('locked', 'security-disable'))
     @ddt.unpack
-    def test_what_forbids_it_says_how_to_mend_it(self, state, words):
+    def test_what_forbids_it_is_said_with_the_remedy(self, state, words):
         text = HDPARM.replace(f'\tnot\t{state}\n', f'\t\t{state}\n')
         self.assertIn(words, str(self.assertRaises(
             errors.DeviceError, purge_methods.ata, '/dev/sdb', text)))

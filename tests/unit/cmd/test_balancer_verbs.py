@@ -251,7 +251,7 @@ class HistoryTest(Case):
         self.assertEqual(0, code)
         self.assertEqual('resume', self.kinds()[-1])
 
-    def test_recover_asks_and_mends(self):
+    def test_recover_asks_and_recovers(self):
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
         self.cinder.started[A] = self.now

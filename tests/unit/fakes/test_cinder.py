@@ -164,7 +164,7 @@ class FaultTest(Case):
             self.at(11))
         self.assertEqual((A, 'available', 'error', []), self.at(21))
 
-    def test_a_source_killed_in_the_copy_is_mended_by_hand(self):
+    def test_a_source_killed_in_the_copy_is_repaired_by_hand(self):
         self.cinder.faults['v'] = 'killed'
         self.cinder.migrate('v', B)
         for seconds in 5, 9000:

@@ -51,7 +51,7 @@ class CacheTest(testtools.TestCase):
         self.assertEqual({'ssd', 'hdd'}, set(after.models))
         self.assertIs(before.snapshot, after.snapshot)
 
-    def test_a_mended_file_is_an_opinion_again(self):
+    def test_a_corrected_file_is_an_opinion_again(self):
         self.files.break_cluster()
         self.assertIn('is not JSON', self.trouble())
         self.files.cluster(['a'], now=NOW)
