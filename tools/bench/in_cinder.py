@@ -184,9 +184,13 @@ def by_kind(directory: pathlib.Path, models: pathlib.Path,
                           14 if beyond else VOLUMES)
             base, found = ratios(cloud, 8 if quick else max(
                 10, min(30, 10000 // pools)))
-            yield (f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
-                f'{found[f"{name} {how}"]:6.2f}'
-                for name in ('weigher', 'driver') for how in HINTS))
+            yield row(kind, pools, base, found)
+
+
+def row(kind: str, pools: int, base: float, found: dict[str, float]) -> str:
+    return f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
+        f'{found[f"{name} {how}"]:6.2f}'
+        for name in ('weigher', 'driver') for how in HINTS)
 
 
 def pending(directory: pathlib.Path, models: pathlib.Path,
@@ -197,9 +201,7 @@ def pending(directory: pathlib.Path, models: pathlib.Path,
             cloud = Cloud(directory, models, kind, pools)
             cloud.pending(PENDING)
             base, found = ratios(cloud, 8 if quick else 15)
-            yield (f'{kind:14}  {pools:5}  {base:16.0f}  ' + '  '.join(
-                f'{found[f"{name} {how}"]:6.2f}'
-                for name in ('weigher', 'driver') for how in HINTS))
+            yield row(kind, pools, base, found)
 
 
 def new_file(directory: pathlib.Path, models: pathlib.Path,

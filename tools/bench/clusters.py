@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random clusters of the paper's SSDs and volumes, and plans of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import random
+
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.files import documents
+from serifos.model import model as mm
+from serifos.model import pool_models
+from serifos.plan import bfd
+from serifos.plan import capacity
+from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+from serifos.plan import relieve
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/models'
+PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
+WRITE_PCT = (5, 30, 50, 70, 95)
+BLOCK_KIB = (4, 8, 16, 32, 64, 128, 256)
+SIZE_GIB = (30, 60, 90, 120)
+
+
+def models() -> tuple[mm.Model, mm.Model]:
+    """The paper's two SSDs, as if trained on all that is asked of them.
+
+    Beyond its range a model is planned with by its upper end, which no
+    linear programme says.
+    """
+    wide = {'write_pct': (0, 100), 'block_kib': (0, 1024)}
+    return tuple(dataclasses.replace(
+        documents.read_model(EXAMPLES / f'intel-{name}.json'), range=wide)
+        for name in ('s3500', 's3610'))
+
+
+def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
+                 by_capacity: bool = False) -> cl.Cluster:
+    """Volumes of Eq. 17-19 on three fifths S3500, two fifths S3610."""
+    rng = random.Random(seed)
+    gib = 2 * sum(SIZE_GIB) / len(SIZE_GIB) * volumes / pools
+    cluster = cl.Cluster(tuple(
+        cl.Pool(f'node{i}', 's3500' if i % 5 < 3 else 's3610', gib, gib)
+        for i in range(pools)), ())
+    made = [cl.Volume(f'{i:06}', rng.choice(cluster.pools).name,
+                      rng.choice(SIZE_GIB), workload=wl.Workload(
+                          rng.choice(WRITE_PCT) + blur * rng.random(),
+                          rng.choice(BLOCK_KIB) + blur * rng.random()))
+            for i in range(volumes)]
+    if not by_capacity:
+        return dataclasses.replace(cluster, volumes=tuple(made))
+    for volume in made:
+        where = capacity.place(volume, cluster)
+        assert where is not None, 'the pools hold twice the volumes'
+        cluster = cluster.place(volume, where)
+    return cluster
+
+
+def make_fleet(cluster: cl.Cluster) -> pool_models.Fleet:
+    small, large = models()
+    return pool_models.Fleet([small if pool.model == 's3500' else large
+                              for pool in cluster.pools])
+
+
+def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits) -> pl.Plan:
+    known = make_fleet(cluster)
+    return PLANNERS[planner](cluster, known.load, known.latency, limits)
