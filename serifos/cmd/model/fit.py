@@ -10,11 +10,11 @@ import pathlib
 import sys
 from typing import Any
 
-from cliff import columns
 from cliff import command
 from cliff import show
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
@@ -158,82 +158,37 @@ class Report(app.Fails, command.Command):
         print(out.resolve())
 
 
-class Percent(columns.FormattableColumn[float | None]):
-    """A fraction: 12.0 % to a person, 0.12 to a program."""
-
-    def human_readable(self) -> str:
-        return 'unknown' if self._value is None else f'{self._value:.1%}'
-
-
-class _Percents(columns.FormattableColumn[Mapping[str, float]]):
-    """Fractions by label."""
-
-    def human_readable(self) -> str:
-        return ', '.join(f'{label}: {Percent(value).human_readable()}'
-                         for label, value in self._value.items())
-
-
-class _Facts(columns.FormattableColumn[Mapping[str, Any]]):
-    """Facts that are known, one after another."""
-
-    def human_readable(self) -> str:
-        return ', '.join(f'{name} {value}' for name, value
-                         in self._value.items() if value is not None)
-
-
-class _Ranges(columns.FormattableColumn[Mapping[str, Any]]):
-    """Least and greatest by name."""
-
-    def human_readable(self) -> str:
-        return ', '.join(f'{name} {least:g} to {greatest:g}' for name,
-                         (least, greatest) in self._value.items())
-
-
-class _Interval(columns.FormattableColumn[tuple[float, float]]):
-    """Two fractions of the prediction."""
-
-    def human_readable(self) -> str:
-        return ' to '.join(f'{end:+.1%}' for end in self._value)
-
-
-class Values(columns.FormattableColumn[Mapping[str, float]]):
-    """Settings by name."""
-
-    def human_readable(self) -> str:
-        return ', '.join(f'{name} {value:.6g}'
-                         for name, value in self._value.items())
-
-
-class _Tuning(columns.FormattableColumn[Mapping[str, Any]]):
-    """The result of a search of settings."""
-
-    def human_readable(self) -> str:
-        return ', '.join(
-            f'{name} {"unknown" if value is None else f"{value:.5g}"}'
-            for name, value in self._value.items())
-
-
 def summary(model: mm.Model) -> dict[str, Any]:
     """The main facts of a model, in order."""
-    quality = model.quality
+    quality, device = model.quality, model.device or {}
     chosen: dict[str, Any] = {}
     if model.settings:
-        chosen['settings'] = Values(model.settings)
+        chosen['settings'] = cells.figures(model.settings)
     if quality.get('tuning'):
-        chosen['tuning'] = _Tuning(quality['tuning'])
+        chosen['tuning'] = cells.figures(quality['tuning'])
     if quality.get('why'):
         chosen['why'] = quality['why']
     adj_r2 = {label: round(value, 3) for label, value
               in (quality.get('adj_r2') or {}).items() if value is not None}
     return {
         'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
-        'device': _Facts(model.device or {}),
+        'device': cells.Cell(device, ', '.join(
+            f'{name} {value}' for name, value in device.items()
+            if value is not None)),
         'runs': (model.dataset or {}).get('runs'),
-        'range': _Ranges(model.range),
+        'range': cells.named(
+            model.range, lambda ends: f'{ends[0]:g} to {ends[1]:g}'),
         **chosen,
-        'mre': Percent(quality.get('mre')),
-        'mre_by_count': _Percents(quality.get('mre_by_count') or {}),
-        'mre_by_kind': _Percents(quality.get('mre_by_kind') or {}),
-        **({'adj_r2': _Facts(adj_r2)} if adj_r2 else {}),
-        'interval': _Interval(model.relative_interval),
+        'mre': cells.percent(quality.get('mre')),
+        'mre_by_count': _percents(quality.get('mre_by_count') or {}),
+        'mre_by_kind': _percents(quality.get('mre_by_kind') or {}),
+        **({'adj_r2': cells.named(adj_r2)} if adj_r2 else {}),
+        'interval': cells.Cell(model.relative_interval, ' to '.join(
+            f'{end:+.1%}' for end in model.relative_interval)),
         **dict(model.predictor.lines())}
+
+
+def _percents(by_label: Mapping[str, float | None]) -> cells.Cell:
+    return cells.Cell(by_label, ', '.join(
+        f'{label}: {cells.percent(value).human_readable()}'
+        for label, value in by_label.items()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd.model import fit as model_fit
+from serifos.cmd import cells
 from serifos.cmd import options
 from serifos.cmd import paging
 from serifos.facts import bounds
@@ -97,6 +97,6 @@ def _table(rows: list[scenarios.Scenario]) -> Any:
     classes = [label for label in queueing.CLASSES
                if any(label in row.mre for row in rows)]
     return (('scenario', 'reach', 'runs', *classes, 'mean', 'outstanding'),
-            [(row.name, row.reach, row.runs, *map(model_fit.Percent, (
+            [(row.name, row.reach, row.runs, *map(cells.percent, (
                 *map(row.mre.get, classes), row.mean, row.outstanding)))
              for row in rows])

@@ -12,11 +12,10 @@ import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
 
-from cliff import columns
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd.model import fit as model_fit
+from serifos.cmd import cells
 from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
@@ -170,21 +169,9 @@ def rows(verdicts: Sequence[compare.Verdict],
     from serifos.lab.compare import compare
     for line in compare.lines(verdicts):
         yield (line.kind, 'tuned' if line.tuned else 'standard',
-               line.predicts, _Figure(line.r2),
-               *(model_fit.Percent(line.mre.get(part)) for part in parts),
-               _Change(line.change), _Figure(line.p_of_tuning),
-               _Figure(line.p_of_best), model_fit.Values(line.settings))
-
-
-class _Figure(columns.FormattableColumn[float | None]):
-    """A number of three digits."""
-
-    def human_readable(self) -> str:
-        return '' if self._value is None else f'{self._value:.3g}'
-
-
-class _Change(columns.FormattableColumn[float | None]):
-    """A fraction by which an error grew; less than 0 is better."""
-
-    def human_readable(self) -> str:
-        return '' if self._value is None else f'{self._value:+.1%}'
+               line.predicts, cells.number(line.r2, '.3g'),
+               *(cells.percent(line.mre.get(part)) for part in parts),
+               cells.number(line.change, '+.1%'),
+               cells.number(line.p_of_tuning, '.3g'),
+               cells.number(line.p_of_best, '.3g'),
+               cells.figures(line.settings))

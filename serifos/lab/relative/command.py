@@ -12,10 +12,10 @@ import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
 
-from cliff import columns
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
@@ -101,17 +101,10 @@ class Similar(app.Fails, lister.Lister):
                 self.say(_saved(one, whole, left))
             rows.append((
                 one.first, one.second, devices.runs, round(one.factor, 4),
-                [round(end, 4) for end in one.interval], Error(one.error),
-                alike, whole, left))
+                [round(end, 4) for end in one.interval],
+                cells.number(one.error, '.1%', '-'), alike, whole, left))
         return (('first', 'second', 'runs', 'factor', 'interval', 'error',
                  'alike', 'build_hours', 'left_hours'), rows)
-
-
-class Error(columns.FormattableColumn[float | None]):
-    """A fraction: 12.0 % to a person, 0.12 to a program."""
-
-    def human_readable(self) -> str:
-        return '-' if self._value is None else f'{self._value:.1%}'
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
@@ -155,9 +148,9 @@ def _rows(found: Sequence[relative.Errors]) -> Iterator[tuple[Any, ...]]:
 
 
 def _error(medians: Mapping[tuple[str, str], float], technique: str,
-           what: str) -> Error:
+           what: str) -> cells.Cell:
     value = medians.get((technique, what))
-    return Error(value if value is None else round(value, 4))
+    return cells.number(None if value is None else round(value, 4), '.1%', '-')
 
 
 def _hours(first: ds.Dataset, second: ds.Dataset

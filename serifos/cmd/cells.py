@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of printed tables: a value for programs, its text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from cliff import columns
+
+
+class Cell(columns.FormattableColumn[Any]):
+    """A value, as ``-f json`` has it, and the text of a table."""
+
+    def __init__(self, value: Any, text: str) -> None:
+        super().__init__(value)
+        self._text = text
+
+    def human_readable(self) -> str:
+        return self._text
+
+
+def number(value: float | None, form: str, unknown: str = '') -> Cell:
+    """A number in a format such as ``.3g`` or ``.1%``."""
+    return Cell(value, unknown if value is None else f'{value:{form}}')
+
+
+def percent(fraction: float | None) -> Cell:
+    """0.12 to a program, 12.0% to a person."""
+    return number(fraction, '.1%', 'unknown')
+
+
+def named(values: Mapping[str, Any],
+          text: Callable[[Any], str] = str) -> Cell:
+    """Values after their names, such as 'power 2, minsplit 40'."""
+    return Cell(values, ', '.join(
+        f'{name} {text(value)}' for name, value in values.items()))
+
+
+def figures(values: Mapping[str, float | None]) -> Cell:
+    """Numbers after their names."""
+    return named(values, lambda value: (
+        'unknown' if value is None else f'{value:.6g}'))
