@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated devices.
 
-``paper``: two SSDs fitted to Table 6 of the paper by least mean relative
-error. ``serifos-sim evaluate`` prints how far they are from it: in the mean
-2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training vectors, 9 and
-12 % for one workload alone.
+``paper``: two SSDs whose costs :func:`.table6.fitted` found, by least mean
+relative error against Table 6 of the paper; ``sequential`` and ``run_cv``
+are assumed. ``serifos-sim evaluate`` prints how far they are from the table:
+in the mean 2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training
+vectors, 9 and 12 % for one workload alone.
 
 ``other``: fitted to nothing, so that no table of the paper is in them. An
 aged SATA drive whose write buffer drains at a fifth of the bus's pace, in

@@ -63,3 +63,10 @@ class PaperTest(testtools.TestCase):
     def test_the_others_are_not(self):
         wrong = table6.mismatch(devices.AGED, 'SSD1', 10)
         self.assertGreater(wrong['all'], 0.25)
+
+    def test_a_fit_is_nearer_than_where_it_began(self):
+        found, first = (table6.fitted('SSD2', of_a_count=2, tries=tries)
+                        for tries in (40, 1))
+        self.assertEqual((64, 2.69), (first.dies, first.bus_read_us_per_kib))
+        self.assertLess(table6.mismatch(found, 'SSD2', 2)['all'],
+                        table6.mismatch(first, 'SSD2', 2)['all'])
