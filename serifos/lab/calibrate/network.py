@@ -24,8 +24,6 @@ from collections.abc import Sequence
 import dataclasses
 import math
 
-from serifos import errors
-
 _Logs = list[float]
 
 
@@ -49,18 +47,6 @@ class Station:
     at_once: int = 1
     visits: float = 1.0
     shape: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.time_us < math.inf or not 0 <= self.visits <= 1:
-            raise errors.InputError(
-                f'Station {self.name} takes {self.time_us:g} µs with a '
-                f'probability of {self.visits:g}; give a time that is not '
-                'negative and a probability from 0 to 1.')
-        if not self.speeds or not all(0 < s < math.inf for s in (
-                *self.speeds, self.at_once, self.shape)):
-            raise errors.InputError(
-                f'Station {self.name} needs speeds, an at_once and a shape '
-                'above 0.')
 
     @classmethod
     def servers(cls, name: str, time_us: float, number: int,
@@ -94,65 +80,27 @@ class Station:
         return self.speeds[min(requests, len(self.speeds)) - 1]
 
 
-@dataclasses.dataclass(frozen=True)
-class Solution:
-    """The solution of a network with this many clients.
+def response_us(stations: Sequence[Station], clients: int) -> float:
+    """The mean time from sending a request to its end, µs.
 
-    :param response_us: mean time from sending a request to its end, µs
-    :param per_us: requests that end in a µs
-    :param residence_us: the part of the response spent at each station
+    Exact where the network has product form; a station's ``shape`` plays no
+    role: see :func:`product_form`.
+
+    :param clients: 1 or more
     """
-
-    clients: int
-    response_us: float
-    per_us: float
-    residence_us: tuple[float, ...]
-
-
-def solve(stations: Sequence[Station], clients: int) -> Solution:
-    """The exact solution where the network has product form.
-
-    A station's ``shape`` plays no role: see :func:`product_form`.
-
-    :raises InputError: where there is no client, or nothing takes time
-    """
-    refuse_empty(stations, clients)
-    weights = [_weights(station, clients) for station in stations]
-    whole = [0.0] + [-math.inf] * clients
-    for each in weights:
-        whole = _convolved(whole, each)
-    per_us = math.exp(whole[clients - 1] - whole[clients])
-    residence = []
-    for number, own in enumerate(weights):
-        others = [0.0] + [-math.inf] * clients
-        for each in (*weights[:number], *weights[number + 1:]):
-            others = _convolved(others, each)
-        present = math.fsum(
-            n * math.exp(own[n] + others[clients - n] - whole[clients])
-            for n in range(1, clients + 1))
-        residence.append(present / per_us)
-    return Solution(clients, clients / per_us, per_us, tuple(residence))
+    constants = [0.0] + [-math.inf] * clients
+    for station in stations:
+        constants = _convolved(constants, _weights(station, clients))
+    return clients * math.exp(constants[clients] - constants[clients - 1])
 
 
 def product_form(stations: Sequence[Station], clients: int) -> bool:
-    """Whether :func:`solve` is exact.
+    """Whether :func:`response_us` is exact.
 
     It is where work is exponential, and where no request waits.
     """
     return all(station.shape == 1 or station.at_once >= clients
                for station in stations)
-
-
-def refuse_empty(stations: Sequence[Station], clients: int) -> None:
-    """:raises InputError: where there is no client, or nothing takes time"""
-    if clients < 1:
-        raise errors.InputError(
-            f'A network of {clients} clients has no response time; give 1 '
-            'or more.')
-    if not any(station.demand_us for station in stations):
-        raise errors.InputError(
-            'No station of the network takes any time; give one a time and '
-            'a probability above 0.')
 
 
 def _weights(station: Station, clients: int) -> _Logs:

@@ -17,75 +17,47 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 import heapq
 import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from serifos.lab.calibrate import network
 
-REQUESTS = 20_000
-"""Requests of a simulation, without its beginning."""
-
-_BATCHES = 20
 _BLOCK = 4096
 
-
-@dataclasses.dataclass(frozen=True)
-class Response:
-    """The response time of a network.
-
-    :param half_us: half of the 95 % confidence interval of the mean; 0
-        where it is exact
-    :param p99_us: the 99th percentile, None where only the mean is known
-    """
-
-    mean_us: float
-    half_us: float = 0.0
-    p99_us: float | None = None
+Floats = npt.NDArray[np.float64]
 
 
-def response(stations: Sequence[network.Station], clients: int,
-             rng: np.random.Generator, requests: int = REQUESTS) -> Response:
-    """The exact response where there is one, else a simulated one.
+def response_us(stations: Sequence[network.Station], clients: int,
+                rng: np.random.Generator, requests: int) -> float:
+    """The exact mean response time where there is one, else a simulated one.
 
-    :raises InputError: where there is no client, or nothing takes time
+    :param clients: 1 or more
     """
     if network.product_form(stations, clients):
-        return Response(network.solve(stations, clients).response_us)
-    return simulated(stations, clients, rng, requests)
+        return network.response_us(stations, clients)
+    return float(simulated_us(stations, clients, rng, requests).mean())
 
 
-def simulated(stations: Sequence[network.Station], clients: int,
-              rng: np.random.Generator, requests: int = REQUESTS
-              ) -> Response:
-    """The same by simulation; the same ``rng`` gives the same.
+def simulated_us(stations: Sequence[network.Station], clients: int,
+                 rng: np.random.Generator, requests: int) -> Floats:
+    """The response times of simulated requests, in order: float[requests].
 
-    :param requests: that count, after a tenth as many and two of each
-        client that do not
+    A tenth as many, and two of each client, come before those that count.
     """
-    network.refuse_empty(stations, clients)
     ended = _ended(stations, clients, rng)
     for _ in range(requests // 10 + 2 * clients):
         next(ended)
-    times = np.array([next(ended) for _ in range(requests)])
-    batches = [part.mean() for part in np.array_split(
-        times, min(_BATCHES, requests))]
-    half = (stats.t.ppf(0.975, len(batches) - 1)
-            * np.std(batches, ddof=1) / math.sqrt(len(batches))
-            if len(batches) > 1 else math.inf)
-    return Response(float(times.mean()), float(half),
-                    float(np.percentile(times, 99)))
+    return np.array([next(ended) for _ in range(requests)])
 
 
 class _Line:
     """The state of a station: requests in service, waiting, its clock."""
 
-    def __init__(self, station: network.Station, work: Iterator[float]
-                 ) -> None:
+    def __init__(self, station: network.Station,
+                 work: Iterator[float]) -> None:
         self._station, self._work = station, work
         self._served: list[tuple[float, float]] = []
         self._waiting: collections.deque[float] = collections.deque()
@@ -155,7 +127,6 @@ def _ended(stations: Sequence[network.Station], clients: int,
         starting = int(onward == ending)
 
 
-def _drawn(block: Callable[[], npt.NDArray[np.float64]]
-           ) -> Iterator[float]:
+def _drawn(block: Callable[[], Floats]) -> Iterator[float]:
     while True:
         yield from block().tolist()

@@ -115,9 +115,9 @@ def in_order(measured: calibrate.Runs, parameters: Mapping[str, Any],
         shape = ((1 - writes) * shapes.get('read', 1.0)
                  + writes * shapes.get('write', 1.0))
         predictor = calibrate.predictor(parameters, measured.gib, i)
-        found.append(queueing_sim.response(
+        found.append(queueing_sim.response_us(
             stations(predictor, load, clients, shape), clients,
-            np.random.default_rng([seed, i]), _REQUESTS).mean_us)
+            np.random.default_rng([seed, i]), _REQUESTS))
     product = quality.mre(measured.data.y[some],
                           measured.predictions(parameters, some))
     return _row(measured, 'calibration, in order',
