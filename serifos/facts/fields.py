@@ -104,13 +104,13 @@ class Field:
         value = self.value
         if isinstance(value, str) and re.fullmatch('[0-9]{1,19}', value):
             value = int(value)
-        if not _is_number(value, least, most) or value != int(value):
+        if not is_number(value, least, most) or value != int(value):
             raise self.wrong(f'a whole number from {least} to {most}')
         return int(value)
 
     def number(self, least: float = 0.0,
                most: float = _MOST_NUMBER) -> float:
-        if not _is_number(self.value, least, most):
+        if not is_number(self.value, least, most):
             raise self.wrong(f'a number from {least:g} to {most:g}')
         return float(self.value)
 
@@ -177,6 +177,12 @@ def finite(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def is_number(value: object, least: float, most: float) -> bool:
+    """Within the bounds, so that it is neither NaN nor infinite."""
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and least <= value <= most)
+
+
 def shown(value: object) -> str:
     """A value in a sentence: short, and no deeper than its type."""
     if isinstance(value, dict):
@@ -191,12 +197,6 @@ def shown(value: object) -> str:
         return f'of more than {_SHOWN} digits'
     said = repr(value) if isinstance(value, str) else str(value)
     return said if len(said) <= _SHOWN else f'{said[:_SHOWN]}...'
-
-
-def _is_number(value: object, least: float, most: float) -> bool:
-    """Within the bounds, so that it is neither NaN nor infinite."""
-    return (isinstance(value, (int, float)) and not isinstance(value, bool)
-            and least <= value <= most)
 
 
 def _whole(text: str) -> str:

@@ -8,6 +8,7 @@ is read or fitted. Standard library only: cinder-scheduler loads this module.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -96,6 +97,16 @@ class Kind:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = parameter.settings(self.settings, given)
         return pkgutil.resolve_name(self.fitter)(loads, y, **settings)
+
+
+def formula(terms: Iterable[tuple[float, str]]) -> str:
+    """A sum of (coefficient, symbol), such as '113.44 + 22.135 block_kib'.
+
+    The symbol of a constant is empty; a coefficient of 0 is left out.
+    """
+    found = [f'{value:.5g} {symbol}'.strip()
+             for value, symbol in terms if value]
+    return ' + '.join(found).replace('+ -', '- ') or '0'
 
 
 def names() -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from serifos.model import fit
 from serifos.model import model as mm
 from serifos.model import quality
@@ -45,8 +46,8 @@ class Runs:
 
     @property
     def classes(self) -> list[str]:
-        return [queueing.CLASSES[int(np.argmax(queueing.shares_of(load)))]
-                for load in self.data.loads]
+        shares, _ = queueing.mix(wl.Load(*self.data.vectors.T), np.maximum)
+        return [queueing.CLASSES[i] for i in np.argmax(shares, axis=0)]
 
     @property
     def clients(self) -> Floats:

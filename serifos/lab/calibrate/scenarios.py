@@ -133,8 +133,8 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
     :param shape: of the gamma distribution of the work
     """
     a1, b1, a2, b2 = predictor.of_mix(load)
-    p1 = sum(share * p for share, p in zip(
-        queueing.shares_of(load), predictor.p1))
+    shares, _ = queueing.mix(load)
+    p1 = sum(share * p for share, p in zip(shares, predictor.p1))
     found = [network.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
                                       shape=shape)]
     if p1 and a2 + b2:

@@ -13,6 +13,7 @@ import dataclasses
 from typing import Any
 
 from serifos.lab.regression import inputs
+from serifos.model import kinds
 
 _WIDTH = len(inputs.INPUTS)
 
@@ -90,10 +91,4 @@ def rules(tree: Tree) -> Iterator[tuple[str, str]]:
         yield ' and '.join(
             f'{inputs.INPUTS[i]} {">" if above else "<="} {value:.6g}'
             for (i, above), value in sorted(where.items())) or 'always', (
-                _formula(node.row))
-
-
-def _formula(row: Vector) -> str:
-    found = [f'{value:.5g} {name}'.strip() for value, name
-             in zip(row, ('', *inputs.INPUTS)) if value]
-    return ' + '.join(found).replace('+ -', '- ') or '0'
+                kinds.formula(zip(node.row, ('', *inputs.INPUTS))))

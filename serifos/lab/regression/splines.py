@@ -27,6 +27,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
 from serifos.model import kinds
@@ -176,8 +177,7 @@ def _error(kind: str, what: str) -> errors.FormatError:
 
 
 def _number(value: object) -> bool:
-    return (isinstance(value, int | float) and not isinstance(value, bool)
-            and abs(value) <= _GREATEST)  # NaN is not
+    return fields.is_number(value, -_GREATEST, _GREATEST)
 
 
 def _term(kind: str, number: int, term: object) -> Term:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.lab.regression import inputs
 
 _WIDTH = len(inputs.INPUTS)
@@ -42,8 +43,7 @@ def check(kind: str, parameters: Mapping[str, Any]) -> None:
 
 
 def _number(value: object) -> bool:
-    return (isinstance(value, int | float) and not isinstance(value, bool)
-            and abs(value) <= _GREATEST)  # NaN is not
+    return fields.is_number(value, -_GREATEST, _GREATEST)
 
 
 def _numbers(values: object, many: int) -> bool:

@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.lab.relative import characteristics
 
@@ -181,21 +182,17 @@ def _checked(tree: Any, most: float = _MOST_FACTOR) -> Tree:
     nodes = [tree]
     for number, node in enumerate(nodes):
         if isinstance(node, Mapping):
-            if node.get('input') not in INPUTS or not _is_figure(
-                    node.get('at_most')) or number > _MOST_NODES:
+            if (node.get('input') not in INPUTS or number > _MOST_NODES
+                    or not fields.is_number(node.get('at_most'),
+                                            -_MOST_FIGURE, _MOST_FIGURE)):
                 raise errors.FormatError(
                     'A branch of the relation reads '
                     f'{node.get("input")!r}, or has no number; this serifos '
                     f'knows {", ".join(INPUTS)}.')
             nodes += [node.get('then'), node.get('else')]
-        elif not _is_figure(node) or not 0 <= node <= most:
+        elif not fields.is_number(node, 0, most):
             raise errors.FormatError(
                 f'A leaf of the relation is {node!r}, which is not a number '
                 f'from 0 to {most:g}; make it again by serifos-model relate '
                 '--out.')
     return tree
-
-
-def _is_figure(value: Any) -> bool:
-    return (isinstance(value, int | float) and not isinstance(value, bool)
-            and abs(value) <= _MOST_FIGURE)  # NaN is not

@@ -14,7 +14,6 @@ load (:mod:`serifos.model.hybrid.monotone`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -70,7 +69,7 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     trend, covariance = _trend(sums[few], np.log(y[few]),
                                np.random.default_rng(seed))
     trend = dict(zip(trend, _short(list(trend.values())).tolist()))
-    where = _where(trend, sums)
+    where = monotone.coordinates(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
     weights = monotone.weights(trend, process.kernel, process.precision,
                                process.weights, sums[few],
@@ -88,10 +87,6 @@ def fit(loads: Sequence[wl.Load], y: Floats,
 def _short(values: npt.ArrayLike) -> Floats:
     """The values to six digits, as a model file states them."""
     return np.vectorize(lambda value: float(f'{value:.6g}'))(values)
-
-
-def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
-    return np.column_stack(tr.coordinates(trend, sums.T, _OF))
 
 
 def _trend(sums: Floats, logs: Floats, rng: np.random.Generator
@@ -141,6 +136,12 @@ def _kernel(a: Floats, b: Floats, length_scales: Floats) -> Floats:
     return np.exp(-0.5 * (distance ** 2).sum(axis=2))
 
 
+def _of_points(points: Floats, length_scales: Floats) -> Floats:
+    """The kernel of the inducing points, made invertible."""
+    return _kernel(points, points, length_scales) + _JITTER * np.eye(
+        len(points))
+
+
 @dataclasses.dataclass(frozen=True)
 class _Process:
     """A sparse Gaussian process, given the residuals of a trend.
@@ -167,9 +168,8 @@ class _Process:
         chosen = _short(some[_spread_out(
             _kernel(some, some, length_scales), points)])
         cross = _kernel(where, chosen, length_scales)
-        own = _kernel(chosen, chosen, length_scales)
-        own += _JITTER * np.eye(len(chosen))
-        precision = own / height ** 2 + cross.T @ cross / noise ** 2
+        precision = (_of_points(chosen, length_scales) / height ** 2
+                     + cross.T @ cross / noise ** 2)
         return cls(height, noise, length_scales, where.min(axis=0),
                    where.max(axis=0), chosen, precision, linalg.solve(
                        precision, cross.T @ left / noise ** 2,
@@ -177,10 +177,8 @@ class _Process:
 
     @property
     def certainty(self) -> Floats:
-        own = _kernel(self.points, self.points, self.length_scales)
-        own += _JITTER * np.eye(len(own))
-        found = self.height ** 2 * linalg.inv(own) - linalg.inv(
-            self.precision)
+        found = self.height ** 2 * linalg.inv(_of_points(
+            self.points, self.length_scales)) - linalg.inv(self.precision)
         return (found + found.T) / 2
 
     def kernel(self, where: Floats) -> Floats:

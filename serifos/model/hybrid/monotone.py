@@ -22,8 +22,6 @@ from serifos.model.hybrid import trend as tr
 Floats = npt.NDArray[np.float64]
 Kernel = Callable[[Floats], Floats]
 
-_OF = tr.arrays()
-
 _SMALLEST_KIB, _LARGEST_KIB = 4.0, 1024.0
 _MOST, _DEEPEST = 20, 64.0
 _BASES, _MIXES = 100, (1, 2, 3, 6)
@@ -67,6 +65,11 @@ def weights(trend: Mapping[str, float], kernel: Kernel, precision: Floats,
     return found / max(1.0, float((-slopes @ found).max()) / most)
 
 
+def coordinates(trend: Mapping[str, float], sums: Floats) -> Floats:
+    """:func:`.trend.coordinates` of many Loads: float[n, 8] → float[n, 7]."""
+    return np.column_stack(tr.coordinates(trend, sums.T, tr.arrays()))
+
+
 def _slopes(trend: Mapping[str, float], kernel: Kernel,
             loads: Floats) -> Floats:
     """Slopes of the kernel over the trend: float[n, fields, points].
@@ -77,7 +80,7 @@ def _slopes(trend: Mapping[str, float], kernel: Kernel,
     edges[[4, 5], [0, 1]] = 1  # a random request is one more of its kind
     after = (loads[:, None, :] + (_STEP * loads + _TINY)[:, :, None]
              * edges).reshape(-1, len(edges))
-    was, now = _where(trend, loads), _where(trend, after)
+    was, now = coordinates(trend, loads), coordinates(trend, after)
     rises = now[:, 0].reshape(len(loads), -1) - was[:, :1]
     higher = (kernel(now).reshape(*rises.shape, -1)
               - kernel(was)[:, None, :])
@@ -118,7 +121,3 @@ def _random_loads(rng: np.random.Generator, workloads: int) -> Floats:
     r, s2 = 1 - w, (s / 64) ** 2
     return np.stack([q * r, q * w, q * s * r, q * s * w, q * r * x,
                      q * w * x, q * s2 * r, q * s2 * w]).sum(axis=2).T
-
-
-def _where(trend: Mapping[str, float], sums: Floats) -> Floats:
-    return np.column_stack(tr.coordinates(trend, sums.T, _OF))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.model.hybrid import residual
 from serifos.model.hybrid import trend as tr
 
@@ -69,8 +70,7 @@ def _rows(doc: Mapping[str, Any], name: str,
 
 def _number(doc: Mapping[Any, Any], name: Any) -> float:
     value = doc.get(name)
-    if isinstance(value, bool) or not isinstance(
-            value, int | float) or not abs(value) <= _MOST:
+    if not fields.is_number(value, -_MOST, _MOST):
         raise _refused(str(name), f'is not a number up to {_MOST:g}')
     return float(value)
 

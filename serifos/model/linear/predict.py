@@ -13,6 +13,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.model import kinds
 
@@ -82,9 +83,10 @@ class Linear:
     def lines(self) -> list[tuple[str, str]]:
         """Such as ('count 5+', '113.44 + 22.135 Σ block_kib')."""
         rest = REST if self.by_count else 'any'
-        return [*((f'count {count}', formula(row))
-                  for count, row in sorted(self.by_count.items())),
-                (f'count {rest}', formula(self.rest))]
+        return [(f'count {count}', kinds.formula(
+            (value, SYMBOLS[term]) for term, value in row.items()))
+            for count, row in (*sorted(self.by_count.items()),
+                               (rest, self.rest))]
 
 
 SYMBOLS = {INTERCEPT: '',
@@ -92,13 +94,6 @@ SYMBOLS = {INTERCEPT: '',
            'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
            'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
 """The terms as they are shown to people."""
-
-
-def formula(row: Coefficients) -> str:
-    """A row of coefficients as the formula that it is."""
-    found = [f'{value:.5g} {SYMBOLS[term]}'.strip()
-             for term, value in row.items() if value]
-    return ' + '.join(found).replace('+ -', '- ') or '0'
 
 
 def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
@@ -132,8 +127,7 @@ def _coefficients(kind: str, row: object,
             f'A model of kind {kind} has no term {unknown[0]}; it may use '
             f'{", ".join(TERMS[kind])}.')
     for term, value in row.items():
-        if isinstance(value, bool) or not isinstance(
-                value, (int, float)) or not abs(value) <= _MOST:
+        if not fields.is_number(value, -_MOST, _MOST):
             raise errors.FormatError(
                 f'The coefficient {term} of the row {label} is {value!r}; it '
                 f'must be a number from {-_MOST:g} to {_MOST:g}: fit the '

@@ -92,10 +92,8 @@ def _told_apart(data: search.Data, seek: Callable[[search.Data], Floats],
 
 def _data(loads: Sequence[wl.Load], y: Floats,
           gib: Floats | None) -> search.Data:
-    columns = dict(zip(wl.FEATURES,
-                       np.array([load.vector for load in loads]).T))
-    clients = columns['sum_iodepth']
-    shares, kib = queueing.mixes(columns, clients)
+    load = wl.Load(*np.array([load.vector for load in loads]).T)
+    shares, kib = queueing.mix(load, np.maximum)
     logs = [('', np.ones(len(y)))]
     if gib is not None:
         logs.append((queueing.LN, np.log(np.maximum(gib, 1.0))))
@@ -107,8 +105,8 @@ def _data(loads: Sequence[wl.Load], y: Floats,
                 if (column := share * size * log).any():
                     rows.append(column)
                     labels.append((label, *(t + suffix for t in terms)))
-    return search.Data(np.maximum(clients, 1.0), y, np.column_stack(rows),
-                       tuple(labels))
+    return search.Data(np.maximum(load.sum_iodepth, 1.0), y,
+                       np.column_stack(rows), tuple(labels))
 
 
 def _parameters(data: search.Data, theta: Floats,

@@ -30,6 +30,7 @@ heavy ones does lower the mean over workloads, as it does on a device.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
@@ -38,6 +39,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model import parameter
@@ -58,7 +60,7 @@ LN = '_ln_gib'
 """Of a term that grows with the logarithm of the file set, GiB."""
 
 _SYMBOLS = ('t·s', 't', 's', '')
-_MOST = 1e9
+_MOST, _NOTHING = 1e9, 1e-300
 _AGAIN = 'fit it again with serifos-model fit or calibrate.'
 
 # Whose times a class has that was never measured: the same direction's
@@ -94,22 +96,17 @@ class Queueing:
 
     def of_mix(self, load: wl.Load) -> list[float]:
         """a and b of each station, a n + b being the time of n, µs."""
-        r, w = load.sum_q_r, load.sum_q_w
-        read_kib = load.sum_q_s_r / r if r > 0 else 0.0
-        write_kib = load.sum_q_s_w / w if w > 0 else 0.0
-        return _means(self.times, shares_of(load), (
-            read_kib, read_kib, write_kib, write_kib))
+        return _means(self.times, *mix(load))
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
         """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # as above
-        columns = dict(zip(wl.FEATURES, loads.T))
-        some = (columns['count'] > 0) & (columns['sum_iodepth'] > 0)
-        clients = np.where(some, columns['sum_iodepth'], 1.0)
-        shares, kib = mixes(columns, clients)
-        return np.where(some, two_stations.responses_us(
-            clients, *_means(self.times, shares, kib)), 0.0)
+        load = wl.Load(*loads.T)
+        return np.where(
+            (load.count > 0) & (load.sum_iodepth > 0),
+            two_stations.responses_us(load.sum_iodepth, *_means(
+                self.times, *mix(load, np.maximum))), 0.0)
 
     def work(self, load: wl.Load) -> float:
         return 60.0 + 2 * min(load.sum_iodepth, two_stations.LARGEST)
@@ -123,26 +120,20 @@ class Queueing:
         return list(self.shown)
 
 
-def shares_of(load: wl.Load) -> Times:
-    """The share of each class in the outstanding I/Os of a Load."""
-    q, r, w = load.sum_iodepth, load.sum_q_r, load.sum_q_w
-    return (load.sum_q_r_x / q, max(0.0, r - load.sum_q_r_x) / q,
-            load.sum_q_w_x / q, max(0.0, w - load.sum_q_w_x) / q)
+def mix(load: wl.Load, larger: Callable[[Any, Any], Any] = max
+        ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """(share of the outstanding I/Os, mean block in KiB) of each class.
 
-
-def mixes(columns: Mapping[str, npt.NDArray[np.float64]],
-          clients: npt.NDArray[np.float64]) -> tuple[
-              tuple[npt.NDArray[np.float64], ...],
-              tuple[npt.NDArray[np.float64], ...]]:
-    """(share, mean block in KiB) of each class, float[n] each."""
-    import numpy as np  # as above
-    r, w = columns['sum_q_r'], columns['sum_q_w']
-    shares = (columns['sum_q_r_x'] / clients,
-              np.maximum(0.0, r - columns['sum_q_r_x']) / clients,
-              columns['sum_q_w_x'] / clients,
-              np.maximum(0.0, w - columns['sum_q_w_x']) / clients)
-    read_kib = columns['sum_q_s_r'] / np.where(r > 0, r, 1.0)
-    write_kib = columns['sum_q_s_w'] / np.where(w > 0, w, 1.0)
+    :param load: its fields are numbers, or arrays where ``larger`` is
+        numpy's maximum
+    """
+    q, r, w = (larger(total, _NOTHING) for total in (
+        load.sum_iodepth, load.sum_q_r, load.sum_q_w))
+    shares = (load.sum_q_r_x / q,
+              larger(0.0, load.sum_q_r - load.sum_q_r_x) / q,
+              load.sum_q_w_x / q,
+              larger(0.0, load.sum_q_w - load.sum_q_w_x) / q)
+    read_kib, write_kib = load.sum_q_s_r / r, load.sum_q_s_w / w
     return shares, (read_kib, read_kib, write_kib, write_kib)
 
 
@@ -215,8 +206,7 @@ def _mapping(doc: object, name: str,
 
 
 def _figure(name: str, value: object, most: float) -> None:
-    if (isinstance(value, bool) or not isinstance(value, (int, float))
-            or not 0 <= value <= most):
+    if not fields.is_number(value, 0, most):
         raise errors.FormatError(
             f'The {name} of a queueing model is {value}; it must be a number '
             f'from 0 to {most:g}: {_AGAIN}')
@@ -230,14 +220,13 @@ def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
              'one (its times do not tell cache and media apart)')]
     for name in used:
         for label, row in stations[name].items():
-            times = zip(_times(row, gib, 1.0), _SYMBOLS)
-            text = ' + '.join(f'{value:.5g} {symbol}'.strip()
-                              for value, symbol in times if value)
-            if text:
+            times = _times(row, gib, 1.0)
+            if any(times):
                 share = p1.get(label, 1.0)
-                said.append((f'{name} {label}', text + (
-                    f' (p1 {share:.3g})' if name == 'media'
-                    and share != 1 else '')))
+                said.append((f'{name} {label}', kinds.formula(
+                    zip(times, _SYMBOLS)) + (
+                        f' (p1 {share:.3g})' if name == 'media'
+                        and share != 1 else '')))
     return said
 
 
