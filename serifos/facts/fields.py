@@ -127,14 +127,19 @@ class Field:
             raise self.wrong('true or false')
         return bool(self.value)
 
-    def moment_or_none(self) -> float | None:
-        """An ISO 8601 time as seconds of the epoch; UTC without a zone."""
-        if self.value is None:
-            return None
+    def moment(self, zone_needed: bool = False) -> float:
+        """An ISO 8601 time as seconds of the epoch; UTC without a zone.
+
+        :param zone_needed: whether a time without a zone is refused
+        """
         try:
-            return times.parse(self.value)
+            return times.parse(self.value, zone_needed)
         except ValueError:
-            raise self.wrong('an ISO 8601 time') from None
+            raise self.wrong('an ISO 8601 time' + ' with a zone' * zone_needed
+                             ) from None
+
+    def moment_or_none(self) -> float | None:
+        return None if self.value is None else self.moment()
 
     def wrong(self, expected: str) -> Exception:
         """The error that says what the value should have been."""

@@ -47,28 +47,19 @@ class Entry:
     @classmethod
     def from_json(cls, doc: object) -> Entry:
         """:raises ValueError: with a clause that says what is wrong"""
-        if not isinstance(doc, dict):
-            raise ValueError('it is not a JSON object')
-        for name in ('at', 'kind'):
-            if name not in doc:
-                raise ValueError(f'it has no {name!r}')
-        return cls.checked(doc['at'], doc['kind'], {
-            key: value for key, value in doc.items()
-            if key not in ('at', 'kind')})
+        facts = {**fields.Field(doc).object()}
+        return cls.checked(facts.pop('at', None), facts.pop('kind', None),
+                           facts)
 
     @classmethod
     def checked(cls, at: object, kind: object,
                 facts: Mapping[str, Any]) -> Entry:
         """:raises ValueError: as :meth:`from_json`"""
-        _moment('at', at)
-        if not isinstance(kind, str) or kind not in _FACTS:
-            raise ValueError(f'its kind {fields.shown(kind)} is not known')
-        for name, check in _FACTS[kind].items():
-            if name not in facts:
-                raise ValueError(
-                    f'an entry of kind {kind} has no {name!r}')
-            check(name, facts[name])
-        return cls(str(at), kind, facts)
+        found = fields.Field({**facts, 'at': at, 'kind': kind})
+        _moment(found['at'])
+        for name, read in _FACTS[found['kind'].one_of(_FACTS)].items():
+            read(found[name])
+        return cls(str(at), str(kind), facts)
 
 
 class Journal(Protocol):
@@ -84,54 +75,32 @@ class Journal(Protocol):
         """All of them, the oldest first."""
 
 
-def _name(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.isprintable() or not value:
-        raise ValueError(f'its {name} {fields.shown(value)} is not a '
-                         'printable name')
+def _moment(field: fields.Field) -> float:
+    return field.moment(zone_needed=True)
 
 
-def _words(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f'its {name} {fields.shown(value)} is not a text')
+def _seconds(field: fields.Field) -> float:
+    return field.number(-_MOST_S, _MOST_S)  # below 0: a clock was set back
 
 
-def _number(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or (
-            not abs(value) <= _MOST):  # so is NaN
-        raise ValueError(f'its {name} {fields.shown(value)} is not a number '
-                         f'from {-_MOST:g} to {_MOST:g}')
+_MOST_S = 1e12
+_name, _text = fields.Field.name, fields.Field.text
 
-
-def _size(name: str, value: object) -> None:
-    _number(name, value)
-    if value < 0:
-        raise ValueError(f'its {name} {value} is below 0')
-
-
-def _moment(name: str, value: object) -> None:
-    try:
-        times.parse(value, zone_needed=True)
-    except ValueError as exc:
-        raise ValueError(f'its {name} {fields.shown(value)} {exc}') from None
-
-
-_MOST = 1e12
-
-_FACTS: Mapping[str, Mapping[str, Callable[[str, Any], None]]] = {
+_FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
     'request': {'volume': _name, 'source': _name, 'target': _name,
-                'plan': _name, 'size_gib': _size},
+                'plan': _name, 'size_gib': fields.Field.number},
     'accepted': {'volume': _name},
-    'clock': {'reason': _words},
-    'refused': {'volume': _name, 'reason': _words},
-    'unknown': {'volume': _name, 'reason': _words},
-    'outcome': {'volume': _name, 'result': _name, 'reason': _words,
-                'source': _name, 'target': _name, 'seconds': _number},
+    'clock': {'reason': _text},
+    'refused': {'volume': _name, 'reason': _text},
+    'unknown': {'volume': _name, 'reason': _text},
+    'outcome': {'volume': _name, 'result': _name, 'reason': _text,
+                'source': _name, 'target': _name, 'seconds': _seconds},
     'back-off': {'volume': _name, 'until': _moment},
-    'pause': {'reason': _words},
-    'resume': {'reason': _words},
-    'recover': {'volume': _name, 'result': _name, 'reason': _words},
+    'pause': {'reason': _text},
+    'resume': {'reason': _text},
+    'recover': {'volume': _name, 'result': _name, 'reason': _text},
 }
-"""Kind → the facts that its entries must have."""
+"""Kind → the facts that its entries must have, and their readers."""
 
 
 def still_matter(entries: Sequence[Entry],

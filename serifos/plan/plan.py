@@ -117,5 +117,5 @@ class Plan:
                              for refusal in doc['refused']),
             'latency_us': {name: Change(**change) for name, change
                            in doc['latency_us'].items()},
-            'created_at': fields.Field(doc)['created_at'].moment_or_none(),
-            'expires_at': fields.Field(doc)['expires_at'].moment_or_none()})
+            'created_at': fields.Field(doc)['created_at'].moment(),
+            'expires_at': fields.Field(doc)['expires_at'].moment()})

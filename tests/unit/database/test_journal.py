@@ -77,7 +77,7 @@ class DatabaseTest(Case):
     @ddt.data(
         ('facts', 'x', 'not JSON'), ('facts', '[]', 'not a JSON object'),
         ('facts', '{"volume": "v", "source": "a", "target": "b", "plan": "p",'
-         ' "size_gib": NaN}', 'NaN'), ('facts', '{}', "no 'volume'"),
+         ' "size_gib": NaN}', 'NaN'), ('facts', '{}', 'volume is null'),
         ('facts', '[' * 100_000, 'nested'), ('kind', 'nap', "'nap'"),
         ('written_at', 'noon', "'noon'"), ('facts', b'\xff', 'UTF-8'))
     @ddt.unpack
@@ -307,7 +307,7 @@ class ImportTest(Case):
         ('{"schema": "serifos-journal/2"}\n', 'serifos-journal/1'),
         ('{}\n', 'serifos-journal/1'), ('x\n', 'line 1'), ('[]\n', 'line 1'),
         (HEADER + 'x\n', 'line 2'), (HEADER + '\xff\n', 'line 2'),
-        (HEADER + '{"at": "2027-01-15T07:00:00Z"}\n', "no 'kind'"),
+        (HEADER + '{"at": "2027-01-15T07:00:00Z"}\n', 'its kind is null'),
         (HEADER + '{"at": "2027-01-15T07:00:00Z", "kind": "request", '
          '"volume": "v", "source": "a", "target": "b", "plan": "p", '
          '"size_gib": NaN}\n', 'line 2: NaN'))
