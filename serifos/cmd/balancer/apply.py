@@ -20,7 +20,7 @@ from serifos.plan import plan as pl
 from serifos.plan import text
 
 
-class Acting(verb.Verb):
+class Acting(verb.Asks):
     """A verb that migrates volumes and prints the outcome of each."""
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
@@ -71,8 +71,6 @@ class Apply(Acting):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
-        verb.add_yes(parser)
-        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -114,8 +112,6 @@ class Evacuate(Acting):
         parser = super().get_parser(prog_name)
         parser.add_argument('pool', metavar='POOL',
                             help='its name, HOST@BACKEND#POOL')
-        verb.add_yes(parser)
-        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

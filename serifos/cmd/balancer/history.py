@@ -55,7 +55,7 @@ def _said(entry: jn.Entry) -> str:
         f'{name} {value}' for name, value in facts.items() if value)]))
 
 
-class Recover(verb.Verb):
+class Recover(verb.Asks):
     """Recover a volume whose migration Cinder has forgotten.
 
     If the source died during the copy, the volume stays in migrating; if it
@@ -67,8 +67,6 @@ class Recover(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('volume', metavar='VOLUME', help='its id')
-        verb.add_yes(parser)
-        verb.add_window(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

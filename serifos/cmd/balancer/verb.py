@@ -147,6 +147,17 @@ class Verb(app.Fails, _AsOwner):
         """Within it, a signal stops at the next safe point only."""
         return self._stop.gently()
 
+
+class Asks(Verb):
+    """A verb that asks before volumes are touched."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--yes', action='store_true',
+                            help='do not ask before volumes are touched')
+        add_window(parser)
+        return parser
+
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
         """:raises InputError: where the user does not say yes"""
         if parsed_args.yes:
@@ -157,11 +168,6 @@ class Verb(app.Fails, _AsOwner):
             answer = ''
         if answer.strip().lower() != 'yes':
             raise errors.InputError('Nothing was done: yes was not typed.')
-
-
-def add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--yes', action='store_true',
-                        help='do not ask before volumes are touched')
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:
