@@ -23,11 +23,6 @@ PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
 """Those of serifos itself."""
 
 
-def planners() -> list[str]:
-    """The names of those, and of the planners that other packages bring."""
-    return sorted({*PLANNERS, *plugins.installed(plugins.PLANNERS)})
-
-
 def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
            say: Callable[[str], None]) -> dict[str, mm.Model]:
     """The models that the pools name, as far as they can be read.

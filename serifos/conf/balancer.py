@@ -16,14 +16,16 @@ ACTIVE_FLOOR = cfg.FloatOpt(
     help='Outstanding I/Os below which a volume is idle and counts as no '
          'load.')
 
+PLANNERS = plugins.choices({
+    'bfd': 'best fit decreasing over all volumes, as in the Serifos paper; '
+           'any number of moves unless max_moves is set',
+    'relieve': 'a few moves off the slowest pools, each the one that '
+               'improves the cluster most'}, plugins.PLANNERS)
+"""(name, help) of each planner."""
+
 OPTS = [
-    cfg.StrOpt(
-        'planner', default='relieve', choices=plugins.choices({
-            'bfd': 'best fit decreasing over all volumes, as in the Serifos '
-                   'paper; any number of moves unless max_moves is set',
-            'relieve': 'a few moves off the slowest pools, each the one that '
-                       'improves the cluster most'}, plugins.PLANNERS),
-        help='The planner.'),
+    cfg.StrOpt('planner', default='relieve', choices=PLANNERS,
+               help='The planner.'),
     cfg.FloatOpt(
         'min_gain', default=0.05, min=0.0, max=1.0,
         help='A move must lower the worst predicted latency by this '

@@ -14,6 +14,7 @@ from oslo_config import cfg
 
 from serifos.balancer import planning
 from serifos.cmd import app
+from serifos.conf import balancer as options
 from serifos import errors
 from serifos.files import documents
 from serifos.plan import limits as lm
@@ -34,7 +35,7 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--models', metavar='DIR', help='directory of the latency models '
             '(default: [serifos] models_dir)')
-        parser.add_argument('--planner', choices=planning.planners(),
+        parser.add_argument('--planner', choices=[*dict(options.PLANNERS)],
                             help='(default: [balancer] planner)')
         parser.add_argument(
             '--max-moves', type=int, metavar='N', help='moves that the plan '
