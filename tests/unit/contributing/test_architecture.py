@@ -15,14 +15,14 @@ ROW = re.compile(r'   \* - ?(\d?)\n     - ``(\w+)``\n')
 FILE = re.compile(r'``([a-z_]+(?:/[a-z_]+)+\.py)``')
 
 
-class HouseTest(testtools.TestCase):
+class ArchitectureTest(testtools.TestCase):
 
-    def test_the_rooms_are_those_of_the_import_law(self):
-        rooms = ROW.findall((PAGES / 'house.rst').read_text())
+    def test_the_packages_are_those_of_the_import_law(self):
+        packages = ROW.findall((PAGES / 'architecture.rst').read_text())
         self.assertEqual(
-            sorted([('', law.CONF), *((str(layer), room)
+            sorted([('', law.CONF), *((str(layer), name)
                     for layer, its in enumerate(law.LAYERS)
-                    for room in its)]), sorted(rooms))
+                    for name in its)]), sorted(packages))
 
     def test_every_module_that_is_named_is_there(self):
         for page in PAGES.glob('*.rst'):
