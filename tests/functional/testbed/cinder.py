@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import json
 import pathlib
 import subprocess
@@ -156,22 +155,20 @@ class Cinder:
             lambda: self._network.answers(layout.CONTROL, layout.API_PORT),
             90)
 
-    def start_scheduler(self, config: Config = STOCK,
-                        environment: Mapping[str, str] | None = None,
-                        ) -> None:
+    def start_scheduler(self, config: Config = STOCK) -> None:
         """Ends the one that runs; config goes over the testbed's own."""
         self._records.stop('cinder-scheduler')
         self._scheduler_conf.write_text(
             render(control_config(self._layout), config))
         self._start('cinder-scheduler', self._scheduler_conf,
-                    self.scheduler_log, environment)
+                    self.scheduler_log)
 
-    def _start(self, name: str, conf: pathlib.Path, log: pathlib.Path,
-               environment: Mapping[str, str] | None = None) -> None:
+    def _start(self, name: str, conf: pathlib.Path,
+               log: pathlib.Path) -> None:
         self._records.start(
             name, [*self._network.prefix, self._program(name),
                    '--config-file', conf], log,
-            {'PYTHONWARNINGS': 'ignore', **(environment or {})})
+            {'PYTHONWARNINGS': 'ignore'})
 
     def _program(self, name: str) -> pathlib.Path:
         return self._layout.venv / 'bin' / name

@@ -60,35 +60,35 @@ class Hosts(volumes.Volumes):
     def stop_cinder_volume(self, number: int) -> None:
         self.guest(number).call('cinder-volume-service stop')
 
-    def wait_backend_down(self, number: int, seconds: float = 90) -> None:
+    def wait_backend_down(self, number: int) -> None:
         """Until Cinder has noticed, which takes it half a minute."""
         service = self.host(number).service
         self._wait(f'{service} down',
-                   lambda: service not in self.api.backends_up(), seconds)
+                   lambda: service not in self.api.backends_up(), 90)
 
     def kill_guest(self, number: int) -> None:
         """A power failure of the host."""
         self.guest(number).kill()
 
-    def boot_guest(self, number: int, wait: bool = True) -> None:
+    def boot_guest(self, number: int) -> None:
         """Boots a host that was killed, and starts its cinder-volume."""
         found = self.guest(number)
         found.boot()
         found.wait_up()
-        self.start_cinder_volume(number, wait)
+        self.start_cinder_volume(number)
 
-    def wait_backends(self, hosts: Sequence[layout.Host] | None = None,
-                      seconds: float = READY_S) -> None:
+    def wait_backends(self,
+                      hosts: Sequence[layout.Host] | None = None) -> None:
         """Until the drivers of these hosts (default: all) work."""
         wanted = {host.service for host in hosts or self.hosts}
         self._wait('backends up', lambda: wanted <= set(
-            self.api.backends_up()), seconds)
+            self.api.backends_up()), READY_S)
 
-    def wait_pools(self, seconds: float = READY_S) -> None:
+    def wait_pools(self) -> None:
         """Until the scheduler knows a pool of each backend that is up."""
         self._wait('pools known to the scheduler', lambda: {
             names.backend(name) for name in self.api.pools()
-        } >= set(self.api.backends_up()), seconds)
+        } >= set(self.api.backends_up()), READY_S)
 
     def _wait(self, what: str, ready: Callable[[], bool],
               seconds: float) -> None:

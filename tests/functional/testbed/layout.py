@@ -62,7 +62,7 @@ class Host:
 
     @property
     def pool(self) -> str:
-        return f'{self.name}@{BACKEND}#{BACKEND}'
+        return f'{self.service}#{BACKEND}'
 
     @property
     def service(self) -> str:
@@ -72,11 +72,6 @@ class Host:
     def exporter(self) -> str:
         """Where node_exporter is."""
         return f'http://{self.address}:{EXPORTER_PORT}/metrics'
-
-    @property
-    def write_factor(self) -> float:
-        """How many times as long as a read a write of that size takes."""
-        return self.read_mbs / self.write_mbs
 
 
 def hosts(count: int) -> tuple[Host, ...]:

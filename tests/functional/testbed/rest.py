@@ -44,12 +44,10 @@ class Rest:
             raise Refused(status, f'{method} {path}: {status} {text}')
         return json.loads(said) if said.strip() else None
 
-    def services(self) -> list[dict]:
-        return self.ask('GET', '/os-services')['services']
-
     def backends_up(self) -> list[str]:
         """The services whose driver works, which is later than a beat."""
-        return [service['host'] for service in self.services()
+        services = self.ask('GET', '/os-services')['services']
+        return [service['host'] for service in services
                 if service['binary'] == 'cinder-volume'
                 and service['state'] == 'up'
                 and service.get('backend_state') == 'up']
@@ -67,38 +65,31 @@ class Rest:
     def volume(self, volume: str) -> dict:
         return self.ask('GET', f'/volumes/{volume}')['volume']
 
-    def create_volume(self, name: str, *, size_gib: int = 1,
-                      volume_type: str | None = None,
+    def create_volume(self, name: str, *, volume_type: str | None = None,
                       host: layout.Host | None = None,
-                      hints: Mapping[str, str] | None = None,
-                      metadata: Mapping[str, str] | None = None) -> str:
-        """The new volume's id; host puts it there and does not bind it."""
+                      hints: Mapping[str, str] | None = None) -> str:
+        """The id of a new volume of 1 GiB, which host does not bind."""
         hints = dict(hints or {})
         if host:
             hints['query'] = json.dumps(['=', '$backend_id', host.pool])
-        volume: dict[str, Any] = {'name': name, 'size': size_gib}
+        volume: dict[str, Any] = {'name': name, 'size': 1}
         if volume_type:
             volume['volume_type'] = volume_type
-        if metadata:
-            volume['metadata'] = dict(metadata)
         return self.ask('POST', '/volumes', {
             'volume': volume, 'OS-SCH-HNT:scheduler_hints': hints,
         })['volume']['id']
 
-    def create_type(self, name: str,
-                    extra_specs: Mapping[str, str] | None = None) -> str:
+    def create_type(self, name: str, extra_specs: Mapping[str, str]) -> str:
         return self.ask('POST', '/types', {'volume_type': {
-            'name': name, 'extra_specs': dict(extra_specs or {}),
+            'name': name, 'extra_specs': dict(extra_specs),
         }})['volume_type']['id']
 
     def delete_type(self, volume_type: str) -> None:
         self.ask('DELETE', f'/types/{volume_type}')
 
-    def migrate(self, volume: str, pool: str, *,
-                lock_volume: bool = True) -> None:
+    def migrate(self, volume: str, pool: str) -> None:
         self.ask('POST', f'/volumes/{volume}/action', {'os-migrate_volume': {
-            'host': pool, 'lock_volume': lock_volume,
-            'force_host_copy': False}})
+            'host': pool, 'lock_volume': True, 'force_host_copy': False}})
 
     def delete_volume(self, volume: str) -> None:
         self.ask('DELETE', f'/volumes/{volume}')

@@ -79,10 +79,10 @@ class Story:
         self.marks: dict[str, str] = {}
         self._say = say
 
-    def models(self, **options: str) -> dict[str, dict]:
+    def models(self) -> dict[str, dict]:
         """(a) A model of each host's volume group, with real fio."""
         self.balancer.configure(min_gain=MIN_GAIN)
-        found = self.balancer.build_models(**options)
+        found = self.balancer.build_models()
         for name, model in found.items():
             self._say(f'{name}: a model of kind {model["kind"]}, error '
                       f'{100 * model["quality"]["mre"]:.0f} % in '
@@ -98,9 +98,9 @@ class Story:
         for name, (_, job) in TENANTS.items():
             self.loads.start(self.volumes[name], job)
 
-    def felt(self, seconds: float = MEASURE_S) -> Felt:
+    def felt(self) -> Felt:
         """What the tenants feel now."""
-        results = self.loads.measure(seconds)
+        results = self.loads.measure(MEASURE_S)
         names = {volume: name for name, volume in self.volumes.items()}
         tenants = {names[volume]: result
                    for volume, result in results.items() if volume in names}
@@ -131,11 +131,10 @@ class Story:
             raise AssertionError(f'observe ended with {status}: {err}')
         return self.balancer.cluster()
 
-    def place(self, name: str = 'newcomer',
-              config: cinder.Config = cinder.DRIVER) -> str:
+    def place(self) -> str:
         """(b) The pool where the scheduler puts a volume that will work."""
-        self.on.restart_scheduler(config)
-        volume = self.on.create_volume(name)
+        self.on.restart_scheduler(cinder.DRIVER)
+        volume = self.on.create_volume('new')
         pool = self.on.host_of(volume).name
         self._say(f'The scheduler put the new volume on {pool}.')
         self.on.api.delete_volume(volume)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
 import contextlib
@@ -155,11 +154,10 @@ class Testbed(hs.Hosts):
         with futures.ThreadPoolExecutor() as pool:
             list(pool.map(shut_down, self.guests))
 
-    def restart_scheduler(self, config: cinder.Config = cinder.STOCK,
-                          environment: Mapping[str, str] | None = None,
-                          ) -> None:
+    def restart_scheduler(self,
+                          config: cinder.Config = cinder.STOCK) -> None:
         """Waits until it knows all pools; config goes over our own."""
-        self._cinder.start_scheduler(config, environment)
+        self._cinder.start_scheduler(config)
         self.wait_pools()
 
     def scheduler_log(self) -> str:
