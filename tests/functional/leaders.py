@@ -21,17 +21,16 @@ from serifos.balancer import daemon
 from serifos.balancer import outcome
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
-from serifos.database import connection
 from serifos.database import journal
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.plan import plan as pl
 from tests.fakes import cinder as fake
+from tests.functional import servers
 
 POOLS = ('a@ssd#ssd', 'b@ssd#ssd')
 COOL_DOWN_S = 4.0
-MODE = {'mysql_sql_mode': 'TRADITIONAL'}
-"""What oslo.db sets by default."""
+_VERBS = ('inventory', 'volume', 'halves', 'migrate')
 
 
 class Cloud:
@@ -81,8 +80,7 @@ class _Manager(managers.BaseManager):
     pass
 
 
-_Manager.register('cloud', exposed=(
-    'inventory', 'volume', 'halves', 'migrate'))
+_Manager.register('cloud', exposed=_VERBS)
 
 
 class Mover(rounds.Balancer):
@@ -127,8 +125,9 @@ def _balance(setting: Setting) -> None:
                                   unanswered_s=3.0))
 
     def make(pause):
-        return Mover(cloud, cloud, journal.Journal(
-            connection.Database(setting.connection, MODE), time.time),
+        return Mover(
+            cloud, cloud, journal.Journal(
+                servers.database(setting.connection), time.time),
             settings, time.time, pause)
     made = daemon.Daemon(make, lambda *_: (None, 1.0),
                          lambda: setting.lock_url)
@@ -146,12 +145,10 @@ class Balancers:
     def __init__(self, test, lock_url: str, database: str) -> None:
         self.cloud = Cloud()
         key = secrets.token_bytes(16)
-        _Manager.register('cloud', lambda: self.cloud, exposed=(
-            'inventory', 'volume', 'halves', 'migrate'))
+        _Manager.register('cloud', lambda: self.cloud, exposed=_VERBS)
         server = _Manager(('127.0.0.1', 0), key).get_server()
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.journal = journal.Journal(
-            connection.Database(database, MODE), time.time)
+        self.journal = journal.Journal(servers.database(database), time.time)
         context = multiprocessing.get_context('spawn')
         self.processes = [context.Process(target=_balance, args=(Setting(
             server.address, key, lock_url, database, test.directory),))

@@ -20,6 +20,8 @@ import time
 
 import testtools
 
+from tests.unit.cmd import command
+
 # Six runs of the paper's kind, which needs no scipy to be chosen.
 SIX = ('--full', '--counts', '1', '--write-pcts', '0,50,100',
        '--block-kibs', '4,16', '--rounds', '1', '--runtime', '0.5')
@@ -31,10 +33,16 @@ def which(program):
 
 
 class MachineTest(testtools.TestCase):
-    """A directory on a disk, and the command line as a user has it."""
+    """A directory on a disk, and the command line as a user has it.
+
+    ``programs`` are those that all its tests need besides Python.
+    """
+
+    programs: tuple[str, ...] = ()
 
     def setUp(self):
         super().setUp()
+        self.need_programs(*self.programs)
         # Not /tmp, which may live in memory.
         self.directory = pathlib.Path(tempfile.mkdtemp(dir='/var/tmp'))
         self.addCleanup(shutil.rmtree, self.directory)
@@ -78,6 +86,32 @@ class MachineTest(testtools.TestCase):
         self.assertEqual('', out)
         return err
 
+    def refused_at_once(self, code, words, verb, *arguments):
+        """As refused, in this process: for what is looked at first of all."""
+        found, out, err = command.model(verb, *arguments)
+        self.assertEqual((code, ''), (found, out), err)
+        self.assertIn(words, err)
+        self.assertEqual(1, err.count('\n'), err)
+
+    def daemon(self, program, *arguments):
+        """Runs in the directory, with a log there, until the test ends."""
+        name = pathlib.Path(program).name
+        log = self.enterContext((self.directory / f'{name}.log').open('w'))
+        process = subprocess.Popen(
+            [which(program), *map(str, arguments)], stdout=log, stderr=log,
+            cwd=self.directory)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+
+    def mounted(self, device):
+        """Where a new ext4 on the device is mounted."""
+        self.run_tool('mkfs.ext4', '-q', device)
+        mount = self.directory / 'mnt'
+        mount.mkdir()
+        self.run_tool('mount', device, mount)
+        self.addCleanup(self.run_tool, 'umount', mount)
+        return mount
+
     def loop(self, size_mib=64):
         """(path, backing file) of a loop device of its own."""
         self.need(os.geteuid() == 0, 'only root can set up a loop device')
@@ -114,6 +148,20 @@ def wait_until(true, seconds=60):
         if time.monotonic() > end:
             raise AssertionError(f'still not so after {seconds} s')
         time.sleep(0.02)
+
+
+def lines(path):
+    """How many lines a file has, 0 where there is none."""
+    return path.read_bytes().count(b'\n') if path.exists() else 0
+
+
+def state(pid):
+    """The letter of a process's state, Z where it has gone, too."""
+    try:
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    except FileNotFoundError:
+        return 'Z'
+    return stat.rpartition(')')[2].split()[0]
 
 
 def interrupt(process, number=signal.SIGINT):

@@ -15,7 +15,13 @@ import urllib.request
 
 import psycopg2
 
+from serifos.database import connection
 from tests.functional import machine
+
+
+def database(url: str) -> connection.Database:
+    """With the SQL mode that oslo.db sets by default."""
+    return connection.Database(url, {'mysql_sql_mode': 'TRADITIONAL'})
 
 
 class Server:

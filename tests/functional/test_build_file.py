@@ -11,24 +11,23 @@ import time
 
 from serifos.files import documents
 from tests.functional import machine
-from tests.unit.cmd import command
 
 MIB = 2 ** 20
 
 
 class FileTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'findmnt')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt')
         self.file = self.directory / 'x'
         self.dataset = self.directory / 'x.jsonl'
         self.target = (f'file:{self.file}', '--size-gib', '0.0625',
                        *machine.SIX)
 
     def lines(self):
-        return (self.dataset.read_bytes().count(b'\n')
-                if self.dataset.exists() else 0)
+        return machine.lines(self.dataset)
 
     def assert_each_once(self, runs=6):
         made = collections.Counter(
@@ -212,9 +211,6 @@ class FileTest(machine.MachineTest):
                 (2, 'no directory', ('--models-dir', 'no')),
                 (2, 'too few', ('--block-kibs', '65536')),
                 (2, 'made anew', ('--precondition', 'only'))):
-            found, out, err = command.model(
-                'build', *self.target, *options)
-            self.assertEqual((code, ''), (found, out), err)
-            self.assertIn(words, err)
-            self.assertEqual(1, err.count('\n'), err)
+            self.refused_at_once(code, words, 'build', *self.target,
+                                 *options)
         self.assertEqual([], os.listdir(self.directory))

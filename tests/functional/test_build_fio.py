@@ -28,9 +28,10 @@ echo '"write": {{'"$side"'}}}}]}}'
 
 class FioTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'findmnt')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt')
         self.bin = self.directory / 'bin'
         self.bin.mkdir()
         self.log = self.directory / 'log'
@@ -86,7 +87,7 @@ class FioTest(machine.MachineTest):
                      '--hang-after', '1', path=self.path)
         self.assertLess(time.monotonic() - began, 60)
         for pid in map(int, pids.read_text().split()):
-            machine.wait_until(lambda: ended(pid), 5)
+            machine.wait_until(lambda: machine.state(pid) == 'Z', 5)
 
     def test_one_failure_costs_one_run_which_is_tried_again(self):
         self.fake_runs(f'[ $(wc -l < {self.log}) != 2 ] || exit 1\n'
@@ -122,11 +123,3 @@ class FioTest(machine.MachineTest):
         self.assertEqual((10.0, 'yes'), (float(row[5]), row[-2]))
         again = self.model('study', self.directory / 'x.jsonl')
         self.assertEqual((0, out), again[:2])
-
-
-def ended(pid):
-    try:
-        with open(f'/proc/{pid}/stat') as file:
-            return file.read().rpartition(')')[2].split()[0] == 'Z'
-    except FileNotFoundError:
-        return True

@@ -13,9 +13,10 @@ from tests.functional import machine
 
 class LoopTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'wipefs')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'wipefs')
         self.device, self.backing = self.loop()
         self.options = ('--name', 'loop', '--precondition', 'skip',
                         *machine.SIX)
@@ -58,11 +59,7 @@ class LoopTest(machine.MachineTest):
         self.assertFalse((self.directory / 'loop.jsonl').exists())
 
     def test_mounted(self):
-        self.run_tool('mkfs.ext4', '-q', self.device)
-        mount = self.directory / 'mnt'
-        mount.mkdir()
-        self.run_tool('mount', self.device, mount)
-        self.addCleanup(self.run_tool, 'umount', mount)
+        mount = self.mounted(self.device)
         self.refused(3, f'{mount} is mounted from it', 'build',
                      self.device, *self.options, '--yes-destroy',
                      self.device)
@@ -140,8 +137,9 @@ class LoopTest(machine.MachineTest):
 
 class UnknownTest(machine.MachineTest):
 
+    programs = ('fio',)
+
     def test_what_is_no_target(self):
-        self.need_programs('fio')
         for words, target in (
                 ('There is no device', '/dev/no-such-device'),
                 ('file:PATH', '/dev/null'),

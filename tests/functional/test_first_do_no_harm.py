@@ -9,9 +9,7 @@ import subprocess
 from serifos.bench import command
 from serifos.bench import open_files
 from serifos.bench import safe_names
-from serifos import errors
 from tests.functional import machine
-from tests.unit.cmd import command as commands
 
 MIB = 2 ** 20
 SIZE = ('--size-gib', '0.0625')
@@ -22,9 +20,7 @@ SCREEN = ('--runtime', '0.5', '--size-gib', '0.0625', '--parameters',
 
 class NamesTest(machine.MachineTest):
 
-    def setUp(self):
-        super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt')
+    programs = ('fio', 'lsblk', 'findmnt')
 
     def test_names_that_fio_does_not_take_literally(self):
         """Before, fio wrote over ``precious`` and build ended well."""
@@ -40,10 +36,8 @@ class NamesTest(machine.MachineTest):
                      'only'),
                     ('study', f'file:{path}', *SIZE),
                     ('build', path, *machine.SIX)):
-                code, out, err = commands.model(*arguments)
-                self.assertEqual((2, ''), (code, out), err)
-                self.assertIn('fio may not take literally', err)
-                self.assertEqual(1, err.count('\n'), err)
+                self.refused_at_once(2, 'fio may not take literally',
+                                     *arguments)
         self.assertEqual('x' * 4096, precious.read_text())
         self.assertEqual(['d', 'precious'],
                          sorted(os.listdir(self.directory)))
@@ -76,9 +70,10 @@ class NamesTest(machine.MachineTest):
 
 class WrittenTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'findmnt')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt')
         self.precious = self.directory / 'precious'
         self.precious.write_text('x' * 4096)
         self.bin = self.directory / 'bin'
@@ -136,15 +131,11 @@ class WrittenTest(machine.MachineTest):
 
 class InodeTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'findmnt', 'mkfs.ext4', 'mount')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt', 'mkfs.ext4', 'mount')
-        device, _ = self.loop(256)
-        self.run_tool('mkfs.ext4', '-q', device)
-        self.mount = self.directory / 'm'
-        self.mount.mkdir()
-        self.run_tool('mount', device, self.mount)
-        self.addCleanup(self.run_tool, 'umount', self.mount)
+        self.mount = self.mounted(self.loop(256)[0])
         self.target = ('build', f'file:{self.mount}/x', *SIZE, *machine.SIX)
 
     def inode_of_a_new_file(self):
@@ -159,9 +150,8 @@ class InodeTest(machine.MachineTest):
         expected = self.inode_of_a_new_file()
         free = os.statvfs(self.mount).f_ffree
         process = self.start(*self.target)
-        lines = self.directory / 'x.jsonl'
-        machine.wait_until(lambda: lines.exists()
-                           and lines.read_bytes().count(b'\n') >= 2)
+        dataset = self.directory / 'x.jsonl'
+        machine.wait_until(lambda: machine.lines(dataset) >= 2)
         machine.interrupt(process, signal.SIGKILL)
         machine.wait_until(lambda: os.statvfs(self.mount).f_ffree == free)
         self.assertEqual(['lost+found'], os.listdir(self.mount))
@@ -202,13 +192,3 @@ def _fios_in(directory):
         except OSError:
             pass
     return found
-
-
-class DeviceNamesTest(machine.MachineTest):
-
-    def test_group_names(self):
-        self.need_programs('fio')
-        for name in ('--config=x', 'a;b', 'a b', 'a\nb', '..'):
-            exc = self.assertRaises(errors.InputError,
-                                    safe_names.refuse_no_group, name)
-            self.assertIn('cannot be the name of a volume group', str(exc))

@@ -4,14 +4,12 @@
 import json
 import multiprocessing
 import os
-import pathlib
 import signal
 import time
 
 import ddt
 import sqlalchemy as sa
 
-from serifos.database import connection
 from serifos.database import journal as dj
 from serifos.database import tables
 from serifos import errors
@@ -20,14 +18,9 @@ from tests.functional import servers
 from tests.unit.database import test_journal as unit
 
 
-MODE = {'mysql_sql_mode': 'TRADITIONAL'}
-"""What oslo.db sets by default."""
-
-
 def _fight(url, old, name, seconds, results):
     """Takes the lead again and again, and writes until that is lost."""
-    journal = dj.Journal(connection.Database(url, MODE), time.time, old,
-                         long=40)
+    journal = dj.Journal(servers.database(url), time.time, old, long=40)
     written = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -46,15 +39,15 @@ def _stop_in_a_transaction(url):
     def work(transaction):
         transaction.execute(sa.update(tables.HEAD).values(leader='stopped'))
         os.kill(os.getpid(), signal.SIGSTOP)
-    connection.Database(url, MODE).run(work)
+    servers.database(url).run(work)
 
 
 @ddt.ddt
 class JournalServersTest(machine.MachineTest):
 
     def journal(self, server):
-        return dj.Journal(connection.Database(server.connection, MODE),
-                          time.time, self.directory / 'journal.jsonl')
+        return dj.Journal(servers.database(server.connection), time.time,
+                          self.directory / 'journal.jsonl')
 
     @ddt.data(servers.MariaDB, servers.PostgreSQL)
     def test_two_processes_at_once(self, kind):
@@ -114,9 +107,7 @@ class JournalServersTest(machine.MachineTest):
         stopped.start()
         self.addCleanup(stopped.join)
         self.addCleanup(stopped.kill)
-        stat = pathlib.Path(f'/proc/{stopped.pid}/stat')
-        machine.wait_until(
-            lambda: stat.read_text().rpartition(')')[2].split()[0] == 'T')
+        machine.wait_until(lambda: machine.state(stopped.pid) == 'T')
         machine.wait_until(lambda: self.takes_lead(journal), 60)
         self.assertEqual('other', journal.leader())
 

@@ -5,7 +5,6 @@ import json
 
 from serifos.lab.screening import journal
 from tests.functional import machine
-from tests.unit.cmd import command
 
 ARGUMENTS = (
     '--runtime', '1', '--size-gib', '0.0625', '--parameters',
@@ -17,17 +16,14 @@ ARGUMENTS = (
 
 class ScreenTest(machine.MachineTest):
 
+    programs = ('fio', 'lsblk', 'findmnt')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('fio', 'lsblk', 'findmnt')
         self.target = self.directory / 'x'
         self.target.mkdir()
         (self.target / 'precious').write_text('x')
         self.journal = self.directory / 'x-screening.jsonl'
-
-    def lines(self):
-        return (self.journal.read_bytes().count(b'\n')
-                if self.journal.exists() else 0)
 
     def assert_nothing_left(self):
         self.assertEqual(['precious'],
@@ -35,11 +31,11 @@ class ScreenTest(machine.MachineTest):
 
     def test_interrupted_resumed_and_told(self):
         process = self.start('screen', self.target, *ARGUMENTS)
-        machine.wait_until(lambda: self.lines() >= 3)
+        machine.wait_until(lambda: machine.lines(self.journal) >= 3)
         code, _, err = machine.interrupt(process)
         self.assertEqual(130, code, err)
         self.assertIn('the same command resumes', err)
-        made = self.lines() - 1
+        made = machine.lines(self.journal) - 1
         self.assertTrue(2 <= made < 8, made)
         self.assert_nothing_left()
         code, out, err = self.model('screen', self.target, *ARGUMENTS,
@@ -69,10 +65,7 @@ class ScreenTest(machine.MachineTest):
                 (2, 'cannot be screened', ('vg0',)),
                 (3, 'does not fit', (self.target, '--size-gib', '1048576')),
                 (3, 'There is no device', (self.directory / 'no',))):
-            found, out, err = command.model('screen', *arguments)
-            self.assertEqual((code, ''), (found, out), err)
-            self.assertIn(words, err)
-            self.assertEqual(1, err.count('\n'), err)
+            self.refused_at_once(code, words, 'screen', *arguments)
         self.assert_nothing_left()
         self.assertFalse(self.journal.exists())
 
@@ -101,12 +94,7 @@ class ScreenTest(machine.MachineTest):
         self.assertEqual(64 * 2 ** 20, backing.stat().st_size)
 
     def test_a_mounted_device_is_not_touched(self):
-        self.need(machine.which('mkfs.ext4'), 'mkfs.ext4 is not installed')
         device, _ = self.loop(64)
-        self.run_tool('mkfs.ext4', '-q', device)
-        mount = self.directory / 'm'
-        mount.mkdir()
-        self.run_tool('mount', device, mount)
-        self.addCleanup(self.run_tool, 'umount', mount)
+        self.mounted(device)
         self.refused(3, 'is in use', 'screen', device, '--yes-destroy',
                      device)

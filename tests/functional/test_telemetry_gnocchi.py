@@ -2,7 +2,6 @@
 """Telemetry from a real Gnocchi."""
 
 import datetime
-import subprocess
 import time
 import uuid
 
@@ -11,6 +10,7 @@ from serifos.facts import activity
 from serifos.telemetry import gnocchi
 from serifos.telemetry import http
 from tests.functional import machine
+from tests.functional import servers
 from tests.unit.telemetry import readings as rd
 
 CONFIG = """
@@ -20,7 +20,7 @@ coordination_url = file://{directory}/coordination
 auth_mode = basic
 paste_config = /etc/gnocchi/api-paste.ini
 [indexer]
-url = mysql+pymysql://root@localhost/gnocchi?unix_socket={directory}/db.sock
+url = {connection}
 [storage]
 driver = file
 file_basepath = {directory}/measures
@@ -52,15 +52,17 @@ EVERY_S = 300
 
 class GnocchiTest(machine.MachineTest):
 
+    programs = ('gnocchi-upgrade', 'gnocchi-metricd')
+
     def setUp(self):
         super().setUp()
-        self.need_programs('gnocchi-upgrade', 'gnocchi-metricd', 'mariadbd',
-                           'mariadb-install-db', 'mariadb')
-        for name in ('measures/tmp', 'coordination', 'db'):
+        database = servers.MariaDB(self)
+        database.sql('alter database serifos character set utf8mb3')
+        for name in ('measures/tmp', 'coordination'):
             (self.directory / name).mkdir(parents=True)
         self.config = self.directory / 'gnocchi.conf'
-        self.config.write_text(CONFIG.format(directory=self.directory))
-        self.start_database()
+        self.config.write_text(CONFIG.format(
+            directory=self.directory, connection=database.connection))
         self.run_tool('timeout', '60', 'gnocchi-upgrade', '--config-file',
                       self.config)
         self.daemon('gnocchi-metricd', '--config-file', self.config)
@@ -74,27 +76,6 @@ class GnocchiTest(machine.MachineTest):
             aggregation_methods=['mean'])
         self.post('resource_type', name='instance_disk', attributes={
             'name': {'type': 'string'}, 'instance_id': {'type': 'uuid'}})
-
-    def daemon(self, program, *arguments):
-        log = (self.directory / f'{program.replace("/", "-")}.log').open('w')
-        self.addCleanup(log.close)
-        process = subprocess.Popen(
-            [machine.which(program), *map(str, arguments)], stdout=log,
-            stderr=log, cwd=self.directory)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-
-    def start_database(self):
-        where = (f'--datadir={self.directory}/db', '--user=root')
-        self.run_tool('mariadb-install-db', '--no-defaults', *where,
-                      '--auth-root-authentication-method=normal',
-                      '--skip-test-db')
-        socket = self.directory / 'db.sock'
-        self.daemon('mariadbd', '--no-defaults', *where, '--skip-networking',
-                    f'--socket={socket}', '--pid-file=db.pid')
-        machine.wait_until(socket.exists, 40)
-        self.run_tool('mariadb', '--no-defaults', f'--socket={socket}', '-e',
-                      'create database gnocchi character set utf8mb3')
 
     def answers(self):
         try:

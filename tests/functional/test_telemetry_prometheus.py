@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Telemetry from a real Prometheus server."""
 
-import subprocess
 import time
 
 from serifos import errors
@@ -28,17 +27,15 @@ tls_server_config:
 
 class PrometheusTest(machine.MachineTest):
 
-    def setUp(self):
-        super().setUp()
-        self.need_programs('prometheus')
-        self.began = None
+    programs = ('prometheus',)
+    began = None
 
     def seconds(self):
         """Since we were first asked this."""
         self.began = self.began or time.time()
         return time.time() - self.began
 
-    def started(self, *jobs, options=(), wait=True):
+    def started(self, *jobs, options=()):
         """A Prometheus that scrapes these targets: (job, URL)."""
         config = [f'global: {{scrape_interval: {EVERY_S * 1000:.0f}ms, '
                   f'scrape_timeout: {EVERY_S * 1000:.0f}ms}}',
@@ -49,15 +46,9 @@ class PrometheusTest(machine.MachineTest):
                           '    labels: {host: node1.example.org}')
         (self.directory / 'prometheus.yml').write_text('\n'.join(config))
         port = machine.free_port()
-        log = (self.directory / 'log').open('w')
-        self.addCleanup(log.close)
-        process = subprocess.Popen(
-            [machine.which('prometheus'), '--config.file=prometheus.yml',
-             '--storage.tsdb.path=data',
-             f'--web.listen-address=127.0.0.1:{port}', *options],
-            cwd=self.directory, stdout=log, stderr=log)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
+        self.daemon('prometheus', '--config.file=prometheus.yml',
+                    '--storage.tsdb.path=data',
+                    f'--web.listen-address=127.0.0.1:{port}', *options)
         return f'127.0.0.1:{port}'
 
     def source(self, url, session=None, **others):

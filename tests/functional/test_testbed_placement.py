@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """cinder-scheduler places new volumes better with serifos than without."""
 
-from testtools import content
-from testtools import content_type
-
 from tests.functional.testbed import burst
 from tests.functional.testbed import case
 from tests.functional.testbed import cinder
@@ -25,9 +22,7 @@ class PlacementTest(case.TestbedTest):
         super().setUp()
         self.told = []
         self.burst = burst.Burst(self.testbed, COUNT, self.told.append)
-        self.addDetail('burst', content.Content(
-            content_type.UTF8_TEXT,
-            lambda: ['\n'.join(self.told).encode()]))
+        self.detail('burst', self.told)
 
     def since(self, before):
         return self.testbed.scheduler_log()[before:]

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos relieves an overloaded host of a real Cinder, data intact."""
 
-from testtools import content
-from testtools import content_type
-
 from tests.functional.testbed import case
 from tests.functional.testbed import story
 
@@ -12,16 +9,11 @@ class StoryTest(case.TestbedTest):
 
     def setUp(self):
         super().setUp()
-        self.story = story.Story(self.testbed, self.say)
+        told = []
+        self.story = story.Story(self.testbed, told.append)
         self.story.balancer.forget()
         self.addCleanup(self.story.end)
-        self.told = []
-        self.addDetail('story', content.Content(
-            content_type.UTF8_TEXT,
-            lambda: ['\n'.join(self.told).encode()]))
-
-    def say(self, text):
-        self.told.append(text)
+        self.detail('story', told)
 
     def test_the_story(self):
         models = self.story.models()

@@ -3,9 +3,6 @@
 
 import time
 
-from testtools import content
-from testtools import content_type
-
 from serifos.telemetry import ring
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
@@ -90,10 +87,6 @@ class TelemetryTest(case.TestbedTest):
                     f'{seen[key]:12.1f}{getattr(fio, key):8.1f}'
                     for key in FIGURES))
         self.detail('telemetry beside fio', lines)
-
-    def detail(self, name, lines):
-        self.addDetail(name, content.Content(
-            content_type.UTF8_TEXT, lambda: ['\n'.join(lines).encode()]))
 
     def assert_within(self, share, expected, found, what):
         self.assertLess(abs(found / expected - 1), share,

@@ -9,8 +9,12 @@ such as a developer's, is used and left alone.
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
 import functools
 import subprocess
+
+from testtools import content
+from testtools import content_type
 
 from tests.functional import machine
 from tests.functional.testbed import commands
@@ -54,6 +58,11 @@ class TestbedTest(machine.MachineTest):
             raise found
         self.testbed = found
         self.testbed.wait_room()
+
+    def detail(self, name: str, lines: Sequence[str]) -> None:
+        """Shown where the test fails, as the lines are by then."""
+        self.addDetail(name, content.Content(
+            content_type.UTF8_TEXT, lambda: ['\n'.join(lines).encode()]))
 
     def volume(self, name: str, **options) -> str:
         """The id of a new volume, which is deleted after the test."""
