@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import io
 import json
 from typing import Any
 
@@ -50,7 +51,7 @@ class _Server:
         answer = requests.Response()
         answer.status_code, answer.encoding = 200, 'utf-8'
         answer.url = url
-        answer._content = self._bodies[0 if 'search' in url else -1]
+        answer.raw = io.BytesIO(self._bodies[0 if 'search' in url else -1])
         return answer
 
 
