@@ -22,6 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from serifos.lab.regression import lrm
 from serifos.lab.regression import splines
 
 Floats = npt.NDArray[np.float64]
@@ -109,11 +110,7 @@ class Space:
     def add(self, product: splines.Product) -> bool:
         """Adds a term, unless it is a sum of others."""
         term = splines.values(product, self._x)
-        length = math.sqrt(term @ term)
-        q = term / (length or 1.0)
-        for _ in range(2):  # once more for what rounding left
-            q = q - self._basis @ (q @ self._basis)
-        new = math.sqrt(q @ q)
+        q, new = lrm.beside(self._basis, term)
         if new <= math.sqrt(NOTHING):
             return False
         q /= new

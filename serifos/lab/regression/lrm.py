@@ -69,15 +69,23 @@ def independent(terms: Floats) -> list[int]:
     basis = np.zeros_like(terms)
     kept: list[int] = []
     for i, column in enumerate(terms.T):
-        length = math.sqrt(column @ column)
-        left = column / (length or 1.0)
-        for _ in range(2):  # once more for what rounding left
-            left = left - basis @ (left @ basis)
-        new = math.sqrt(left @ left)
+        left, new = beside(basis, column)
         if new > _ALIASED and len(kept) < len(terms):
             basis[:, i] = left / new
             kept.append(i)
     return kept
+
+
+def beside(basis: Floats, column: Floats) -> tuple[Floats, float]:
+    """The part of a column orthogonal to a basis, and its length.
+
+    Both as shares of the column's length (Gram-Schmidt).
+    """
+    length = math.sqrt(column @ column)
+    left = column / (length or 1.0)
+    for _ in range(2):  # once more for what rounding left
+        left = left - basis @ (left @ basis)
+    return left, math.sqrt(left @ left)
 
 
 def least_squares(terms: Floats, y: Floats) -> Floats:

@@ -10,13 +10,16 @@ from cliff import command
 from serifos.cmd import app
 from serifos.cmd import options
 from serifos.design import d_optimal
+from serifos.design import full
+from serifos.design import random_runs
 from serifos.facts import bounds
 from serifos.files import documents
 from serifos.lab.sim import devices
-from serifos.lab.sim import samples
+from serifos.lab.sim import modeler
 
 _DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
 _MOST_RUNS = 10_000
+_SAMPLED_S = 10.0  # the runtime of a random run
 
 
 class Dataset(app.Fails, command.Command):
@@ -51,12 +54,15 @@ class Dataset(app.Fails, command.Command):
             if value is not None:
                 bounds.refuse_outside(name, value, least, most)
         if args.study:
-            found = samples.study(ssd, args.chance)
+            found = modeler.dataset(ssd, modeler.Purpose.SHORT, [
+                *full.sets(full.STUDY)], args.chance)
         elif args.sampled is not None:
-            found = samples.random(
-                ssd, args.sampled, args.seed, args.chance)
+            found = modeler.dataset(
+                ssd, modeler.Purpose.TEST, random_runs.runs(
+                    args.sampled, seed=args.seed), args.chance, _SAMPLED_S)
         else:
-            found = samples.short(ssd, args.runs, args.seed, args.chance)
+            found = modeler.dataset(ssd, modeler.Purpose.SHORT, d_optimal.runs(
+                args.runs, seed=args.seed), args.chance)
         documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
             documents.append_sample(args.out, sample)

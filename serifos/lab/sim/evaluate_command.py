@@ -7,7 +7,6 @@ import argparse
 import json
 import sys
 import time
-from typing import Any
 
 from cliff import command
 
@@ -53,31 +52,27 @@ class Evaluate(app.Fails, command.Command):
         from serifos.lab.sim import evaluation
         from serifos.lab.sim import page
         from serifos.lab.sim import tables
-        began = time.monotonic()
-        out = runner.directory(parsed_args.out)
-        settings = _settings(evaluation.Settings, parsed_args)
-        with runner.Processes(parsed_args.jobs) as processes:
+        began, args = time.monotonic(), parsed_args
+        out = runner.directory(args.out)
+        standard = evaluation.Settings()
+        settings = evaluation.Settings(
+            cases=args.cases, seed=args.seed, sets=args.sets,
+            tests=args.tests, testbeds=standard.testbeds
+            if args.truth == 'both' else (args.truth,),
+            kinds=tuple(dict.fromkeys(args.kinds or standard.kinds)))
+        with runner.Processes(args.jobs) as processes:
             found = evaluation.run(settings, processes.map)
         if out is not None:
             documents.write_json(out / 'evaluation.json', found.to_json())
             atomic.replace(out / 'evaluation.html', page.page_of(
-                found, _again(parsed_args)))
-        if parsed_args.format == 'json':
+                found, _again(args)))
+        if args.format == 'json':
             print(json.dumps(found.brief(), indent=1))
         else:
             print('\n\n'.join(map(table.as_text, tables.every(found))))
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if out is not None:
             print((out / 'evaluation.html').resolve(), file=sys.stderr)
-
-
-def _settings(kind: Any, args: argparse.Namespace) -> Any:
-    return kind(
-        cases=args.cases, seed=args.seed, sets=args.sets, tests=args.tests,
-        testbeds=(('paper', 'other') if args.truth == 'both'
-                  else (args.truth,)),
-        kinds=tuple(dict.fromkeys(
-            args.kinds or ('consolidation', 'auto'))))
 
 
 def _again(args: argparse.Namespace) -> str:

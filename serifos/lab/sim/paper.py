@@ -35,9 +35,6 @@ REDUCTION = {
 }
 """Section 6.2: the fraction by which balancing lowered each figure."""
 
-MAX_US = (12390.0, 5950.0)
-"""Section 6.2: the greatest average latency of a host, before and after."""
-
 WRITE_PCTS = (5, 30, 50, 70, 95)          # Eq. 17
 BLOCK_KIBS = (4, 8, 16, 32, 64, 128, 256)  # Eq. 18
 SIZES_GIB = (30, 60, 90, 120)             # Eq. 19

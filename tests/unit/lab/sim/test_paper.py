@@ -44,8 +44,6 @@ class PaperTest(testtools.TestCase):
                 BALANCING['p99_write_variance_reduction_pct'],
             'slo_us': slo['average'], 'slo_read_us': slo['maximum_read'],
             'slo_write_us': slo['maximum_write']}, pct)
-        self.assertEqual(BALANCING['maximum_average_latency_ms'],
-                         [us / 1000 for us in paper.MAX_US])
         self.assertEqual(BALANCING['workloads'], list(paper.WORKLOADS))
 
     def test_vectors(self):
