@@ -15,6 +15,7 @@ from serifos.cmd import options as cmd_options
 from serifos.cmd import progress
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
+    from serifos.lab.tuning import search
     from serifos.lab.tuning import tuner
 
 
@@ -38,11 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cmd_options.add_jobs(group)
 
 
-def options(args: argparse.Namespace) -> tuner.Options:
-    """:raises InputError: where one is absurd"""
-    from serifos.lab.tuning import tuner
-    return tuner.Options(args.iterations, args.least_gain, args.splits,
-                         args.explorations, args.jobs)
+def options(args: argparse.Namespace) -> search.Options:
+    """:raises InputError: where one is out of bounds"""
+    from serifos.lab.tuning import search
+    cmd_options.check_jobs(args.jobs)
+    return search.Options(args.splits, args.explorations, args.iterations,
+                          args.least_gain)
 
 
 @contextlib.contextmanager
@@ -51,5 +53,6 @@ def ready(args: argparse.Namespace, path: pathlib.Path,
     """A searcher as :func:`.tuner.ready` makes it, with progress shown."""
     from serifos.lab.tuning import tuner
     with (progress.Stop() as stop, progress.shown() as shown,
-          tuner.ready(options(args), path, facts, shown, stop) as searcher):
+          tuner.ready(options(args), args.jobs, path, facts, shown,
+                      stop) as searcher):
         yield searcher

@@ -35,15 +35,39 @@ Point = tuple[float, ...]
 Evaluate = Callable[[Sequence[Mapping[str, float]]], Iterable[float]]
 """Many settings → the mean RMSE of each, NaN where it cannot be fitted."""
 
-SPLITS = 4
-EXPLORATIONS = 5
-ITERATIONS = 10
-"""The options of the paper."""
-
 _PATIENCE = 3
 _DECIMALS = 12
 # A point that differs from a pivot in its last bit would be its neighbour,
 # and leave the space behind it unexplored.
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of a search; those of the paper by default.
+
+    :param splits: k, the splitting points of each parameter and iteration
+    :param explorations: n, the points explored in the next iteration
+    :param iterations: after which the search stops; it stops before where
+        nothing is left around its pivots
+    :param least_gain: stop also where three iterations in a row lower the
+        least RMSE by a smaller fraction; where the best is close to an end
+        of a range, the first iterations are too coarse to come near it
+    :raises InputError: where one is out of bounds
+    """
+
+    splits: int = 4
+    explorations: int = 5
+    iterations: int = 10
+    least_gain: float = 0.0
+
+    def __post_init__(self) -> None:
+        bounds.refuse_outside('--splits', self.splits, 1, 20)
+        bounds.refuse_outside('--explorations', self.explorations, 1, 100)
+        bounds.refuse_outside('--iterations', self.iterations, 1, 1000)
+        if not 0 <= self.least_gain < 1:
+            raise errors.InputError(
+                f'A --least-gain of {self.least_gain:g} cannot be used; give '
+                'a fraction such as 0.001, or 0.')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,26 +124,17 @@ class Trace:
 
 
 def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
-           splits: int = SPLITS, explorations: int = EXPLORATIONS,
-           iterations: int = ITERATIONS, least_gain: float = 0.0) -> Trace:
+           options: Options = Options()) -> Trace:
     """Searches for the settings of least RMSE.
 
     The standard is evaluated beside the paper's first corner, so that the
     result is never worse than it; it is not a pivot by itself.
 
-    :param splits: k, the splitting points of each parameter and iteration
-    :param explorations: n, the points explored in the next iteration
-    :param iterations: after which the search stops; it stops before where
-        nothing is left around its pivots
-    :param least_gain: stop also where three iterations in a row lower the
-        least RMSE by a smaller fraction; where the best is close to an end
-        of a range, the first iterations are too coarse to come near it
-    :raises InputError: where there is no parameter, or an option is absurd
+    :raises InputError: where there is no parameter
     """
     if not parameters:
         raise errors.InputError(
             'There is no setting to search; leave --tune out.')
-    refuse_absurd(splits, explorations, iterations, least_gain)
     known: dict[Point, float] = {}
 
     def ask(points: Iterable[Point]) -> dict[Point, float]:
@@ -135,17 +150,17 @@ def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
     corner = tuple(one.least for one in parameters)
     steps = [Step((), ask(dict.fromkeys((standard, corner))))]
     explored, pivots = {corner}, (corner,)
-    while len(steps) <= iterations:
-        points = _around(parameters, explored, pivots, splits)
+    while len(steps) <= options.iterations:
+        points = _around(parameters, explored, pivots, options.splits)
         if points <= explored:
             break
         steps.append(Step(pivots, ask(sorted(points))))
         explored |= points
         pivots = tuple(sorted(
-            explored, key=lambda p: (known[p], p))[:explorations])
+            explored, key=lambda p: (known[p], p))[:options.explorations])
         lowest = Trace((), standard, tuple(steps)).lowest
         if len(lowest) > _PATIENCE and lowest[-1] > (
-                lowest[-1 - _PATIENCE] * (1 - least_gain)):
+                lowest[-1 - _PATIENCE] * (1 - options.least_gain)):
             break
     return Trace(tuple(parameters), standard, tuple(steps))
 
@@ -187,15 +202,3 @@ def _axis(tuned: parameter.Parameter, at: float, taken: Sequence[float],
 
 def _comparable(value: float) -> float:
     return value if math.isfinite(value) else math.inf
-
-
-def refuse_absurd(splits: int, explorations: int, iterations: int,
-                  least_gain: float) -> None:
-    """:raises InputError: where a search cannot be made with an option"""
-    bounds.refuse_outside('--splits', splits, 1, 20)
-    bounds.refuse_outside('--explorations', explorations, 1, 100)
-    bounds.refuse_outside('--iterations', iterations, 1, 1000)
-    if not 0 <= least_gain < 1:
-        raise errors.InputError(
-            f'A --least-gain of {least_gain:g} cannot be used; give a '
-            'fraction such as 0.001, or 0.')

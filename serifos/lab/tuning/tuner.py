@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches for the settings of kinds, in many processes, resumed from a file.
-"""
+"""Searches for settings, in many processes, resumed from a journal."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ import signal
 import time
 from typing import Any
 
-from serifos.cmd import options as cmd_options
 from serifos import errors
 from serifos.lab.tuning import journal as tuning_journal
 from serifos.lab.tuning import search
@@ -29,30 +27,10 @@ Point = Mapping[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
-    """The options of a search, as for :func:`.search.search`.
-
-    :param jobs: processes
-    :raises InputError: where one is absurd
-    """
-
-    iterations: int
-    least_gain: float
-    splits: int
-    explorations: int
-    jobs: int
-
-    def __post_init__(self) -> None:
-        search.refuse_absurd(self.splits, self.explorations, self.iterations,
-                             self.least_gain)
-        cmd_options.check_jobs(self.jobs)
-
-
-@dataclasses.dataclass(frozen=True)
 class Searcher:
     """Runs searches with a journal and processes; made by :func:`ready`."""
 
-    options: Options
+    options: search.Options
     journal: tuning_journal.Journal
     path: pathlib.Path
     pool: futures.Executor | None
@@ -82,9 +60,7 @@ class Searcher:
                            sum(asked) - len(whole), round(later))
             return [self.journal.rmse(kind, predicts, point)
                     for point in whole]
-        trace = search.search(
-            searched, evaluate, options.splits, options.explorations,
-            options.iterations, options.least_gain)
+        trace = search.search(searched, evaluate, options)
         self.shown(f'{kind} {predicts}', sum(asked), sum(asked), 0.0)
         return trace
 
@@ -139,11 +115,12 @@ class Searcher:
 
 
 @contextlib.contextmanager
-def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
-          shown: Callable[..., None],
+def ready(options: search.Options, jobs: int, path: pathlib.Path,
+          facts: Mapping[str, Any], shown: Callable[..., None],
           stop: Callable[[], bool]) -> Iterator[Searcher]:
     """A searcher whose journal and processes are open.
 
+    :param jobs: processes
     :param facts: common to the points of the journal
     :param shown: (what, done, total, seconds left), told after every step
     :param stop: whether the user wants to stop
@@ -151,8 +128,8 @@ def ready(options: Options, path: pathlib.Path, facts: Mapping[str, Any],
     """
     with contextlib.ExitStack() as stack:
         journal = stack.enter_context(tuning_journal.opened(path, facts))
-        pool = (None if options.jobs == 1 else
-                stack.enter_context(_processes(options.jobs)))
+        pool = (None if jobs == 1 else
+                stack.enter_context(_processes(jobs)))
         searcher = Searcher(options, journal, path, pool, shown, stop)
         try:
             yield searcher
