@@ -126,15 +126,18 @@ class Header:
         return {'schema': DATASET_SCHEMA, **dataclasses.asdict(self)}
 
     def differences(self, other: Header) -> list[str]:
-        """What differs between two machines, as 'NAME OURS and THEIRS'."""
-        names = ('model', 'serial', 'size_gib', 'target')
-        ours = {name: self.device.get(name) for name in names}
-        theirs = {name: other.device.get(name) for name in names}
-        for name in ('host', 'kernel', 'fio'):
-            ours[name], theirs[name] = (getattr(self, name),
-                                        getattr(other, name))
-        return [f'{name} {ours[name]} and {theirs[name]}'
-                for name in ours if ours[name] != theirs[name]]
+        """What differs between two machines, see :func:`differences`."""
+        return [
+            *differences(self.device, other.device,
+                         ('model', 'serial', 'size_gib', 'target')),
+            *differences(vars(self), vars(other), ('host', 'kernel', 'fio'))]
+
+
+def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any],
+                names: Iterable[str]) -> list[str]:
+    """The facts of these names that differ, as 'NAME OURS and THEIRS'."""
+    return [f'{name} {ours.get(name)} and {theirs.get(name)}'
+            for name in names if ours.get(name) != theirs.get(name)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,12 +34,9 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
     if not jsonl.begun(path, 'build'):
         return ()
     was = documents.read_dataset(path)
-    apart = was.header.differences(header)
-    for names, ours, theirs in (
-            (_SAME, vars(was.header), vars(header)),
-            (_SAME_DEVICE, was.header.device, header.device)):
-        apart += [f'{name} {ours.get(name)} and {theirs.get(name)}'
-                  for name in names if ours.get(name) != theirs.get(name)]
+    apart = [*was.header.differences(header),
+             *ds.differences(vars(was.header), vars(header), _SAME),
+             *ds.differences(was.header.device, header.device, _SAME_DEVICE)]
     if apart:
         raise errors.InputError(
             f'{path} cannot be resumed by this: {"; ".join(apart)}; give '

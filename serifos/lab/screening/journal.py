@@ -15,6 +15,7 @@ import pathlib
 from typing import Any
 
 from serifos import errors
+from serifos.facts import dataset as ds
 from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import jsonl
@@ -50,11 +51,9 @@ class Header:
 
     def differences(self, other: Header) -> list[str]:
         """The differences that forbid their runs in one journal."""
-        names = [f.name for f in dataclasses.fields(self)
-                 if f.name not in ('said', 'created_at')]
-        return [f'{name} {getattr(self, name)} and {getattr(other, name)}'
-                for name in names
-                if getattr(self, name) != getattr(other, name)]
+        return ds.differences(vars(self), vars(other), [
+            f.name for f in dataclasses.fields(self)
+            if f.name not in ('said', 'created_at')])
 
 
 @dataclasses.dataclass(frozen=True)
