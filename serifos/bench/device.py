@@ -33,13 +33,11 @@ _SYSTEM = ('/', '/boot', '/boot/efi', '/usr', '/var', '[SWAP]')
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class Device(lsblk.Node):
     """A block device, and who uses it.
 
-    :param kind: lsblk's type: disk, loop, part, lvm, ...
-    :param number: major:minor
-    :param logical_block: bytes of the smallest request
-    :param mounts: where it, or what stands on it, is mounted
+    Its mounts are also those of what stands on it.
+
     :param holders: devices that stand on it
     :param partitions: its partitions
     :param signatures: what is written on it, by libblkid's names
@@ -48,23 +46,12 @@ class Device:
     :param serial_is_shared: another disk here has the same
     """
 
-    path: str
-    kind: str
-    size_bytes: int
-    model: str | None = None
-    serial: str | None = None
-    wwn: str | None = None
-    transport: str | None = None
-    logical_block: int = 512
-    read_only: bool = False
-    mounts: tuple[str, ...] = ()
     holders: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     system: bool = False
     serial_is_shared: bool = False
-    number: str | None = None
 
     @property
     def name(self) -> str:
@@ -135,17 +122,13 @@ def find(tree: Sequence[lsblk.Node], number: str) -> Device | None:
 
 def _device(node: lsblk.Node, disk: lsblk.Node) -> Device:
     below = [*node.walk()]
-    children = below[1:]
+    above = below[1:]
     return Device(
-        path=node.path, kind=node.kind, size_bytes=node.size_bytes,
-        model=node.model, serial=node.serial, wwn=node.wwn,
-        transport=node.transport, logical_block=node.logical_block,
-        read_only=node.read_only, number=node.number,
-        mounts=tuple(sorted({m for n in below for m in n.mounts})),
-        holders=tuple(sorted({n.kname for n in children
-                              if n.kind != 'part'})),
-        partitions=tuple(sorted({n.kname for n in children
-                                 if n.kind == 'part'})),
+        **{**vars(node), 'children': (), 'mounts': tuple(sorted(
+            {mount for one in below for mount in one.mounts}))},
+        holders=tuple(sorted({n.kname for n in above if n.kind != 'part'})),
+        partitions=tuple(sorted(
+            {n.kname for n in above if n.kind == 'part'})),
         system=any(m in _SYSTEM for n in disk.walk() for m in n.mounts))
 
 

@@ -22,24 +22,24 @@ _MOST_BLOCK = 2 ** 26
 class Node:
     """A block device and the devices that are built on it.
 
-    :param number: major:minor
     :param kind: disk, loop, part, lvm, ...
     :param logical_block: bytes of the smallest request
+    :param number: major:minor
     :param mounts: where it is mounted itself
     :param children: partitions, and devices made of it
     """
 
-    kname: str
     path: str
-    number: str
     kind: str
     size_bytes: int
-    read_only: bool
-    logical_block: int
-    transport: str | None = None
     model: str | None = None
     serial: str | None = None
     wwn: str | None = None
+    transport: str | None = None
+    logical_block: int = 512
+    read_only: bool = False
+    number: str | None = None
+    kname: str = ''
     mounts: tuple[str, ...] = ()
     children: tuple[Node, ...] = ()
 

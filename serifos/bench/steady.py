@@ -36,11 +36,9 @@ def steady(values: Sequence[float]) -> Steadiness:
     :param values: one figure a round, such as IOPS, all positive
     """
     window = values[-WINDOW:]
-    if len(window) < WINDOW:
+    if len(window) < WINDOW or not sum(window) > 0:
         return Steadiness(float('inf'), float('inf'), False)
     mean = statistics.fmean(window)
-    if not mean > 0:
-        return Steadiness(float('inf'), float('inf'), False)
     excursion = (max(window) - min(window)) / mean
     line = statistics.linear_regression(range(WINDOW), window)
     slope = abs(line.slope) * (WINDOW - 1) / mean
