@@ -15,6 +15,7 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer import outcome as oc
+from serifos.balancer import planning
 from serifos.balancer import requests as rq
 from serifos.cloud import refused
 from serifos import errors
@@ -74,7 +75,7 @@ class Executor:
 
     def _request(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         record = self.cinder.volume(move.volume)
-        why = _no_longer(record, move) or eligibility.why_not(
+        why = planning.outdated(move, record) or eligibility.why_not(
             record, self.rules, self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
@@ -213,12 +214,3 @@ def _refusal(exc: refused.Refused) -> oc.Outcome:
     if exc.for_now:
         return oc.Outcome('busy', why, exc.retry_s)
     return oc.Outcome('refused' if exc.of_the_volume else 'denied', why)
-
-
-def _no_longer(record: inv.Record | None, move: pl.Move) -> str | None:
-    """Why the planned move is outdated, or None."""
-    if record is None:
-        return 'it is no longer there'
-    if record.pool != move.source:
-        return f'it is on {record.pool} now'
-    return None

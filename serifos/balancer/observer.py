@@ -11,6 +11,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 
 from oslo_log import log
 
@@ -104,13 +105,10 @@ class Observer:
                  'without telemetry.', len(cluster.pools),
                  len(cluster.volumes), active, sum(
                      volume.workload is None for volume in cluster.volumes))
-        models, broken = model_files.readable(
-            settings.models_dir,
-            {pool.model for pool in cluster.pools if pool.model})
-        for gap in (*join.gaps(inventory, observed, cluster), *(
-                planning.without(cluster, stem, why)
-                for stem, why in broken.items())):
+        for gap in join.gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
+        models = planning.models(cluster, settings.models_dir,
+                                 functools.partial(LOG.warning, '%s'))
         seen = Observation(inventory, observed, cluster, models, tuple(
             self._diagnoses(inventory, observed, now)))
         for diagnosis in seen.diagnoses:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import os
 import uuid
 
-from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.model import pool_models
@@ -28,24 +28,14 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
     """The models that the pools name, as far as they can be read.
 
     :param say: is called with a sentence for each other
-    :raises InputError: where there is no such directory
     """
-    if not os.path.isdir(directory):
-        raise errors.InputError(
-            f'There is no directory of models {directory}; name it with '
-            '--models.')
     found, broken = model_files.readable(
         directory, {pool.model for pool in cluster.pools if pool.model})
     for stem, why in broken.items():
-        say(without(cluster, stem, why))
+        pools = [pool.name for pool in cluster.pools if pool.model == stem]
+        more = f' and {len(pools) - 3} more' if len(pools) > 3 else ''
+        say(f'{why} Left out with it: {", ".join(pools[:3])}{more}.')
     return found
-
-
-def without(cluster: cl.Cluster, stem: str, why: str) -> str:
-    """The sentence for a model that cannot be read."""
-    pools = [pool.name for pool in cluster.pools if pool.model == stem]
-    more = f' and {len(pools) - 3} more' if len(pools) > 3 else ''
-    return f'{why} Left out with it: {", ".join(pools[:3])}{more}.'
 
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
@@ -75,14 +65,23 @@ def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:
     return made.issued(str(uuid.uuid4()), now, ttl_s)
 
 
+def outdated(move: pl.Move,
+             found: cl.Volume | inv.Record | None) -> str | None:
+    """Why a move does not fit its volume, as that is found now, or None."""
+    if found is None:
+        return 'it is no longer there'
+    if found.pool != move.source:
+        return f'it is on {found.pool} now'
+    return None
+
+
 def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
     """Why a planned move is no longer possible, or None."""
     volume = next((v for v in cluster.volumes if v.id == move.volume), None)
     target = next((p for p in cluster.pools if p.name == move.target), None)
-    if volume is None:
-        return 'it is no longer there'
-    if volume.pool != move.source:
-        return f'it is on {volume.pool} now'
+    why = outdated(move, volume)
+    if why is not None:
+        return why
     if volume.movable is not True:
         return str(volume.movable)
     if target is None:

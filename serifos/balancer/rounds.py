@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 from oslo_log import log
 
@@ -32,10 +33,6 @@ from serifos.plan import plan as pl
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
-
-
-def _warn(text: str) -> None:
-    LOG.warning('%s', text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +140,8 @@ class Balancer:
                  plan.max_us.after / 1e3)
         if not plan.moves:
             return plan
-        kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)
+        kept = plans.keep(settings.plans_dir, plan, self.clock(),
+                          functools.partial(LOG.warning, '%s'))
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._must_wait():
             self.carry_out(plan.moves[:settings.batch], kept.id)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import pathlib
 import time
 
@@ -61,8 +62,12 @@ class Plan(app.Fails, command.Command):
         cluster = documents.read_cluster(
             parsed_args.cluster
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
-        models = planning.models(
-            cluster, parsed_args.models or conf.serifos.models_dir, self.say)
+        directory = parsed_args.models or conf.serifos.models_dir
+        if not os.path.isdir(directory):
+            raise errors.InputError(
+                f'There is no directory of models {directory}; name it with '
+                '--models.')
+        models = planning.models(cluster, directory, self.say)
         plan = planning.issued(planning.plan(
             parsed_args.planner or conf.balancer.planner, cluster, limits,
             models), time.time(), conf.balancer.plan_ttl)
