@@ -143,8 +143,7 @@ def _lost(record: inv.Record, halves: Sequence[inv.Record],
                 f'get to rename. Run on {names.host(pool)}: lvrename '
                 f'{_group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
                 'begin again')
-    wanted = {f'volume-{record.id}', *(
-        f'volume-{each.id}' for each in halves), *map(lv_name, halves)}
+    wanted = _names(record, halves)
     seen = ', '.join(f'{name} on {where}' for where, names_there
                      in held.items() for name in sorted(
                          wanted & {*(names_there or ())})) or 'none'
@@ -156,10 +155,8 @@ def _orphans(record: inv.Record, removals: Sequence[Removal],
              held: LogicalVolumes, groups: Mapping[str, str]
              ) -> tuple[Orphan, ...]:
     halves = [removal.record for removal in removals]
-    named = {(record.pool, lv_name(record)), *(
-        (half.pool, lv_name(half)) for half in halves)}
-    wanted = {lv_name(record), f'volume-{record.id}', *map(lv_name, halves),
-              *(f'volume-{half.id}' for half in halves)}
+    named = {(each.pool, lv_name(each)) for each in (record, *halves)}
+    wanted = _names(record, halves)
     copies = {half.pool: half.id for half in halves
               if half.target_of and half.pool != record.pool
               and half.lv_id == half.id}
@@ -168,6 +165,12 @@ def _orphans(record: inv.Record, removals: Sequence[Removal],
         for pool, there in held.items()
         for name in sorted(wanted & {*(there or ())})
         if (pool, name) not in named)
+
+
+def _names(record: inv.Record, halves: Sequence[inv.Record]) -> set[str]:
+    """The names that the logical volumes of a migration can have."""
+    return {name for each in (record, *halves)
+            for name in (lv_name(each), f'volume-{each.id}')}
 
 
 def _same(record: inv.Record, half: inv.Record) -> bool:

@@ -130,8 +130,7 @@ class Lead:
         :raises NotLeading: where it does not lead or a server does not
             answer; the lead is given back then
         """
-        if self._journal is None:
-            raise errors.NotLeading('This balancer does not lead.')
+        journal = self.journal
         try:
             if self._is_free():
                 LOG.warning('The lock of the balancers was lost; it is taken '
@@ -141,7 +140,7 @@ class Lead:
                     raise errors.NotLeading(
                         'Another balancer has the lock; this one stops '
                         'acting.')
-            self._journal.prove()
+            journal.prove()
         except errors.SerifosError as exc:
             self.give_back()
             if isinstance(exc, errors.NotLeading):

@@ -92,19 +92,11 @@ class Cluster:
 
     def pool(self, name: str) -> Pool:
         """:raises InputError: where there is no such pool"""
-        try:
-            return self._pool_by_name[name]
-        except KeyError:
-            raise errors.InputError(
-                f'The cluster has no pool {name}.') from None
+        return _found(self._pool_by_name, 'pool', name)
 
     def volume(self, volume_id: str) -> Volume:
         """:raises InputError: where there is no such volume"""
-        try:
-            return self._volume_by_id[volume_id]
-        except KeyError:
-            raise errors.InputError(
-                f'The cluster has no volume {volume_id}.') from None
+        return _found(self._volume_by_id, 'volume', volume_id)
 
     def without(self, volume: Volume) -> Cluster:
         """The cluster with one volume gone and its space free again."""
@@ -140,6 +132,12 @@ class Cluster:
         return {'schema': CLUSTER_SCHEMA, 'observed_at': self.observed_at,
                 'pools': [dataclasses.asdict(p) for p in self.pools],
                 'volumes': [dataclasses.asdict(v) for v in self.volumes]}
+
+
+def _found(items: Mapping[str, Any], kind: str, name: str) -> Any:
+    if name not in items:
+        raise errors.InputError(f'The cluster has no {kind} {name}.')
+    return items[name]
 
 
 def _volume(doc: Mapping[str, Any]) -> Volume:

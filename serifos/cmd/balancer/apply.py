@@ -25,11 +25,6 @@ class Acting(verb.Asks):
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                   plan_id: str) -> None:
-        with self.gently():
-            self._carry_out(balancer, moves, plan_id)
-
-    def _carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
-                   plan_id: str) -> None:
         outcomes: list[outcome.Outcome] = []
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
@@ -98,7 +93,8 @@ class Apply(Acting):
                 return
             print(text.moves(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
-            self.carry_out(balancer, moves, plan.id)
+            with self.gently():
+                self.carry_out(balancer, moves, plan.id)
 
 
 class Evacuate(Acting):
@@ -136,7 +132,8 @@ class Evacuate(Acting):
                 balancer.settings.plans_dir, planning.issued(
                     plan, time.time(), balancer.settings.plan_ttl_s),
                 time.time(), self.say)
-            self.carry_out(balancer, plan.moves, kept.id)
+            with self.gently():
+                self.carry_out(balancer, plan.moves, kept.id)
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
                          'its volumes.')
