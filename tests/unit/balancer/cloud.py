@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import pathlib
 import tempfile
 
@@ -44,7 +45,7 @@ class Case(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.FakeLogger())
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         state = pathlib.Path(directory.name)
@@ -72,6 +73,11 @@ class Case(testtools.TestCase):
         return fake.Cinder(pools, records, lambda: self.now, workloads,
                            **others)
 
+    def crowd(self, names, *others):
+        """A cloud with as many busy volumes on the first pool, and others."""
+        self.cinder = self.cloud([*map(record, names), *others],
+                                 dict.fromkeys(names, busy(64)))
+
     def pause(self, seconds):
         self.now += seconds
         self.slept += seconds
@@ -96,6 +102,11 @@ class Case(testtools.TestCase):
     def homes(self):
         return {record.id: record.pool
                 for record in self.cinder.inventory().records}
+
+    def refused(self):
+        """Volume → why the plan of another round leaves it."""
+        return {refusal.volume: refusal.reason
+                for refusal in self.balancer.round().refused}
 
     def kinds(self):
         return [entry.kind for entry in self.entries()]

@@ -2,10 +2,8 @@
 """Recovery of volumes whose migration Cinder has forgotten."""
 
 import dataclasses
-import logging
 
 import ddt
-import fixtures
 
 from serifos import errors
 from serifos.facts import inventory as inv
@@ -21,10 +19,6 @@ T = f'copy-at-{B}-of-u'
 
 
 class Case(cloud.Case):
-
-    def setUp(self):
-        super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
 
     def break_off(self, fault):
         """The source dies in that state; its tenant is quiet then."""
@@ -130,9 +124,8 @@ class DiagnosisTest(cloud.Case):
         found = self.balancer.diagnose('u')
         self.assertIn(f'The old copy of volume u was left on {A}',
                       found.sentence())
-        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         self.assertIsNone(self.balancer.round())
-        self.assertIn('serifos-balancer recover u', log.output)
+        self.assertIn('serifos-balancer recover u', self.log.output)
         self.balancer.recover(found)
         self.assertEqual({'u': B, 'v': A}, self.homes())
         self.assertEqual('success', self.cinder.volume('u').migration_status)
@@ -171,9 +164,8 @@ class DiagnosisTest(cloud.Case):
         self.assertIn('could delete the data', found.sentence())
         self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertEqual({'u', 't'}, set(self.homes()))
-        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         self.balancer.round()
-        self.assertIn('could delete the data', log.output)
+        self.assertIn('could delete the data', self.log.output)
 
     def test_a_volume_whose_data_is_not_seen_is_not_recovered(self):
         # It was renamed by Cinder before the source died.
