@@ -34,7 +34,7 @@ _VERBS = ('inventory', 'volume', 'halves', 'migrate')
 
 
 class Cloud:
-    """Cinder, and a witness of what is asked of it."""
+    """A simulated Cinder that records migrations asked for, and faults."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class Mover(rounds.Balancer):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What a balancer is told."""
+    """What a balancer's process is started with."""
 
     address: tuple[str, int]
     key: bytes
@@ -137,7 +137,7 @@ def _balance(setting: Setting) -> None:
 
 
 class Balancers:
-    """Two of them, and the cloud that they share.
+    """Two balancers, and the cloud that they share.
 
     :param test: whose cleanups end them; a MachineTest
     """
@@ -164,7 +164,7 @@ class Balancers:
         process.kill()
 
     def leader(self):
-        """The process that took the lead last."""
+        """The process of the present leader."""
         pid = int(self.journal.leader().rpartition('-')[2])
         return next(p for p in self.processes if p.pid == pid)
 

@@ -76,7 +76,7 @@ class MachineTest(testtools.TestCase):
         return process.returncode, out, err
 
     def refused(self, code, words, *arguments, **others):
-        """It ends with this code and one sentence that says these words."""
+        """Asserts an exit code and one sentence with these words on stderr."""
         found, out, err = self.model(*arguments, **others)
         last = err.strip().splitlines()[-1]
         self.assertEqual(code, found, err)
@@ -87,7 +87,7 @@ class MachineTest(testtools.TestCase):
         return err
 
     def refused_at_once(self, code, words, verb, *arguments):
-        """As refused, in this process: for what is looked at first of all."""
+        """As refused, in this process: for what is checked first of all."""
         found, out, err = command.model(verb, *arguments)
         self.assertEqual((code, ''), (found, out), err)
         self.assertIn(words, err)
@@ -172,7 +172,7 @@ def interrupt(process, number=signal.SIGINT):
 
 
 def command_lines():
-    """What runs on the machine, as one text."""
+    """The command lines of all processes, as one text."""
     found = []
     for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
         with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ from tests.functional import machine
 
 
 def database(url: str) -> connection.Database:
-    """With the SQL mode that oslo.db sets by default."""
+    """A connection with the SQL mode that oslo.db sets by default."""
     return connection.Database(url, {'mysql_sql_mode': 'TRADITIONAL'})
 
 
@@ -45,10 +45,10 @@ class Server:
         self.start()
 
     def make(self) -> None:
-        """What has to be there before it starts."""
+        """Makes what has to be there before it starts."""
 
     def command(self) -> list[str]:
-        """What starts it."""
+        """The command line that starts it."""
         raise NotImplementedError
 
     def ready(self) -> bool:
@@ -90,7 +90,7 @@ class Server:
 
 
 class MariaDB(Server):
-    """One with a database and a user ``serifos``."""
+    """A MariaDB with a database and a user ``serifos``."""
 
     programs = ('mariadbd', 'mariadb-install-db', 'mariadb')
 
@@ -128,7 +128,7 @@ class MariaDB(Server):
 
 
 class PostgreSQL(Server):
-    """One whose superuser is ``serifos``, with a database of that name."""
+    """A PostgreSQL with the superuser ``serifos``."""
 
     programs = ()
     user = 'postgres'
@@ -166,7 +166,7 @@ class PostgreSQL(Server):
 
 
 class Etcd(Server):
-    """One of its own, without a cluster."""
+    """An etcd of one member."""
 
     programs = ('etcd',)
 

@@ -31,7 +31,7 @@ class PrometheusTest(machine.MachineTest):
     began = None
 
     def seconds(self):
-        """Since we were first asked this."""
+        """Seconds since the first call."""
         self.began = self.began or time.time()
         return time.time() - self.began
 

@@ -53,7 +53,7 @@ class PlacementTest(case.TestbedTest):
         self.assertNotIn('erifos', stock.said)
 
     def promises(self):
-        """What SerifosFilter refuses, and what it does not."""
+        """SerifosFilter refuses a slow host, and never a volume's own host."""
         api = self.testbed.api
         promised = api.create_type('promised', {
             'serifos:max_latency_us': str(PROMISE_US)})

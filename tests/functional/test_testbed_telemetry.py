@@ -27,7 +27,7 @@ TOLD_S = 5
 
 
 class TelemetryTest(case.TestbedTest):
-    """All at once, each host an SSD that its tenants fight for."""
+    """All tenants at once, several of them on each SSD."""
 
     def setUp(self):
         super().setUp()
@@ -44,7 +44,7 @@ class TelemetryTest(case.TestbedTest):
             self.testbed.wait_available(volume)
 
     def observe(self):
-        """Name → what telemetry saw and fio did while it watched."""
+        """Name → telemetry's figures, and fio's of the same time."""
         self.addCleanup(self.loads.stop_all)
         for name, (_, job) in JOBS.items():
             if job:
@@ -73,13 +73,13 @@ class TelemetryTest(case.TestbedTest):
             for name, volume in self.volumes.items()}
 
     def watched(self, volume):
-        """From when to when telemetry did."""
+        """The times of the first and the last reading of its host."""
         host = self.testbed.host_of(volume).name
         readings = ring.Ring(self.balancer.state, 0).read()[host]
         return readings[0].at, readings[-1].at
 
     def show(self, found):
-        """The figures of both, telemetry's first."""
+        """Keeps a table of both, telemetry's figures first, for a failure."""
         lines = [f'{"":8}' + ''.join(f'{name:>20}' for name in FIGURES)]
         for name, (seen, fio) in found.items():
             if fio:

@@ -23,7 +23,7 @@ class TwoLeadersTest(machine.MachineTest):
         return made
 
     def assert_one_led(self, balancers, more=3):
-        """It goes on, and nothing was asked for twice or too early."""
+        """Migrations go on, none twice or too early."""
         so_far = len(balancers.cloud.asked)
         machine.wait_until(lambda: balancers.more(so_far + more), 60)
         self.assertEqual([], balancers.cloud.faults)

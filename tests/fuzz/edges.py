@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of what servers, programs and operators say, as functions of
-bytes; see :mod:`tests.fuzz.targets`."""
+"""Parsers of servers' replies, options and arguments, as functions of bytes.
+
+See :mod:`tests.fuzz.targets`.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class _Server:
 
 
 def exposition(data: bytes) -> None:
-    """What an exporter says."""
+    """The metrics page of a node_exporter."""
     try:
         found = exporter.parse(data)
     except ValueError:
@@ -65,13 +67,13 @@ def exposition(data: bytes) -> None:
 
 
 def of_prometheus(data: bytes) -> None:
-    """What a Prometheus answers."""
+    """A Prometheus server's reply to a query."""
     prometheus.Prometheus(_Server(data), 'http://p', clock=lambda: _NOW
                           ).observe(_PLACES, 600, ['node1@ssd#ssd'])
 
 
 def of_gnocchi(data: bytes) -> None:
-    """What Gnocchi answers: to a search, then of a metric."""
+    """Gnocchi's replies: to a search, then the measures of a metric."""
     search, _, measures = data.partition(b'\n')
     gnocchi.Gnocchi(_Server(search, measures), 'http://g',
                     lambda: {'a': ('i-1', '/dev/vdb')}, clock=lambda: _NOW
@@ -79,7 +81,7 @@ def of_gnocchi(data: bytes) -> None:
 
 
 def of_ring(data: bytes) -> None:
-    """Our own readings, after a crash or by another version."""
+    """telemetry.jsonl, after a crash or of another version."""
     path = files.file_of(data, 'telemetry.jsonl', alone=True)
     kept = ring.Ring(path.parent, 600)
     kept.read()
@@ -88,7 +90,7 @@ def of_ring(data: bytes) -> None:
 
 
 def cinder(data: bytes) -> None:
-    """What Cinder replies, path by path."""
+    """Cinder's replies, by path."""
     from tests.unit.cloud import test_hostile as hostile
     try:
         said = strict_json.loads(data)
@@ -108,7 +110,7 @@ def cinder(data: bytes) -> None:
 
 
 def extra_spec(data: bytes) -> None:
-    """What a volume type asks for, then what a pool says."""
+    """An extra spec of a volume type, then a capability of a pool."""
     asked, _, said = files.text(data).partition('\n')
     key, _, required = asked.partition('=')
     try:
@@ -119,13 +121,13 @@ def extra_spec(data: bytes) -> None:
 
 
 def refusal(data: bytes) -> None:
-    """What Cinder says where it refuses, in HTML or not."""
+    """An error message of Cinder's, in HTML or not."""
     if '\n' in api_errors.said(Exception(files.text(data))):
         raise AssertionError('a newline')
 
 
 def old_journal_of(data: bytes) -> None:
-    """The journal of earlier releases, and what is asked of it."""
+    """The journal of earlier releases, and all questions to it."""
     found = old_journal.read(files.file_of(data))
     entries = found.entries if found else ()
     for ask in (journal.open_moves, journal.last_moves, journal.last_outcome,
@@ -175,7 +177,7 @@ def options(data: bytes) -> None:
 
 
 def sentences(data: bytes) -> None:
-    """What others say, on its way into a sentence or a log."""
+    """Text from outside that is quoted in a message or a log."""
     text = files.text(data)
     said = str(errors.SerifosError(errors.masked(text)))
     if len(said) > 1500 or '\n' in said:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of what programs print about devices, as functions of bytes;
-see :mod:`tests.fuzz.targets`."""
+"""Parsers of what programs print about devices, as functions of bytes.
+
+See :mod:`tests.fuzz.targets`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tests.fuzz import files
 
 
 def fio(data: bytes) -> None:
-    """The figures of a run, on their way into a dataset."""
+    """fio's JSON of a run, as a sample of a dataset."""
     found = fio_result.parse(files.text(data))
     made = fio_result.sample([wl.Workload(30, 16)], 15, [found])
     for figure in ds.FIGURES:
@@ -26,25 +28,25 @@ def fio(data: bytes) -> None:
 
 
 def devices(data: bytes) -> None:
-    """What lsblk tells."""
+    """The output of lsblk."""
     for disk in lsblk.parse(files.text(data)):
         for node in disk.walk():
             node.path.encode()
 
 
 def volume_group(data: bytes) -> None:
-    """What vgs and lvs tell."""
+    """The outputs of vgs and of lvs."""
     first, _, second = files.text(data).partition('\n\n')
     lvm.ours(second)
     lvm.parse(first)
 
 
 def erasing(data: bytes) -> None:
-    """What hdparm and nvme tell of how a device may be purged."""
+    """The outputs of hdparm and nvme that tell how to purge a device."""
     purge_methods.sanitize_state(files.text(data))
     purge_methods.ata('/dev/sdx', files.text(data))
 
 
 def mount(data: bytes) -> None:
-    """What findmnt tells."""
+    """The output of findmnt."""
     filesystem.parse(files.text(data))

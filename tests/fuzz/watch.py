@@ -27,12 +27,12 @@ _WAIT_S = 30.0
 
 
 class _Waited(BaseException):
-    """It did not end; no handler of Exception stops this."""
+    """A target took too long; no handler of Exception stops this."""
 
 
 @dataclasses.dataclass
 class Watch:
-    """What was found so far.
+    """Counts of findings so far; calling it runs one input.
 
     :param directory: where the first input of each finding is kept
     :param tracebacks: 'Type at file:line' → how often

@@ -51,7 +51,7 @@ def fetch() -> Kernel:
 
 
 def _package() -> str:
-    """Such as linux-image-6.1.0-56-amd64=6.1.192-2."""
+    """Name and version, such as linux-image-6.1.0-56-amd64=6.1.192-2."""
     for update in (False, True):
         if update:
             _run('apt-get', '-qq', 'update')

@@ -48,7 +48,7 @@ READY_S = 300.0
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of a burst.
+    """Where the volumes of a burst landed, and what they saw.
 
     :param results: what each new volume saw, in the order of its name
     :param tenant: what the tenant of the busy host saw meanwhile
@@ -82,7 +82,7 @@ class Outcome:
 
 
 class Burst:
-    """So many volumes of 1 GiB at once, again and again."""
+    """Bursts of so many volumes of 1 GiB, one by each scheduler."""
 
     def __init__(self, on: testbed.Testbed, count: int,
                  say: testbed.Say = lambda _: None) -> None:
@@ -130,7 +130,7 @@ class Burst:
         return outcome
 
     def end(self) -> None:
-        """All is as it was."""
+        """Removes volumes, volume type and models; restarts the scheduler."""
         self.story.end()
         # Made up for this: who needs models measures them.
         for path in self.story.balancer.models.glob('node*.json'):

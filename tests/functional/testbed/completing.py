@@ -42,7 +42,7 @@ kill -9 -- "-$pid" && rm /run/cinder-volume.pid
 
 
 class Completing:
-    """A migration that breaks off between two hosts."""
+    """Breaks a migration between two hosts off in a given state."""
 
     def __init__(self, on: testbed.Testbed, source: int,
                  target: int) -> None:

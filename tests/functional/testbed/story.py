@@ -40,7 +40,7 @@ MIN_GAIN = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Felt:
-    """What the tenants of each host feel, by fio; latencies in µs.
+    """What the tenants of each host see, by fio; latencies in µs.
 
     ``hosts`` is the mean over a host's tenants, 0 for a host without one;
     ``p99`` the worst of a host's tenants.
@@ -68,7 +68,7 @@ class Felt:
 
 
 class Story:
-    """One chapter after the other; each returns what it found."""
+    """The steps of the story; each returns what it found."""
 
     def __init__(self, on: testbed.Testbed,
                  say: testbed.Say = lambda _: None) -> None:
@@ -80,7 +80,7 @@ class Story:
         self._say = say
 
     def models(self) -> dict[str, dict]:
-        """(a) A model of each host's volume group, with real fio."""
+        """A model of each host's volume group, with real fio."""
         self.balancer.configure(min_gain=MIN_GAIN)
         found = self.balancer.build_models()
         for name, model in found.items():
@@ -99,7 +99,7 @@ class Story:
             self.loads.start(self.volumes[name], job)
 
     def felt(self) -> Felt:
-        """What the tenants feel now."""
+        """What the tenants see now."""
         results = self.loads.measure(MEASURE_S)
         names = {volume: name for name, volume in self.volumes.items()}
         tenants = {names[volume]: result
@@ -132,7 +132,7 @@ class Story:
         return self.balancer.cluster()
 
     def place(self) -> str:
-        """(b) The pool where the scheduler puts a volume that will work."""
+        """The host where the scheduler puts a new volume."""
         self.on.restart_scheduler(cinder.DRIVER)
         volume = self.on.create_volume('new')
         pool = self.on.host_of(volume).name
@@ -141,7 +141,7 @@ class Story:
         return pool
 
     def balance(self) -> list[dict]:
-        """(c) Plans and applies until there is nothing more to move.
+        """Plans and applies until there is nothing more to move.
 
         The tenants of the volumes that a plan moves let go of them before
         the migration is asked for, and find them where they then are.
@@ -185,7 +185,7 @@ class Story:
         self._say(f'Carried out in {time.monotonic() - began:.0f} s.')
 
     def intact(self) -> dict[str, bool]:
-        """(d) Tenant → whether its mark is as it was, and fio saw no error.
+        """Tenant → whether its mark is as it was, and fio saw no error.
 
         The tenants pause for it.
         """

@@ -35,7 +35,7 @@ def _serials() -> list[tuple[str | None, str]]:
 
 
 def path(serial: str, end: str = '') -> str:
-    """Of the disk with this serial; names depend on the order of probing."""
+    """The path of the disk with this serial, which changes with each boot."""
     found, = (path for its, path in _serials()
               if its == serial and path.endswith(end))
     return found

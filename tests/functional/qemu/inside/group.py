@@ -48,14 +48,14 @@ def _word() -> tuple[str, str]:
 
 
 def _state() -> dict[str, Any]:
-    """What tenants have, and what is left of ours."""
+    """What tenants' volumes hold, and our scratch volumes that are left."""
     return {'tenants': {name: pattern.left(f'/dev/{GROUP}/{name}')
                         for name in TENANTS},
             'scratch': _scratch()}
 
 
 def _begun(*options: str) -> report.Serifos:
-    """A build whose fio runs."""
+    """A build, once its fio runs."""
     build = report.Serifos(*PAIRS, *options, *_word())
     report.until(lambda: build.ended()
                  or (len(_scratch()) == 2 and bool(_fios())))
@@ -101,7 +101,7 @@ def group_killed() -> Any:
 
 
 def group_measured() -> Any:
-    """A whole build after the killed one, watched."""
+    """A whole build after the killed one, and the volumes that it had."""
     build = report.Serifos(*SINGLES, '--name', 'measured', *QUICK, *_word())
     seen: set[tuple[str, str]] = set()
     with contextlib.suppress(TimeoutError):

@@ -33,7 +33,7 @@ def left(path: str) -> dict[str, int]:
 
 
 def checksum(path: str) -> int:
-    """Of all that is on a device."""
+    """The CRC-32 of the whole device."""
     found = 0
     for data in _read(path):
         found = zlib.crc32(data, found)

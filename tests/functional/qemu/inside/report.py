@@ -22,7 +22,7 @@ from serifos.cmd import model
 
 
 def main(*checks: Callable[[], Any]) -> None:
-    """Name of a check → what it saw or raised, and its seconds."""
+    """Prints, by name of a check, what it saw or raised, and its seconds."""
     said = {}
     for check in checks:
         print(check.__name__, file=sys.stderr, flush=True)
@@ -37,7 +37,7 @@ def main(*checks: Callable[[], Any]) -> None:
 
 
 def start_udev() -> None:
-    """Begins to keep udev's database, as a host does."""
+    """Starts udevd, which keeps a database of devices as on a host."""
     # The guest's programs live in a chroot, where udev would do nothing.
     os.environ['SYSTEMD_IGNORE_CHROOT'] = '1'
     sh('/lib/systemd/systemd-udevd', '--daemon')
@@ -46,7 +46,7 @@ def start_udev() -> None:
 
 
 def sh(*argv: str, given: str | None = None) -> str:
-    """What a program that must succeed printed."""
+    """The output of a program that must succeed."""
     done = subprocess.run(argv, input=given, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f'{argv}: {done.stderr}{done.stdout}')
