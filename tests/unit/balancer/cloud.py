@@ -78,6 +78,11 @@ class Case(testtools.TestCase):
         self.cinder = self.cloud([*map(record, names), *others],
                                  dict.fromkeys(names, busy(64)))
 
+    def rounds(self, count):
+        for _ in range(count):
+            self.now += 300
+            self.balancer.round()
+
     def pause(self, seconds):
         self.now += seconds
         self.slept += seconds
