@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The testbed's processes, directories, command line and readings of fio."""
 
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
@@ -106,13 +108,11 @@ class LayoutTest(testtools.TestCase):
 class CommandTest(testtools.TestCase):
 
     def test_what_is_wrong_is_one_sentence_and_a_code(self):
-        err = self.useFixture(fixtures.StringStream('stderr')).stream
-        self.useFixture(fixtures.MonkeyPatch('sys.stderr', err))
-        code = commands.main(['--dir', '/nonexistent', 'status'])
-        err.seek(0)
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = commands.main(['--dir', '/nonexistent', 'status'])
         self.assertEqual(
             (1, 'testbed: the testbed is down; start it by tools/testbed '
-             'up.\n'), (code, err.read()))
+             'up.\n'), (code, err.getvalue()))
 
 
 class ResultTest(testtools.TestCase):

@@ -46,7 +46,7 @@ class ModelCase(testtools.TestCase):
         self.assertEqual('', err)
         return code, json.loads(out)
 
-    def fitted(self, kind='auto'):
+    def fitted(self, kind='outstanding'):
         documents.write_model(self.model, _fitted(kind))
         return self.model
 
@@ -99,8 +99,8 @@ class FitTest(ModelCase):
                      '--predicts', 'read_p99_us')
 
     def test_nowhere_to_write(self):
-        self.refused('cannot be written', 'fit', self.dataset, '--out',
-                     self.dir / 'no' / 'm.json')
+        self.refused('cannot be written', 'fit', self.dataset, '--kind',
+                     'outstanding', '--out', self.dir / 'no' / 'm.json')
 
 
 @ddt.ddt
