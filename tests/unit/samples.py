@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets whose truth the tests know."""
 
+import json
+
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
@@ -19,3 +21,10 @@ def dataset(runs, latency, header=HEADER):
     return ds.Dataset(header, tuple(
         ds.Sample(tuple(run), float(latency(run)), float(latency(run)))
         for run in runs))
+
+
+def write(path, dataset):
+    """Writes a dataset's file whole; a build waits for the disk each run."""
+    path.write_text(''.join(json.dumps(line.to_json()) + '\n' for line in (
+        dataset.header, *dataset.samples)))
+    return path

@@ -6,31 +6,24 @@ import pathlib
 import re
 import textwrap
 
-import fixtures
-import testtools
-
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.lab.relative import relation as rl
+from tests.unit import case
 
 PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
 
 BLOCK = re.compile(r'^\.\. code-block:: json\n\n((?:   .*\n|\n)+)', re.M)
 
 
-class DocumentedFormatsTest(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+class DocumentedFormatsTest(case.DirectoryCase):
 
     def of(self, kind):
         """Paths of files with the documented examples of a kind."""
         for number, block in enumerate(BLOCK.findall(PAGE.read_text())):
             text = textwrap.dedent(block).strip() + '\n'
             if f'"serifos-{kind}/1"' in text:
-                path = self.directory / f'{kind}-{number}'
+                path = self.dir / f'{kind}-{number}'
                 path.write_text(text)
                 yield path
 
@@ -63,4 +56,4 @@ class DocumentedFormatsTest(testtools.TestCase):
         path, = self.of('plan')
         plan = documents.read_plan(path)
         self.assertEqual(json.loads(path.read_text()), plan.to_json())
-        documents.write_plan(self.directory / 'out', plan)
+        documents.write_plan(self.dir / 'out', plan)

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import pathlib
-import tempfile
 
 import fixtures
-import testtools
 
 from serifos.balancer import outcome
 from serifos.balancer import rounds
@@ -21,6 +18,7 @@ from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.model import model as mm
 from tests.fakes import cinder as fake
+from tests.unit import case
 
 NOW = 1_800_000_000.0
 A, B, C = (f'{name}@ssd#ssd' for name in 'abc')
@@ -40,16 +38,13 @@ def record(name, pool=A, **others):
                       project_id='p', **others)
 
 
-class Case(testtools.TestCase):
+class Case(case.DirectoryCase):
     """Three pools; u and v are busy on the first, w idles on the second."""
 
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        state = pathlib.Path(directory.name)
-        models = state / 'models'
+        models = self.dir / 'models'
         models.mkdir()
         documents.write_model(models / 'flat.json', MODEL)
         self.now, self.slept = NOW, 0.0
@@ -57,7 +52,7 @@ class Case(testtools.TestCase):
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)],
                                  {'u': busy(64), 'v': busy(32)})
         self.settings = settings.Settings(
-            state, models, auto=True, batch=1, settle_s=0.0,
+            self.dir, models, auto=True, batch=1, settle_s=0.0,
             timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
                                       timeout_per_gib_s=60.0, grace_s=20.0))
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
-import pathlib
 import threading
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.balancer import plans
 from serifos import errors
 from serifos.files import documents
 from serifos.plan import plan as pl
+from tests.unit import case
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -26,12 +24,11 @@ def plan(name, created=NOW, ttl=DAY, volume='v'):
 
 
 @ddt.ddt
-class PlansTest(testtools.TestCase):
+class PlansTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'plans')
+        self.dir = self.dir / 'plans'
         self.said = []
 
     def keep(self, made, now=NOW):

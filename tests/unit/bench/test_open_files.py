@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import os
-import pathlib
-
-import fixtures
-import testtools
 
 from serifos.bench import command
 from serifos.bench import open_files
 from serifos import errors
+from tests.unit import case
 
 
-class WatchTest(testtools.TestCase):
+class WatchTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.ours, self.other = self.dir / 'ours', self.dir / 'other'
         self.fd = os.open(self.ours, os.O_RDWR | os.O_CREAT)
         self.addCleanup(os.close, self.fd)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.bench import fio
 from serifos.bench import precondition
 from serifos.bench import target as tg
 from serifos import errors
 from serifos.facts import dataset as ds
+from tests.unit import case
 
 GIB = 2 ** 30
 PIECE = fio.Region('/dev/sdx', 0, 6 * GIB)
@@ -50,12 +48,11 @@ class Device:
 
 
 @ddt.ddt
-class PreconditionTest(testtools.TestCase):
+class PreconditionTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.record = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'x.json')
+        self.record = self.dir / 'x.json'
 
     def run_on(self, device, stop=lambda: False, target=TARGET,
                rounds=precondition.Rounds()):

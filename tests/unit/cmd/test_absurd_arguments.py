@@ -2,14 +2,12 @@
 """Unusable arguments: one sentence at once, and no file is made."""
 
 import os
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.files import documents
 from tests.fuzz import targets
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit import samples
 
@@ -20,11 +18,10 @@ DIGITS = '9' * 5000
 
 
 @ddt.ddt
-class AbsurdArgumentsTest(testtools.TestCase):
+class AbsurdArgumentsTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         os.mkfifo(self.dir / 'pipe')
 
     def refused(self, run, *arguments):
@@ -48,12 +45,9 @@ class AbsurdArgumentsTest(testtools.TestCase):
     @ddt.data('/dev/null', '.', 'PIPE', '/nonesuch/m.json', 'x' * 300)
     def test_an_output_that_is_no_file(self, path):
         path = str(self.dir / 'pipe') if path == 'PIPE' else path
-        data = self.dir / 'd.jsonl'
-        documents.begin_dataset(data, samples.HEADER)
-        for n in range(24):
-            documents.append_sample(data, samples.dataset(
-                [[targets.WORKLOADS[0]] * (1 + n)], lambda run: 100.0
-            ).samples[0])
+        data = samples.write(self.dir / 'd.jsonl', samples.dataset(
+            [[targets.WORKLOADS[0]] * n for n in range(1, 25)],
+            lambda run: 100.0))
         self.assertIn('cannot be written', self.refused(
             command.model, 'fit', data, '--kind', 'cart', '--out', path))
 

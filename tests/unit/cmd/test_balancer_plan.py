@@ -6,10 +6,10 @@ import pathlib
 import uuid
 
 import ddt
-import fixtures
 import testtools
 
 from serifos.files import documents
+from tests.unit import case
 from tests.unit.cmd import command
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
@@ -20,11 +20,10 @@ def _time(text):
 
 
 @ddt.ddt
-class PlanTestCase(testtools.TestCase):
+class PlanTestCase(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.models = self.dir / 'models'
         self.models.mkdir()
         for path in (EXAMPLES / 'models').iterdir():

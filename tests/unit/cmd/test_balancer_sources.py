@@ -3,7 +3,6 @@
 
 import logging
 import pathlib
-import tempfile
 
 import fixtures
 from requests_mock.contrib import fixture
@@ -12,18 +11,17 @@ import testtools
 from serifos.cmd.balancer import adapters as sources
 from serifos import conf
 from serifos.facts import activity
+from tests.unit import case
 from tests.unit.cloud import test_client
 
 PLACE = activity.Place('u', 'u', 'a@ssd#ssd')
 
 
-class GnocchiTest(testtools.TestCase):
+class GnocchiTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        file = pathlib.Path(directory.name, 'serifos.conf')
+        file = self.dir / 'serifos.conf'
         file.write_text(f'''
 [cinder]
 noauth_endpoint = http://cinder:8776/v3

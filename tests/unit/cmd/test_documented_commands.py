@@ -18,8 +18,8 @@ from serifos.cmd import app
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.files import documents
 from tests.unit.cmd import command
+from tests.unit import samples
 
 ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLES = 'etc/serifos/examples'
@@ -124,10 +124,7 @@ class DocumentedCommandsTest(testtools.TestCase):
                     json.dumps(QUICKSTART))
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == '.jsonl' and not path.exists():
-                dataset = of(path.stem)
-                documents.begin_dataset(path, dataset.header)
-                for sample in dataset.samples:
-                    documents.append_sample(path, sample)
+                samples.write(path, of(path.stem))
 
     def parser(self, program, verb):
         manager = app.App(program, '').command_manager

@@ -2,15 +2,13 @@
 
 import functools
 import json
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.design import d_optimal
 from serifos.files import documents
 from serifos.model import fit
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit import samples
 
@@ -30,15 +28,12 @@ def _fitted(kind):
     return fit.fit(_dataset(), kind, 'm')
 
 
-class ModelCase(testtools.TestCase):
+class ModelCase(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
-        documents.begin_dataset(self.dataset, _dataset().header)
-        for sample in _dataset().samples:
-            documents.append_sample(self.dataset, sample)
+        samples.write(self.dataset, _dataset())
         self.model = self.dir / 'm.json'
 
     def run_json(self, *arguments):

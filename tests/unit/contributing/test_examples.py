@@ -83,11 +83,7 @@ class Case(testtools.TestCase):
     def measured(self):
         """A dataset in which n workloads see n ms."""
         dataset = samples.dataset(RUNS, lambda run: 1000 * len(run))
-        path = self.place / 'x.jsonl'
-        documents.begin_dataset(path, dataset.header)
-        for sample in dataset.samples:
-            documents.append_sample(path, sample)
-        return dataset, path
+        return dataset, samples.write(self.place / 'x.jsonl', dataset)
 
 
 class PlannerTest(Case):

@@ -4,9 +4,7 @@
 import concurrent.futures
 import json
 import os
-import pathlib
 import sqlite3
-import tempfile
 
 import ddt
 from hypothesis import given
@@ -18,6 +16,7 @@ from serifos.database import connection
 from serifos.database import journal as dj
 from serifos import errors
 from serifos.facts import journal as jn
+from tests.unit import case
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
 OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',
@@ -25,15 +24,12 @@ OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',
 HEADER = '{"schema": "serifos-journal/1"}\n'
 
 
-class Case(testtools.TestCase):
+class Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-        self.path = self.directory / 'journal.sqlite'
-        self.old = self.directory / 'journal.jsonl'
+        self.path = self.dir / 'journal.sqlite'
+        self.old = self.dir / 'journal.jsonl'
         self.now = 1_800_000_000.0
 
     def journal(self, **others):
@@ -63,7 +59,7 @@ class DatabaseTest(Case):
 
     def test_reading_makes_nothing(self):
         self.assertEqual((), self.journal().entries())
-        self.assertEqual([], list(self.directory.iterdir()))
+        self.assertEqual([], list(self.dir.iterdir()))
 
     @ddt.data(('request', {'volume': 'v', **REQUEST, 'size_gib': 1e400}),
               ('request', {'volume': 'v'}), ('nap', {}),
@@ -108,13 +104,13 @@ class DatabaseTest(Case):
                           'not a database.', str(error))
 
     def test_a_place_that_is_not_there(self):
-        self.path = self.directory / 'no' / 'journal.sqlite'
+        self.path = self.dir / 'no' / 'journal.sqlite'
         error = self.assertRaises(
             errors.InputError, self.journal().write, 'pause', reason='')
         self.assertIn(f'{self.path} cannot be written: No such', str(error))
 
     def test_a_symbolic_link_is_not_followed(self):
-        precious = self.directory / 'precious'
+        precious = self.dir / 'precious'
         precious.touch()
         self.path.symlink_to(precious)
         error = self.assertRaises(
@@ -262,7 +258,7 @@ class ImportTest(Case):
         new = self.after(0, 'resume', reason='')
         self.assertEqual((*self.before, new), self.journal().entries())
         self.assertFalse(self.old.exists())
-        aside = self.directory / 'journal.jsonl.imported'
+        aside = self.dir / 'journal.jsonl.imported'
         self.assertEqual(text, aside.read_bytes())
 
     def test_a_kill_before_it_is_put_aside(self):
@@ -291,7 +287,7 @@ class ImportTest(Case):
         self.assertEqual(
             (*self.before[:2], other, *self.before[2:], one, two),
             self.journal().entries())
-        self.assertEqual(2, len(list(self.directory.glob('*.imported*'))))
+        self.assertEqual(2, len(list(self.dir.glob('*.imported*'))))
 
     @ddt.data(*range(0, 200, 17))
     def test_a_last_line_that_was_cut_short_never_happened(self, cut):

@@ -2,25 +2,19 @@
 
 import fcntl
 import os
-import pathlib
 import socket
 import stat
 import time
 
 import ddt
-import fixtures
-import testtools
 
 from serifos import errors
 from serifos.files import atomic
+from tests.unit import case
 
 
 @ddt.ddt
-class ReadTest(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+class ReadTest(case.DirectoryCase):
 
     def refused(self, path, words, **bound):
         exc = self.assertRaises(
@@ -62,11 +56,10 @@ class ReadTest(testtools.TestCase):
         self.refused(self.dir / 'm', 'not UTF-8')
 
 
-class ReplaceTest(testtools.TestCase):
+class ReplaceTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.dir / 'c.json'
 
     def refused(self, path, words):

@@ -2,12 +2,9 @@
 
 import json
 import os
-import pathlib
 import stat
 
 import ddt
-import fixtures
-import testtools
 
 from serifos import errors
 from serifos.facts import cluster as cl
@@ -15,6 +12,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.model import model as mm
+from tests.unit import case
 from tests.unit import samples
 
 _MODEL = {
@@ -34,11 +32,7 @@ _RUN = {'workloads': [{'write_pct': 25, 'block_kib': 4}],
         'latency_us': 3100.5}
 
 
-class StoreCase(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+class StoreCase(case.DirectoryCase):
 
     def write(self, name, *docs):
         path = self.dir / name

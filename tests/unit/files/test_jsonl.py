@@ -2,25 +2,22 @@
 """Files of JSON lines: appended, resumed after a crash, read with places."""
 
 import os
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos import errors
 from serifos.files import jsonl
+from tests.unit import case
 
 HEADER = {'schema': 'x/1'}
 
 
 @ddt.ddt
-class JsonLinesTest(testtools.TestCase):
+class JsonLinesTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.path = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'x.jsonl')
+        self.path = self.dir / 'x.jsonl'
 
     def resumed(self):
         return jsonl.resumed(self.path, HEADER, 'build')

@@ -11,6 +11,7 @@ from serifos.facts import names
 from serifos.files import documents
 from serifos.files import model_files
 from tests.unit.balancer import cloud
+from tests.unit import case
 
 FOREIGN = ('../x', '/etc/passwd', 'a/b', '', '.hidden', '.', '..', 'a\0b',
            'a\nb', 'x' * 251, 'µ' * 126, '\ud800', '\x1b[2J', None, 5, ['x'],
@@ -36,11 +37,10 @@ class StemTest(testtools.TestCase):
         self.assertIn('cannot be a model of /nowhere', str(error))
 
 
-class FilesTest(testtools.TestCase):
+class FilesTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         documents.write_model(self.dir / 'good.json', cloud.MODEL)
 
     def test_each_broken_one_is_named_and_the_others_are_read(self):

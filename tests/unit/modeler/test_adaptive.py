@@ -2,11 +2,8 @@
 """A build that chooses its runs ends by itself, and goes on as it was."""
 
 import dataclasses
-import pathlib
 
-import fixtures
 import numpy as np
-import testtools
 
 from serifos.cmd.model import design_options
 from serifos.design import design
@@ -19,6 +16,7 @@ from serifos.lab.sim import devices
 from serifos.modeler import adaptive
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
+from tests.unit import case
 from tests.unit import samples
 
 PLAN = sequential.Sequential()
@@ -33,12 +31,7 @@ def error(made):
     return 2 / len(made)
 
 
-class ChoosingTest(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+class ChoosingTest(case.DirectoryCase):
 
     def build(self, name, stop_after=1000, of=error):
         """(the runs in the dataset, what is said of what was saved)."""
@@ -49,7 +42,7 @@ class ChoosingTest(testtools.TestCase):
             return device.Device(devices.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
         chooser = adaptive.Chooser(PLAN, stopping.Enough(), of)
-        path = self.directory / f'{name}.jsonl'
+        path = self.dir / f'{name}.jsonl'
         try:
             design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(
                 lambda *step: None, lambda: len(calls) == stop_after),

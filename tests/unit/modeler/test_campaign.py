@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
-import pathlib
-
-import fixtures
-import testtools
 
 from serifos.bench import fio_result
 from serifos.design import design
@@ -14,6 +10,7 @@ from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
+from tests.unit import case
 from tests.unit import samples
 
 RUNS = tuple((wl.Workload(25, block),) for block in (4, 8, 16, 32, 64))
@@ -38,12 +35,11 @@ class Device:
         return ds.Sample(tuple(workloads), workloads[0].block_kib)
 
 
-class Case(testtools.TestCase):
+class Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.path = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'x.jsonl')
+        self.path = self.dir / 'x.jsonl'
         self.steps = []
 
     def show(self, *step):

@@ -3,10 +3,8 @@
 import io
 import json
 import os
-import pathlib
 
 import ddt
-import fixtures
 from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
@@ -18,6 +16,7 @@ from serifos.facts import fields
 from serifos.files import documents
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import json_parts
+from tests.unit import case
 from tests.unit.scheduler import files
 
 HEAD = {'schema': 'serifos-cluster/1'}
@@ -61,12 +60,11 @@ ODD = (
 
 
 @ddt.ddt
-class ClusterTest(testtools.TestCase):
+class ClusterTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.path = pathlib.Path(self.useFixture(
-            fixtures.TempDir()).path, 'cluster.json')
+        self.path = self.dir / 'cluster.json'
 
     def read(self, text):
         self.path.write_text(text)

@@ -3,12 +3,10 @@
 
 import json
 import os
-import pathlib
 import threading
 import time
 
 import ddt
-import fixtures
 import hypothesis
 from hypothesis import strategies as st
 import testtools
@@ -22,6 +20,7 @@ from serifos.telemetry import parallel
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring as rg
 from serifos.telemetry import scrape
+from tests.unit import case
 from tests.unit.telemetry import readings as rd
 from tests.unit.telemetry import test_prometheus
 from tests.unit.web import hostile
@@ -43,13 +42,11 @@ def served(text):
     return hostile.say(hostile.body(text.encode()))
 
 
-class Case(testtools.TestCase):
+class Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
-        self.ring = rg.Ring(self.directory, 900)
+        self.ring = rg.Ring(self.dir, 900)
 
     def scraping(self, talks, timeout_s=0.3, **others):
         """Of hosts that answer so, each at most 0.3 s and 0.25 MiB."""
@@ -175,7 +172,7 @@ class ParallelTest(testtools.TestCase):
 class RingTest(Case):
 
     def read(self, data):
-        (self.directory / 'telemetry.jsonl').write_bytes(
+        (self.dir / 'telemetry.jsonl').write_bytes(
             b'{"schema": "serifos-telemetry/1", "begun": 0}\n' + data
             + b'\n{"at":5,"host":"good","volumes":{}}\n')
         return self.ring.read()
@@ -210,7 +207,7 @@ class RingTest(Case):
 
     @hypothesis.given(st.binary())
     def test_any_file(self, data):
-        (self.directory / 'telemetry.jsonl').write_bytes(data)
+        (self.dir / 'telemetry.jsonl').write_bytes(data)
         self.ring.read()
         self.ring.append({'node1': cn.Reading(5.0)})
         self.assertIn('node1', self.ring.read())
@@ -224,19 +221,19 @@ class RingTest(Case):
         self.assertIsNone(found['good'][0].fault)
 
     def test_no_link_is_followed(self):
-        other = self.directory / 'precious'
+        other = self.dir / 'precious'
         other.write_text('precious')
         for name in 'telemetry.jsonl', 'telemetry.lock':
-            (self.directory / name).unlink(missing_ok=True)
-            os.symlink(other, self.directory / name)
+            (self.dir / name).unlink(missing_ok=True)
+            os.symlink(other, self.dir / name)
             error = self.assertRaises(
                 errors.InputError, self.ring.append, {'x': cn.Reading(5.0)})
             self.assertIn('symbolic link', str(error))
-            os.unlink(self.directory / name)
+            os.unlink(self.dir / name)
         self.assertEqual('precious', other.read_text())
 
     def test_what_is_no_file(self):
-        os.mkfifo(self.directory / 'telemetry.jsonl')
+        os.mkfifo(self.dir / 'telemetry.jsonl')
         for act in (self.ring.read,
                     lambda: self.ring.append({'x': cn.Reading(5.0)})):
             self.assertRaises(errors.InputError, act)

@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 
 import ddt
 import fixtures
@@ -14,6 +13,7 @@ from serifos.telemetry import counters as cn
 from serifos.telemetry import http
 from serifos.telemetry import ring as rg
 from serifos.telemetry import scrape
+from tests.unit import case
 from tests.unit.telemetry import readings as rd
 
 
@@ -30,14 +30,12 @@ class Clock:
         self.now += seconds
 
 
-class RingTest(testtools.TestCase):
+class RingTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
-        self.file = self.directory / 'telemetry.jsonl'
-        self.ring = rg.Ring(self.directory, 900)
+        self.file = self.dir / 'telemetry.jsonl'
+        self.ring = rg.Ring(self.dir, 900)
 
     def add(self, at, **faults):
         self.ring.append({'node1': cn.Reading(
@@ -119,12 +117,12 @@ class RingTest(testtools.TestCase):
         self.add(10_000)
         self.add(5_000)
         self.assertEqual([5_000, 10_000], self.times())
-        self.assertEqual(2, len(list(self.directory.glob('*.jsonl'))))
+        self.assertEqual(2, len(list(self.dir.glob('*.jsonl'))))
 
     def test_a_directory_that_is_not_there(self):
         error = self.assertRaises(
             errors.InputError,
-            rg.Ring(self.directory / 'no', 9).append,
+            rg.Ring(self.dir / 'no', 9).append,
             {'node1': cn.Reading(0)})
         self.assertIn('cannot be written: No such file', str(error))
 

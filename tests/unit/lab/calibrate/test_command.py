@@ -5,9 +5,11 @@ import json
 
 import ddt
 
+from serifos.facts import dataset as ds
 from serifos.files import documents
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands
+from tests.unit import samples
 
 
 @ddt.ddt
@@ -66,16 +68,15 @@ class CalibrateTest(test_model_commands.ModelCase):
         dataset = documents.read_dataset(self.dataset)
         paths = []
         for gib in 16, 4:
-            paths.append(self.dir / f'of-{gib}.jsonl')
-            documents.begin_dataset(paths[-1], dataclasses.replace(
-                dataset.header, device={**dataset.header.device,
-                                        'size_gib': gib}))
-            for nth, sample in enumerate(dataset.samples):
-                idle = nth % 4 == 0
-                documents.append_sample(paths[-1], dataclasses.replace(
-                    sample, workloads=tuple(dataclasses.replace(
-                        w, think_time_us=1e9 if idle else 0.0)
-                        for w in sample.workloads)))
+            header = dataclasses.replace(dataset.header, device={
+                **dataset.header.device, 'size_gib': gib})
+            paths.append(samples.write(
+                self.dir / f'of-{gib}.jsonl', ds.Dataset(header, tuple(
+                    dataclasses.replace(sample, workloads=tuple(
+                        dataclasses.replace(
+                            w, think_time_us=0.0 if nth % 4 else 1e9)
+                        for w in sample.workloads))
+                    for nth, sample in enumerate(dataset.samples)))))
         for order in paths, paths[::-1]:
             code, out, err = command.model(
                 'calibrate', *order, '--out', self.model, '-f', 'json')
@@ -87,10 +88,9 @@ class CalibrateTest(test_model_commands.ModelCase):
             self.assertLess(json.loads(out)[0]['mean'], 0.02)
 
     def test_two_machines_are_refused(self):
-        other = self.dir / 'other.jsonl'
         dataset = documents.read_dataset(self.dataset)
-        documents.begin_dataset(other, dataclasses.replace(
-            dataset.header, host='elsewhere'))
-        documents.append_sample(other, dataset.samples[0])
+        other = samples.write(self.dir / 'other.jsonl', dataclasses.replace(
+            dataset, header=dataclasses.replace(
+                dataset.header, host='elsewhere')))
         self.refused('two machines', 'calibrate', self.dataset, other,
                      '--out', self.model)

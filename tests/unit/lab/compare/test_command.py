@@ -2,33 +2,28 @@
 """serifos-model compare-kinds: a table, a page, resumed, never all lost."""
 
 import json
-import pathlib
 
 import ddt
 import fixtures
-import testtools
 
 from serifos.design import d_optimal
-from serifos.files import documents
 from serifos.lab.tuning import search
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model import fake
 from tests.unit import samples
 
 
 @ddt.ddt
-class CompareKindsTest(testtools.TestCase):
+class CompareKindsTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
         self.useFixture(fake.Kind())
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
         self.journal = self.dir / 'd.compare.jsonl'
         dataset = samples.dataset(d_optimal.runs(50), fake.truth)
-        documents.begin_dataset(self.dataset, dataset.header)
-        for sample in dataset.samples:
-            documents.append_sample(self.dataset, sample)
+        samples.write(self.dataset, dataset)
 
     def compare(self, *options, kinds=('power', 'outstanding')):
         named = [part for kind in kinds for part in ('--kind', kind)]

@@ -3,7 +3,6 @@
 import dataclasses
 
 from serifos.facts import workload as wl
-from serifos.files import documents
 from tests.unit.cmd import test_model_commands as commands
 from tests.unit import samples
 
@@ -20,13 +19,10 @@ LARGE = [run(w, s, q, 4) for w in (0, 50) for s in (512, 1024)
 class CoverageTest(commands.ModelCase):
 
     def written(self, name, runs, header=samples.HEADER):
-        path = self.dir / f'{name}.jsonl'
-        dataset = samples.dataset(runs, lambda r: 100. + sum(
-            w.block_kib * w.iodepth for w in r), header)
-        documents.begin_dataset(path, dataset.header)
-        for sample in dataset.samples:
-            documents.append_sample(path, sample)
-        return path
+        return samples.write(
+            self.dir / f'{name}.jsonl', samples.dataset(
+                runs, lambda r: 100. + sum(
+                    w.block_kib * w.iodepth for w in r), header))
 
     def setUp(self):
         super().setUp()

@@ -2,36 +2,26 @@
 """What a person sees of relate and similar."""
 
 import json
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.lab.relative import relation as rl
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model import pairs
+from tests.unit import samples
 
 RUNS = pairs.runs()
 
 
 @ddt.ddt
-class RelateTest(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+class RelateTest(case.DirectoryCase):
 
     def write(self, name, runs=RUNS, law=pairs.latency):
-        path = self.directory / f'{name}.jsonl'
-        dataset = pairs.device(name, runs, law)
-        path.write_text(''.join(
-            json.dumps(line.to_json()) + '\n'
-            for line in (dataset.header, *dataset.samples)))
-        return path
+        return samples.write(self.dir / f'{name}.jsonl',
+                             pairs.device(name, runs, law))
 
     def three(self):
         return (self.write('a'), self.write('b', law=lambda w: 60 + w.iodepth),
@@ -58,7 +48,7 @@ class RelateTest(testtools.TestCase):
         self.assertRegex(out, r'overall \| all +\| CM +\| [\d.]+%')
 
     def test_a_relation_for_the_balancer(self):
-        path = self.directory / 'a-c.json'
+        path = self.dir / 'a-c.json'
         a, _, c = self.three()
         code, _, err = command.model('relate', a, c, '--out', path)
         self.assertEqual(0, code, err)
@@ -81,7 +71,7 @@ class RelateTest(testtools.TestCase):
         self.three()
         self.write('other', pairs.runs(seed=5))
         code, _, err = command.model('relate', *(
-            self.directory / f'{word}.jsonl' if word.isalpha() else word
+            self.dir / f'{word}.jsonl' if word.isalpha() else word
             for word in arguments))
         self.assertEqual(2, code)
         self.assertIn(words, err)

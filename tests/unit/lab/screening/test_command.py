@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import json
-import pathlib
 
 import ddt
-import fixtures
-import testtools
 
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
 from serifos.lab.screening import plan
+from tests.unit import case
 from tests.unit.cmd import command
 
 PLACE = sl.Place('/srv/x', 800 * 2 ** 30, True, 512)
@@ -26,11 +24,10 @@ def figures(levels):
 
 
 @ddt.ddt
-class ScreenTest(testtools.TestCase):
+class ScreenTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.dir / 'x-screening.jsonl'
         names = tuple(SPACE.varied)
         keys = ('io_depth', 'operation')

@@ -2,10 +2,8 @@
 
 import configparser
 import json
-import pathlib
 
 import ddt
-import fixtures
 import testtools
 
 from serifos import errors
@@ -19,6 +17,7 @@ from serifos.lab.screening import plan
 from serifos.lab.screening import screen
 from serifos.lab.screening import screening as screening_cmd
 from serifos.modeler import campaign
+from tests.unit import case
 from tests.unit.papers import golden
 
 GIB = 2 ** 30
@@ -195,12 +194,11 @@ def seen(levels):
     return dict.fromkeys(journal.RESPONSES, value)
 
 
-class CampaignTest(testtools.TestCase):
+class CampaignTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.path = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'x-screening.jsonl')
+        self.path = self.dir / 'x-screening.jsonl'
         self.progress, self.asked = [], []
         self.wanted = plan.wanted(ROWS, 2, seed=0)
 
@@ -301,11 +299,10 @@ class MiddleTest(testtools.TestCase):
         self.assertEqual([], plan.turning(SPACE, keys, 1, made, how, 2))
 
 
-class FolderTest(testtools.TestCase):
+class FolderTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.ours = self.dir / folder.NAME
 
     def test_made_emptied_and_removed(self):

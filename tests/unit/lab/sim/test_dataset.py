@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import pathlib
-
 import ddt
-import fixtures
-import testtools
 
 from serifos.files import documents
+from tests.unit import case
 from tests.unit.cmd import command
 
 
 @ddt.ddt
-class DatasetTest(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+class DatasetTest(case.DirectoryCase):
 
     def dataset(self, device, *options):
-        path = self.directory / 'made.jsonl'
+        path = self.dir / 'made.jsonl'
         code, out, err = command.simulate('dataset', device, path, *options)
         self.assertEqual((0, f'{path}\n', ''), (code, out, err))
         return documents.read_dataset(path)
@@ -50,7 +42,7 @@ class DatasetTest(testtools.TestCase):
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
               ('--chance', -1))
     def test_absurd_options_are_one_sentence(self, options):
-        path = self.directory / 'made.jsonl'
+        path = self.dir / 'made.jsonl'
         code, out, err = command.simulate('dataset', 'SSD1', path, *options)
         self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)
         self.assertFalse(path.exists())

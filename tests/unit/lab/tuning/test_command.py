@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import signal
 
 import ddt
@@ -11,10 +10,10 @@ import fixtures
 import testtools
 
 from serifos.design import d_optimal
-from serifos.files import documents
 from serifos.lab.tuning import page as tune_report
 from serifos.lab.tuning import search
 from serifos.model import fit
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model import fake
 from tests.unit import samples
@@ -34,18 +33,15 @@ def _cut(*args):
 
 
 @ddt.ddt
-class TuneTest(testtools.TestCase):
+class TuneTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
         self.useFixture(fake.Kind())
         self.drawn(lambda *args: 'drawn')
-        self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.dataset = self.dir / 'd.jsonl'
         dataset = samples.dataset(d_optimal.runs(30), fake.truth)
-        documents.begin_dataset(self.dataset, dataset.header)
-        for sample in dataset.samples:
-            documents.append_sample(self.dataset, sample)
+        samples.write(self.dataset, dataset)
         self.model = self.dir / 'm.json'
         self.journal = self.dir / 'm.tune.jsonl'
 

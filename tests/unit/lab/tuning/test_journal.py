@@ -3,25 +3,23 @@
 
 import json
 import math
-import pathlib
 
 import ddt
-import fixtures
 import testtools
 
 from serifos import errors
 from serifos.lab.tuning import journal as tuning_journal
+from tests.unit import case
 
 FACTS = {'dataset': {'sha256': 'aa'}, 'seed': 0, 'folds': 10}
 
 
 @ddt.ddt
-class JournalTest(testtools.TestCase):
+class JournalTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.path = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'm.tune.jsonl')
+        self.path = self.dir / 'm.tune.jsonl'
 
     def opened(self, **others):
         return tuning_journal.opened(self.path, {**FACTS, **others})
