@@ -10,7 +10,6 @@ One pass; a volume that cannot move is refused with the reason.
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 
@@ -37,29 +36,31 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    here = [volume for volume in cluster.volumes if volume.pool == left.name]
     state = st.State.of(pm.Problem.of(cluster, load, latency, limits))
     first, problem = state, state.problem
-    place = {volume.id: i for i, volume in enumerate(problem.volumes)}
-    order = functools.partial(_order, limits.active_floor)
+    here = [i for i, volume in enumerate(problem.volumes)
+            if volume.pool == left.name]
     moves: list[pl.Move] = []
     refused: list[pl.Refusal] = []
-    for volume in sorted(here, key=order):
-        found = _target(state, place[volume.id])
+    for i in sorted(here, key=functools.partial(_order, problem)):
+        volume, found = problem.volumes[i], _target(state, i)
         if isinstance(found, str):
             refused.append(pl.Refusal(volume.id, found))
             continue
-        after = state.moved(place[volume.id], found)
-        moves.append(_move(state, after, volume, found))
+        after = state.moved(i, found)
+        moves.append(summary.move(
+            state, after, i, f'{left.name} is evacuated'
+            + ('; no telemetry' if volume.workload is None else '')))
         state = after
     return summary.figures('evacuate', first, state, moves, refused,
                            truncated=False)
 
 
-def _order(floor: float, volume: cl.Volume) -> tuple[float, str]:
-    workload = volume.workload
-    active = workload is not None and workload.is_active(floor)
-    return -workload.block_kib if active else 0.0, volume.id
+def _order(problem: pm.Problem, volume: int) -> tuple[float, int]:
+    workload = problem.volumes[volume].workload
+    active = workload is not None and workload.is_active(
+        problem.limits.active_floor)
+    return -workload.block_kib if active else 0.0, volume
 
 
 def _target(state: st.State, volume: int) -> int | str:
@@ -90,20 +91,3 @@ def _prices(state: st.State, volume: int, pools: Ints) -> pm.Floats:
     return problem.latency(
         pools, state.loads[problem.device[pools]]
         + problem.load(np.array([volume])))
-
-
-def _move(state: st.State, after: st.State, volume: cl.Volume,
-          target: int) -> pl.Move:
-    pools = state.problem.cluster.pools
-    home = next(i for i, pool in enumerate(pools)
-                if pool.name == volume.pool)
-    source = (_known(float(s.latency_us[home])) for s in (state, after))
-    others = (float(s.latency_us[target]) for s in (state, after))
-    return pl.Move(
-        volume.id, volume.pool, pools[target].name, volume.size_gib,
-        *source, *others, f'{volume.pool} is evacuated'
-        + ('; no telemetry' if volume.workload is None else ''))
-
-
-def _known(latency_us: float) -> float | None:
-    return None if math.isnan(latency_us) else latency_us

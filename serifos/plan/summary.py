@@ -22,7 +22,7 @@ def plan(planner: str, first: st.State, steps: Iterable[tuple[int, int]],
     moves, last = [], first
     for volume, target in steps:
         after = last.moved(volume, target)
-        moves.append(_move(last, after, volume))
+        moves.append(move(last, after, volume, _reason(last, after)))
         last = after
     return figures(planner, first, last, moves, _refused(last, moves),
                    truncated)
@@ -50,21 +50,28 @@ def figures(planner: str, first: st.State, last: st.State,
                   score.slo_misses(last.cluster(), after)))
 
 
-def _move(state: st.State, after: st.State, volume: int) -> pl.Move:
-    problem, was, then = state.problem, state.score, after.score
+def move(state: st.State, after: st.State, volume: int,
+         reason: str) -> pl.Move:
+    """The move of one volume that leads from one state to the next."""
+    moved, pools = state.problem.volumes[volume], state.problem.cluster.pools
     pair = state.home[volume], after.home[volume]
-    if then.max_us <= was.max_us * problem.limits.keeps:
-        reason = (f'worst latency {was.max_us / 1000:.4g} -> '
-                  f'{then.max_us / 1000:.4g} ms')
-    else:
-        fall = 1 - then.variance_us2 / was.variance_us2
-        reason = f'variance over the pools -{100 * fall:.3g} %'
-    pools = problem.cluster.pools
     return pl.Move(
-        problem.volumes[volume].id, *(pools[i].name for i in pair),
-        problem.volumes[volume].size_gib,
-        *(float(s.latency_us[i]) for i in pair for s in (state, after)),
+        moved.id, *(pools[i].name for i in pair), moved.size_gib,
+        *(_known(s.latency_us[i]) for i in pair for s in (state, after)),
         reason)
+
+
+def _known(latency_us: float) -> float | None:
+    return None if math.isnan(latency_us) else float(latency_us)
+
+
+def _reason(state: st.State, after: st.State) -> str:
+    was, then = state.score, after.score
+    if then.max_us <= was.max_us * state.problem.limits.keeps:
+        return (f'worst latency {was.max_us / 1000:.4g} -> '
+                f'{then.max_us / 1000:.4g} ms')
+    fall = 1 - then.variance_us2 / was.variance_us2
+    return f'variance over the pools -{100 * fall:.3g} %'
 
 
 def _refused(state: st.State,
