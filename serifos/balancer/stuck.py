@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
@@ -85,10 +86,11 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     is ``completing`` is copied already: it is enough that neither record
     changes.
     """
+    answer = functools.partial(dg.Diagnosis, record, halves=halves)
     why = (_unread(inventory) or _in_use(halves)
            or _service(record, halves, inventory, now))
     if why is not None:
-        return dg.Diagnosis(record, False, why, halves)
+        return answer(False, why)
     in_use = bool(record.attachments) or record.status == 'in-use'
     ends = (record, *halves) if eligibility.migrating(record) else halves
     changed = max(map(_changed, ends))
@@ -98,24 +100,21 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
             not any(map(eligibility.leftover_of, halves))):
         calls_s = CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
-            return dg.Diagnosis(record, True, (
-                f'its source {record.pool} was restarted since, at '
-                f'{times.text(started)}'), halves)
+            return answer(True, f'its source {record.pool} was restarted '
+                          f'since, at {times.text(started)}')
     if age_s < QUIET_S:
-        return dg.Diagnosis(record, False, (
-            f'it last changed {max(0.0, age_s):.0f} s ago'), halves)
+        return answer(False, f'it last changed {max(0.0, age_s):.0f} s ago')
     if record.migration_status == 'completing' and not in_use:
-        return dg.Diagnosis(record, True, (
-            f'Cinder was completing it, and has not gone on for '
-            f'{QUIET_S / 60:.0f} min'), halves)
+        return answer(True, 'Cinder was completing it, and has not gone on '
+                      f'for {QUIET_S / 60:.0f} min')
     watched = halves if in_use and halves else ends
     why = _not_quiet(watched, observed)
     if why is not None:
-        return dg.Diagnosis(record, False, why, halves)
-    return dg.Diagnosis(record, True, (
-        f'no request to its logical volumes for {QUIET_S / 60:.0f} min'),
-        halves, unseen=tuple(end for end in watched
-                             if end.id not in observed.volumes))
+        return answer(False, why)
+    return answer(
+        True, 'no request to its logical volumes for '
+        f'{QUIET_S / 60:.0f} min', unseen=tuple(
+            end for end in watched if end.id not in observed.volumes))
 
 
 def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
