@@ -3,6 +3,8 @@
 
 import json
 
+from hypothesis import strategies as st
+
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
@@ -14,6 +16,21 @@ HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
 
 def load(run):
     return sum(map(wl.Load.of, run), wl.Load())
+
+
+def workloads(least=1):
+    """Workloads of ``least`` to 64 requests outstanding."""
+    return st.builds(
+        wl.Workload, write_pct=st.floats(0, 100),
+        block_kib=st.floats(4, 1024), iodepth=st.floats(least, 64),
+        random_pct=st.floats(0, 100))
+
+
+def cliff(run):
+    """µs on a device that no trend has: writes suddenly cost ten times."""
+    its = load(run)
+    return 90 + 3 * its.sum_q_r + 0.8 * its.sum_q_s_r + (
+        8 if its.sum_q_s_w > 2000 else 0.8) * its.sum_q_s_w
 
 
 def dataset(runs, latency, header=HEADER):

@@ -46,11 +46,6 @@ _LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
 #   digits = 8)'
 _LM_OZONE = {'doy': 0.69340202, 'twice temp': 0.69607166}
 
-box = st.builds(
-    wl.Workload, write_pct=st.floats(0, 100),
-    block_kib=st.floats(4, 1024), iodepth=st.floats(1, 64),
-    random_pct=st.floats(0, 100))
-
 kinds_with_settings = [
     ('lrm', {}), ('mars', {}), ('mars', {'degree': 1}),
     ('mars', {'nnodes': 800, 'threshold': 0}),
@@ -71,17 +66,11 @@ def _matrix(name):
     return np.column_stack([*columns.values()]), y
 
 
-def _truth(run):
-    load = samples.load(run)
-    return 90 + 3 * load.sum_q_r + 0.8 * load.sum_q_s_r + (
-        8 if load.sum_q_s_w > 2000 else 0.8) * load.sum_q_s_w
-
-
 @functools.cache
 def _parameters(kind, given_=()):
     loads = [samples.load(run) for run in _RUNS]
     return kinds.of(kind).fit(
-        loads, np.array([_truth(run) for run in _RUNS], float), dict(given_))
+        loads, np.array([samples.cliff(run) for run in _RUNS]), dict(given_))
 
 
 def _explained(y, found):
@@ -224,7 +213,7 @@ class PredictorTest(testtools.TestCase):
         predictor = kinds.predictor(
             kind, _parameters(kind, tuple(given_.items())))
 
-        @given(st.lists(box, max_size=12))
+        @given(st.lists(samples.workloads(), max_size=12))
         @settings(max_examples=40, deadline=None)
         def check(run):
             load = samples.load(run)

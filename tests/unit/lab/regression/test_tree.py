@@ -29,17 +29,6 @@ _X, _Y, _FRESH, _TRUTH = (
 _FITTED = [('cart', {}), ('cart', {'minsplit': 2, 'cp': 0}), ('m5', {}),
            ('cubist', {}), ('cubist', {'ntrees': 4, 'ninstances': 5})]
 
-box = st.builds(
-    wl.Workload, write_pct=st.floats(0, 100),
-    block_kib=st.floats(4, 1024), iodepth=st.floats(1, 64),
-    random_pct=st.floats(0, 100))
-
-
-def _truth(run):
-    load = samples.load(run)
-    return 90 + 3 * load.sum_q_r + 0.8 * load.sum_q_s_r + (
-        8 if load.sum_q_s_w > 2000 else 0.8) * load.sum_q_s_w
-
 
 class _Seen:
     """A Load of which the inputs are known."""
@@ -54,7 +43,7 @@ class _Seen:
 def _parameters(kind, given):
     loads = [samples.load(run) for run in _RUNS]
     return kinds.of(kind).fit(
-        loads, np.array([_truth(run) for run in _RUNS], float), dict(given))
+        loads, np.array([samples.cliff(run) for run in _RUNS]), dict(given))
 
 
 def _predictor(kind, given):
@@ -78,7 +67,7 @@ class TreeTest(testtools.TestCase):
         predictor = _predictor(kind, given_)
 
         @settings(max_examples=60, deadline=None)
-        @given(st.lists(box, max_size=20))
+        @given(st.lists(samples.workloads(), max_size=20))
         def agree(run):
             load = samples.load(run)
             one, = predictor.many(np.array([load.vector]))
@@ -86,7 +75,7 @@ class TreeTest(testtools.TestCase):
                                  1e-9 * max(1, one))
             self.assertGreaterEqual(one, 0)
             self.assertEqual(one == 0, not run)
-            self.assertLessEqual(one, 2 * max(map(_truth, _RUNS)))
+            self.assertLessEqual(one, 2 * max(map(samples.cliff, _RUNS)))
         agree()
 
     @ddt.data(*_FITTED)
@@ -108,8 +97,8 @@ class TreeTest(testtools.TestCase):
     @ddt.data('read_latency_us', 'write_p99_us', 'write_iops')
     def test_every_figure_may_be_predicted(self, predicts):
         # Throughput falls where latency rises: a trend of the other sign.
-        y = np.array([1e7 / _truth(run) if 'iops' in predicts
-                      else _truth(run) for run in _RUNS])
+        y = np.array([1e7 / samples.cliff(run) if 'iops' in predicts
+                      else samples.cliff(run) for run in _RUNS])
         loads = [samples.load(run) for run in _RUNS]
         rows = np.array([load.vector for load in loads])
         for kind, given_ in _FITTED[1:]:

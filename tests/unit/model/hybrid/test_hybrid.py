@@ -27,24 +27,7 @@ from tests.unit import samples
 
 _RUNS = d_optimal.runs(60)
 
-
-def _workloads(least):
-    return st.builds(
-        wl.Workload, write_pct=st.floats(0, 100),
-        block_kib=st.floats(4, 1024), iodepth=st.floats(least, 64),
-        random_pct=st.floats(0, 100))
-
-
-box = _workloads(1)
-light = _workloads(wl.ACTIVE_FLOOR)
-
-
-def _cliff(run):
-    """A device no trend of ours has: writes suddenly cost ten times."""
-    load = samples.load(run)
-    full = load.sum_q_s_w > 2000
-    return 90 + 3 * load.sum_q_r + 0.8 * load.sum_q_s_r + (
-        8 if full else 0.8) * load.sum_q_s_w
+light = samples.workloads(wl.ACTIVE_FLOOR)
 
 
 def _dies(run):
@@ -74,7 +57,7 @@ def _rows(*runs):
 @ddt.ddt
 class HybridTest(testtools.TestCase):
 
-    @ddt.data(_cliff, _dies)
+    @ddt.data(samples.cliff, _dies)
     def test_numpy_and_the_standard_library_agree(self, truth):
         predictor = _predictor(truth)
 
@@ -87,12 +70,12 @@ class HybridTest(testtools.TestCase):
                                    predictor.log_std_many(_rows(run))[0], 9)
         agree()
 
-    @ddt.data(_cliff, _dies)
+    @ddt.data(samples.cliff, _dies)
     def test_another_workload_never_lowers_a_prediction(self, truth):
         predictor = _predictor(truth)
 
         @settings(max_examples=100, deadline=None)
-        @given(st.lists(box, min_size=1, max_size=19), light)
+        @given(st.lists(samples.workloads(), min_size=1, max_size=19), light)
         def rises(run, more):
             before, after = predictor.many(_rows(run, [*run, more]))
             self.assertLessEqual(before, after)
@@ -110,16 +93,16 @@ class HybridTest(testtools.TestCase):
                         predictor.predict(samples.load(run)))
 
     def test_no_prediction_is_wild(self):
-        predictor = _predictor(_cliff)
+        predictor = _predictor(samples.cliff)
         corners = [[wl.Workload(w, s, q, x)] * n for w in (0, 100)
                    for s in (4, 1024) for q in (1, 64) for x in (0, 100)
                    for n in (1, 20)]
-        expected = np.array([_cliff(run) for run in corners])
+        expected = np.array([samples.cliff(run) for run in corners])
         ratio = predictor.many(_rows(*corners)) / expected
         self.assertTrue(np.all((ratio > 0.1) & (ratio < 10)), ratio)
 
     def test_equal_loads_are_equal_in_any_company(self):
-        predictor = _predictor(_cliff)
+        predictor = _predictor(samples.cliff)
         rows = np.tile(_rows(*_RUNS[:13]), (700, 1))
         found = predictor.many(rows).reshape(700, 13)
         self.assertTrue(np.all(found == found[0]))

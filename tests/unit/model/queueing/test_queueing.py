@@ -49,9 +49,7 @@ _PARAMETERS = st.fixed_dictionaries({
     'file_set_gib': st.floats(0.5, 1e4)}).filter(
         lambda doc: any(any(row.values()) for of in doc['stations'].values()
                         for row in of.values()))
-_WORKLOADS = st.builds(
-    wl.Workload, st.floats(0, 100), st.floats(4, 1024), st.floats(1, 64),
-    st.floats(0, 100))
+_WORKLOADS = samples.workloads()
 
 
 def predictor(parameters):
