@@ -17,9 +17,9 @@ import stat
 
 from serifos.bench import in_use
 from serifos.bench import lsblk
+from serifos.bench import sizes
 from serifos import errors
 
-GIB = 2 ** 30
 
 IDLE_FILESYSTEMS = frozenset({
     'ext2', 'ext3', 'ext4', 'xfs', 'f2fs', 'exfat', 'iso9660', 'squashfs'})
@@ -77,8 +77,7 @@ class Device(lsblk.Node):
             'device': f'{self.path} ({self.kind})',
             'model': self.model or 'unknown',
             'serial': self.serial or 'none', 'WWN': self.wwn or 'none',
-            'size': f'{self.size_bytes / GIB:.4g} GiB '
-                    f'({self.size_bytes} bytes)',
+            'size': f'{sizes.gib(self.size_bytes)} ({self.size_bytes} bytes)',
             'holders': ', '.join(self.holders) or 'none',
             'mounts': ', '.join(self.mounts) or 'none',
             'signatures': ', '.join(self.signatures) or 'none'}

@@ -14,12 +14,12 @@ import os
 import re
 
 from serifos.bench import command
+from serifos.bench import sizes
 from serifos import errors
 from serifos.facts import fields
 from serifos.files import strict_json
 
 TAG = 'serifos-scratch'
-GIB = 2 ** 30
 _NAME = re.compile(f'{TAG}-[0-9]+')
 
 
@@ -37,8 +37,7 @@ class VolumeGroup:
     @property
     def facts(self) -> dict[str, str]:
         return {'volume group': self.name, 'UUID': self.uuid,
-                'size': f'{self.size / GIB:.4g} GiB',
-                'free': f'{self.free / GIB:.4g} GiB',
+                'size': sizes.gib(self.size), 'free': sizes.gib(self.free),
                 'holders': ', '.join(self.physical_volumes)}
 
 
@@ -76,8 +75,8 @@ def refuse_if_small(group: VolumeGroup, count: int, size: int) -> None:
     extents = -(-size // group.extent)
     if group.free < count * extents * group.extent:
         raise errors.DeviceError(
-            f'Volume group {group.name} has {group.free / GIB:.4g} GiB '
-            f'free, and {count} scratch volumes of {size / GIB:.4g} GiB '
+            f'Volume group {group.name} has {sizes.gib(group.free)} '
+            f'free, and {count} scratch volumes of {sizes.gib(size)} '
             'do not fit; give a smaller --lv-size-gib or fewer --counts.')
 
 

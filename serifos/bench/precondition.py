@@ -17,6 +17,7 @@ import pathlib
 from typing import Any
 
 from serifos.bench import fio
+from serifos.bench import sizes
 from serifos.bench import steady
 from serifos.bench import target as tg
 from serifos import errors
@@ -54,7 +55,7 @@ class State:
     @property
     def words(self) -> str:
         """What a dataset's header holds."""
-        return (f'{self.purge}; {self.written / tg.GIB:.4g} GiB written in '
+        return (f'{self.purge}; {sizes.gib(self.written)} written in '
                 f'order; settled after {len(self.iops)} rounds')
 
 

@@ -27,6 +27,7 @@ from oslo_log import log
 from serifos.bench import command
 from serifos.bench import device as dv
 from serifos.bench import purge_methods
+from serifos.bench import sizes
 from serifos import errors
 
 LOG = log.getLogger(__name__)
@@ -34,7 +35,7 @@ LOG = log.getLogger(__name__)
 NAMES = ('format', 'sanitize', 'secure-erase', 'discard', 'none')
 
 _BLKDISCARD = 0x1277
-_DISCARD_AT_ONCE = 32 * dv.GIB
+_DISCARD_AT_ONCE = 32 * sizes.GIB
 _MARK_BYTES = 4096
 
 

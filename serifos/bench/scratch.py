@@ -19,11 +19,11 @@ import pathlib
 import tempfile
 
 from serifos.bench import open_files
+from serifos.bench import sizes
 from serifos import errors
 
-GIB = 2 ** 30
 _MARGIN_SHARE = 20   # of the filesystem is left free,
-_MARGIN_MOST = GIB   # or this where that is less
+_MARGIN_MOST = sizes.GIB   # or this where that is less
 _BLOCK = 4096
 
 
@@ -44,10 +44,9 @@ def no_room(directory: pathlib.Path, size: int, what: str) -> str | None:
     margin = min(room.f_blocks * room.f_frsize // _MARGIN_SHARE,
                  _MARGIN_MOST)
     if free < size + margin:
-        return (f'{directory} has {free / GIB:.4g} GiB free, and {what} of '
-                f'{size / GIB:.4g} GiB does not fit with '
-                f'{margin / GIB:.4g} GiB to spare; give a smaller '
-                '--size-gib.')
+        return (f'{directory} has {sizes.gib(free)} free, and {what} of '
+                f'{sizes.gib(size)} does not fit with {sizes.gib(margin)} to '
+                'spare; give a smaller --size-gib.')
     return None
 
 
@@ -94,8 +93,8 @@ def _allocate(fd: int, path: pathlib.Path, size: int) -> None:
         os.posix_fallocate(fd, 0, size)
     except OSError as exc:
         raise errors.DeviceError(
-            f'{path} cannot be given {size / GIB:.4g} GiB: '
-            f'{exc.strerror}.') from None
+            f'{path} cannot be given {sizes.gib(size)}: {exc.strerror}.'
+        ) from None
 
 
 @contextlib.contextmanager

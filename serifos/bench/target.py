@@ -27,10 +27,10 @@ from serifos.bench import lvm
 from serifos.bench import purge as pg
 from serifos.bench import safe_names
 from serifos.bench import scratch
+from serifos.bench import sizes
 from serifos import errors
 from serifos.facts import bounds
 
-GIB = 2 ** 30
 _ALIGN = 2 ** 20
 
 
@@ -142,7 +142,8 @@ def _block(path: str, options: TargetOptions) -> Target:
 def _group(name: str, options: TargetOptions) -> Target:
     safe_names.refuse_no_group(name)
     group = lvm.identify(name)
-    size = math.ceil(options.lv_size_gib * GIB / group.extent) * group.extent
+    extents = math.ceil(options.lv_size_gib * sizes.GIB / group.extent)
+    size = extents * group.extent
     lvm.refuse_if_small(group, options.count, size)
     regions = tuple(fio.Region(f'/dev/{name}/{lvm.TAG}-{i}', 0, size)
                     for i in range(options.count))
@@ -158,7 +159,7 @@ def _group(name: str, options: TargetOptions) -> Target:
     return Target(
         name, group.uuid,
         {**group.facts,
-         'scratch volumes': f'{options.count} of {size / GIB:.4g} GiB, tagged '
+         'scratch volumes': f'{options.count} of {sizes.gib(size)}, tagged '
                             f'{lvm.TAG}, removed afterwards',
          'note': 'tenants of this volume group will feel the load'},
         _identity(f'LVM on {", ".join(group.physical_volumes)}', group.uuid,
@@ -178,7 +179,7 @@ def _discard(opened: Sequence[int], size: int) -> str:
 def _file(path: pathlib.Path, options: TargetOptions) -> Target:
     path = path.absolute()
     safe_names.refuse_unsafe(str(path))
-    size = int(options.size_gib * GIB) // _ALIGN * _ALIGN
+    size = int(options.size_gib * sizes.GIB) // _ALIGN * _ALIGN
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
@@ -198,7 +199,7 @@ def _file(path: pathlib.Path, options: TargetOptions) -> Target:
 
     return Target(
         f'file:{path}', None,
-        {'file': str(path), 'size': f'{size / GIB:.4g} GiB',
+        {'file': str(path), 'size': sizes.gib(size),
          'filesystem': f'{kind} on {source}',
          'model': model or 'unknown', 'serial': serial or 'none',
          'afterwards': 'kept' if options.keep else 'removed'},
@@ -227,6 +228,6 @@ def _identity(model: str | None, serial: str | None, size_bytes: int,
               target: str, regions: Sequence[fio.Region],
               options: TargetOptions) -> dict[str, Any]:
     return {'model': model, 'serial': serial,
-            'size_gib': round(size_bytes / GIB, 3), 'target': target,
-            'workload_gib': round(regions[0].size / GIB, 6),
+            'size_gib': round(size_bytes / sizes.GIB, 3), 'target': target,
+            'workload_gib': round(regions[0].size / sizes.GIB, 6),
             'ioengine': options.engine}

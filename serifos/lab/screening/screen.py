@@ -18,6 +18,7 @@ from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos.bench import open_files
 from serifos.bench import safe_names
+from serifos.bench import sizes
 from serifos.bench import target as tg
 from serifos import errors
 from serifos.lab.screening import folder
@@ -84,7 +85,7 @@ def find(text: str, size_gib: float) -> Screened:
 
 def _directory(path: pathlib.Path, size_gib: float) -> Screened:
     safe_names.refuse_unsafe(str(path / folder.NAME))
-    size = int(size_gib * tg.GIB)
+    size = int(size_gib * sizes.GIB)
     why = folder.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)

@@ -8,12 +8,13 @@ import testtools
 
 from serifos.bench import device
 from serifos.bench import lsblk
+from serifos.bench import sizes
 from serifos import errors
 
 
 def node(name, number, kind='disk', mounts=(None,), children=(), **others):
     return {'kname': name, 'path': f'/dev/{name}', 'maj:min': number,
-            'type': kind, 'size': 400 * device.GIB, 'ro': False,
+            'type': kind, 'size': 400 * sizes.GIB, 'ro': False,
             'tran': 'sata', 'model': 'INTEL SSDSC2BX40 ', 'serial': 'S1',
             'wwn': '0x5', 'mountpoints': list(mounts), 'log-sec': 512,
             'children': list(children), **others}
@@ -24,7 +25,7 @@ def find(tree, number):
                        number)
 
 
-IDLE = device.Device('/dev/sdb', 'disk', 400 * device.GIB, 'INTEL', 'S1',
+IDLE = device.Device('/dev/sdb', 'disk', 400 * sizes.GIB, 'INTEL', 'S1',
                      '0x5')
 
 
