@@ -124,7 +124,7 @@ class Cluster:
     def from_json(cls, doc: Mapping[str, Any]) -> Cluster:
         """A validated ``serifos-cluster/1`` document as a Cluster."""
         return cls(
-            pools=tuple(_known(Pool, pool) for pool in doc['pools']),
+            pools=tuple(_pool(pool) for pool in doc['pools']),
             volumes=tuple(_volume(volume) for volume in doc['volumes']),
             observed_at=doc.get('observed_at'))
 
@@ -138,6 +138,10 @@ def _found(items: Mapping[str, Any], kind: str, name: str) -> Any:
     if name not in items:
         raise errors.InputError(f'The cluster has no {kind} {name}.')
     return items[name]
+
+
+def _pool(doc: Mapping[str, Any]) -> Pool:
+    return _known(Pool, {**doc, 'refuses': tuple(doc.get('refuses') or ())})
 
 
 def _volume(doc: Mapping[str, Any]) -> Volume:
@@ -154,10 +158,8 @@ def workload(doc: Mapping[str, Any]) -> wl.Workload:
 def _known(kind: Any, doc: Mapping[str, Any]) -> Any:
     # A missing optional key and a null one both mean its default.
     names = _names(kind)
-    return kind(**{
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in doc.items()
-        if key in names and value is not None})
+    return kind(**{key: value for key, value in doc.items()
+                   if value is not None and key in names})
 
 
 @functools.cache

@@ -181,8 +181,10 @@ def _validator(what: str, member: str | None) -> Callable[[Any], Any]:
     schemas = resources.files('serifos.files.schemas')
     text = (schemas / f'{what}.json').read_text()
     schema = json.loads(text)
-    if member is not None:
-        schema = {**schema['properties'][member]['items'],
-                  'definitions': schema['definitions']}
+    if member is not None:  # without references: each is a call an element
+        named = {f'#/definitions/{name}': its
+                 for name, its in schema['definitions'].items()}
+        schema = json.loads(text, object_hook=lambda part: named.get(
+            part.get('$ref'), part))['properties'][member]['items']
     return fastjsonschema.compile(
         schema, use_default=False, use_formats=False)
