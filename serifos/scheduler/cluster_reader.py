@@ -76,7 +76,7 @@ def _file(found: Iterable[json_parts.Part],
                 raise ValueError(f'{part.name}[{len(several)}]: {why}')
             several.append(_MAKERS[part.name](part.value))
         elif part.name in rest:
-            raise ValueError(f'it says {part.name} twice')
+            raise ValueError(f'it has the key {part.name} twice')
         else:
             rest[part.name] = part.value
         yield LINES + part.length // LINE

@@ -21,7 +21,7 @@ from typing import TextIO
 AT_ONCE = 1 << 18
 """Characters that are read from a file at a time."""
 
-_CUT = 2  # characters at the end of a number that may be cut
+_CUT = 2  # characters that the end of a number may lack
 _LONGEST = 1 << 24  # characters of one part
 _SPACE = re.compile(r'[ \t\n\r]*')
 
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     """A member of the object, or an element of a list that is one.
 
     :param length: characters that it takes
-    :param element: after the last element the list itself comes, empty
+    :param element: of a list, which itself comes empty after the last one
     """
 
     name: str
@@ -45,7 +45,7 @@ def of(file: TextIO, lists: Collection[str],
 
     :param lists: names of the members whose elements come one by one
     :param at_once: characters that are read at a time
-    :raises ValueError: where it is not a JSON object, with the reason
+    :raises ValueError: with a clause that says why it is not a JSON object
     """
     text = _Text(file, at_once)
     text.skip('{')
@@ -53,7 +53,7 @@ def of(file: TextIO, lists: Collection[str],
     while not last:
         name, length = text.value()
         if not isinstance(name, str):
-            raise ValueError('it is not JSON (a name is not a string)')
+            raise ValueError('it is not JSON (a key is not a string)')
         text.skip(':')
         if name in lists and text.peek() == '[':
             yield from _elements(text, name)
@@ -62,14 +62,15 @@ def of(file: TextIO, lists: Collection[str],
             yield Part(name, *text.value())
         last = text.skip(',}') == '}'
     if text.peek():
-        raise ValueError('it is not JSON (more follows its end)')
+        raise ValueError('it is not JSON (text follows its end)')
 
 
 def _elements(text: _Text, name: str) -> Iterator[Part]:
     text.skip('[')
     last = text.peek() == ']' and text.skip(']')
     while not last:
-        yield Part(name, *text.value(), element=True)
+        value, length = text.value()
+        yield Part(name, value, length, True)
         last = text.skip(',]') == ']'
 
 
@@ -93,13 +94,13 @@ class _Text:
     def _more(self) -> None:
         rest = self._text[self._at:]
         if len(rest) > _LONGEST:
-            raise ValueError('a part of it is too long')
+            raise ValueError('one of its values is too long')
         new = self._file.read(max(self._at_once, len(rest)))
         self._ended = not new
         self._text, self._at = rest + new, 0
 
     def peek(self) -> str:
-        """The next character that is no space; none at the end."""
+        """The next character but spaces; empty at the end."""
         while True:
             self._at = _SPACE.match(self._text, self._at).end()
             if self._at < len(self._text) or self._ended:
@@ -110,8 +111,8 @@ class _Text:
         """The next character, which must be one of these."""
         found = self.peek()
         if not found or found not in wanted:
-            raise ValueError('it is not JSON (no ' + ' or '.join(wanted)
-                             + ' where one should be)')
+            raise ValueError(
+                f'it is not JSON ({" or ".join(wanted)} is missing)')
         self._at += 1
         return found
 

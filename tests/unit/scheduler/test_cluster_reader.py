@@ -105,10 +105,10 @@ class ClusterTest(case.DirectoryCase):
     @ddt.data('', '{', '{"pools"', '{"pools": [', '{"pools": [{}',
               '{"pools": [1 2]}', '{7: 8}', '{"a": 1} 2', '{"a": 1,}',
               '{"a": tru', '\x00', '{"pools": [NaN]}', '{"a": "' + 'x' * 99)
-    def test_what_is_no_json_is_refused(self, text):
+    def test_what_is_not_json_is_refused(self, text):
         self.refused(text)
 
-    def test_a_fifo_is_no_file_to_wait_for(self):
+    def test_a_fifo_is_refused(self):
         os.mkfifo(self.path)
         self.assertIn('is a FIFO', str(self.assertRaises(
             errors.InputError, files.finish, cluster_reader.read(self.path))))
@@ -117,7 +117,7 @@ class ClusterTest(case.DirectoryCase):
         self.assertIn('pools twice', self.refused(
             '{"pools": [], "pools": []}'))
 
-    def test_infinity_by_another_name_is_no_figure(self):
+    def test_a_number_too_large_for_a_float_is_refused(self):
         text = json.dumps(WHOLE).replace('"size_gib": 10', '"size_gib": 1e999')
         self.assertIn('volumes[0]: size_gib must be',
                       self.refused(text))
