@@ -4,7 +4,7 @@
 ``paper``: two SSDs whose costs :func:`.table6.fitted` found, by least mean
 relative error against Table 6 of the paper; ``sequential`` and ``run_cv``
 are assumed. ``serifos-sim evaluate`` prints how far they are from the table:
-in the mean 2.4 % (SSD1) and 3.1 % (SSD2) of the latency on the training
+in the mean 2.6 % (SSD1) and 3.2 % (SSD2) of the latency on the training
 vectors, 9 and 12 % for one workload alone.
 
 ``other``: fitted to nothing, so that no table of the paper is in them. An
