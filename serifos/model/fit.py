@@ -54,15 +54,15 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
 
     :raises InputError: where the name is not a figure
     """
-    having = telling(samples, predicts)
+    having = usable(samples, predicts)
     return Runs(
         tuple(load for _, load in having),
         np.array([s.figure(predicts) for s, _ in having], float),
         tuple(s.key for s, _ in having))
 
 
-def telling(samples: Sequence[ds.Sample],
-            predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
+def usable(samples: Sequence[ds.Sample],
+           predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
     """The runs that :func:`runs` takes, with their Loads.
 
     Runs whose tenants are all idle (long thinktimes) are left out.

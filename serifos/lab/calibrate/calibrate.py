@@ -107,7 +107,7 @@ def runs(datasets: Sequence[ds.Dataset],
             'one has no size_gib in its first line; add it.')
     samples, gib = [], []
     for dataset, size in zip(datasets, sizes):
-        having = fit.telling(dataset.valid(), predicts)
+        having = fit.usable(dataset.valid(), predicts)
         samples += [dataclasses.replace(s, round=1) for s, _ in having]
         gib += [float(size or 1)] * len(having)
     data = fit.runs(samples, predicts)
