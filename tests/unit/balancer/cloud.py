@@ -49,15 +49,16 @@ class Case(case.DirectoryCase):
         documents.write_model(models / 'flat.json', MODEL)
         self.now, self.slept = NOW, 0.0
         self.stop_after = None
-        self.cinder = self.cloud([record('u'), record('v'), record('w', B)],
-                                 {'u': busy(64), 'v': busy(32)})
+        self.cinder = self.cloud([record('u'), record('v'), record('w', B)])
         self.settings = settings.Settings(
             self.dir, models, auto=True, batch=1, settle_s=0.0,
             timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
                                       timeout_per_gib_s=60.0, grace_s=20.0))
 
-    def cloud(self, records, workloads, names=(A, B, C), models=(),
+    def cloud(self, records, workloads=None, names=(A, B, C), models=(),
               **others):
+        if workloads is None:
+            workloads = {'u': busy(64), 'v': busy(32)}
         model_of = dict.fromkeys(names, 'flat') | dict(models)
         pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
                                model=model_of[name], capabilities={

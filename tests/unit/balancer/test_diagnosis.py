@@ -72,8 +72,7 @@ class DiagnosisTest(cloud.Case):
                  'name_id': 'u', 'status': 'deleting',
                  'migration_status': 'deleting',
                  'description': 'migration src for u',
-                 'created_at': cloud.NOW, **changes})],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+                 'created_at': cloud.NOW, **changes})])
 
     def test_an_old_copy_that_is_deleted_no_more(self):
         # The source died between the end of the copy and the deletion.
@@ -239,8 +238,7 @@ class DiagnosisTest(cloud.Case):
         self.cinder = self.cloud(
             [record('u', migration_status='error'), record('v'),
              record('t', B, migration_status='target:u',
-                    created_at=cloud.NOW)],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+                    created_at=cloud.NOW)])
         self.assertIsNotNone(self.balancer.round())
         error = self.assertRaises(errors.InputError, self.balancer.recover,
                                   self.balancer.diagnose('u'))

@@ -123,8 +123,7 @@ class FailureTest(cloud.Case):
     def test_a_request_that_arrives_late_is_waited_for(self, before):
         self.cinder = self.cloud(
             [record('u', migration_status=before, updated_at=cloud.NOW - 9),
-             record('v'), record('w', B)],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+             record('v'), record('w', B)])
         self.cinder.faults['u'] = 'late'
         self.balancer.round()
         self.assertEqual(['request', 'unknown', 'accepted', 'outcome'],
@@ -156,8 +155,7 @@ class FailureTest(cloud.Case):
     def test_an_older_error_is_not_that_of_a_request(self):
         self.cinder = self.cloud(
             [record('u', migration_status='error',
-                    updated_at=cloud.NOW - 9), record('v')],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+                    updated_at=cloud.NOW - 9), record('v')])
         self.cinder.faults['u'] = 'lost'
         self.balancer.round()
         self.assertEqual('not started', self.entries()[-1].facts['result'])

@@ -86,8 +86,7 @@ class RoundTest(cloud.Case):
     def test_it_stays_fresh_while_volumes_migrate(self):
         self.set(interval_s=30.0)
         self.cinder = self.cloud(
-            [record('u', size_gib=90), record('v'), record('w', B)],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+            [record('u', size_gib=90), record('v'), record('w', B)])
         seen = []
         pause = self.pause
 
@@ -106,8 +105,7 @@ class RoundTest(cloud.Case):
     @ddt.unpack
     def test_what_may_not_move_is_refused_in_the_plan(self, change, reason):
         self.cinder = self.cloud(
-            [record('u', **change), record('v', **change)],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+            [record('u', **change), record('v', **change)])
         plan = self.balancer.round()
         self.assertEqual((), plan.moves)
         self.assertEqual(2, len(plan.refused))
@@ -116,8 +114,7 @@ class RoundTest(cloud.Case):
     def test_a_volume_in_use_moves_where_that_is_allowed(self):
         self.set(allow_attached=True)
         self.cinder = self.cloud(
-            [record('u', status='in-use', attachments=1), record('v')],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+            [record('u', status='in-use', attachments=1), record('v')])
         self.balancer.round()
         self.assertEqual('in-use', self.cinder.volume('u').status)
         self.assertNotEqual(A, self.homes()['u'])
@@ -162,8 +159,7 @@ class RoundTest(cloud.Case):
     def test_while_anybody_migrates_nothing_moves(self, status):
         self.cinder = self.cloud(
             [record('u'), record('v'),
-             record('w', B, migration_status=status)],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+             record('w', B, migration_status=status)])
         self.assertIsNone(self.balancer.round())
         self.assertEqual([], self.cinder.asked)
         self.assertIn(f'is being migrated ({status})', self.log.output)
@@ -206,8 +202,7 @@ class RoundTest(cloud.Case):
 
     def test_a_pool_without_a_model_is_left_out(self):
         self.cinder = self.cloud(
-            [record('u'), record('v')],
-            {'u': cloud.busy(64), 'v': cloud.busy(32)}, names=(A, B))
+            [record('u'), record('v')], names=(A, B))
         (self.settings.models_dir / 'flat.json').unlink()
         self.assertIsNone(self.balancer.round())
         self.assertIn('There is no model',
