@@ -26,11 +26,12 @@ class Kinds(app.Fails, command.Command):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--kind', action='append', dest='kinds', choices=kinds.names(),
-            help='may be given again (default: every kind, and auto)')
+            help='a kind to compare; may be given again (default: every '
+                 'kind, and auto)')
         parser.add_argument(
             '--runs', action='append', type=int, metavar='N',
-            help='a short design of N runs, beside those that a build '
-                 'chooses; may be given again (default: 20, 40 and 80)')
+            help='also fit to a short design of N runs; may be given again '
+                 '(default: 20, 40 and 80)')
         options.add_number(parser, '--drawn', 16, 'N',
                            'number of devices drawn at random')
         parser.add_argument(

@@ -38,23 +38,23 @@ class Calibrate(app.Fails, lister.Lister):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'datasets', nargs='+', metavar='DATASET',
-            help='NAME.jsonl, as build writes it; several, of one machine '
-            'and of targets of different sizes, let times depend on the '
-            'size, and the model is of the largest')
+            help='the runs, NAME.jsonl, as build writes them; with several '
+            'datasets, of one machine and targets of different sizes, times '
+            'depend on the size, and the model is of the largest')
         parser.add_argument('--out', required=True, metavar='MODEL',
-                            help='write the model to this file, STEM.json')
-        parser.add_argument('--name', help='(default: the stem of MODEL)')
+                            help='write the model to this file, NAME.json')
+        parser.add_argument('--name', help='name of the model (default: the '
+                            'name of the file without .json)')
         parser.add_argument(
             '--predicts', choices=_TIMES, default='latency_us',
-            metavar='FIGURE', help='what of a run shall be predicted: '
+            metavar='FIGURE', help='figure of a run that the model predicts: '
             f'{", ".join(_TIMES)} (default: latency_us)')
         parser.add_argument(
             '--stations', type=int, choices=(1, 2), default=2,
-            help='the cache alone, or the cache and the media where the '
-            'times tell them apart (default: 2)')
-        parser.add_argument(
-            '--alpha', type=float, default=0.05, metavar='P',
-            help='p-value above which a term is removed (default: 0.05)')
+            help='1: model the cache alone; 2: model the cache and the media '
+            'where the times tell them apart (default: 2)')
+        options.add_number(parser, '--alpha', 0.05, 'P',
+                           'remove terms whose p-value is above this')
         options.add_seed(parser, 'the cross-validation and the simulation')
         paging.add_argument(parser, 'the error of every run')
         return parser

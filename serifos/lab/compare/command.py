@@ -44,20 +44,20 @@ class CompareKinds(app.Fails, lister.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('dataset', metavar='DATASET',
-                            help='NAME.jsonl, as build writes it')
+                            help='the runs, NAME.jsonl, as build writes them')
         parser.add_argument(
             '--predicts', action='append', choices=ds.FIGURES,
-            metavar='FIGURE', help='what of a run is predicted; may be '
-            f'given again: {", ".join(ds.FIGURES)} (default: latency_us)')
+            metavar='FIGURE', help='figure of a run that models predict; may '
+            f'be given again: {", ".join(ds.FIGURES)} (default: latency_us)')
         parser.add_argument(
             '--kind', action='append', choices=kd.names(), dest='kinds',
             help='a kind to compare; may be given again (default: all)')
         paging.add_argument(parser, 'the figures')
         parser.add_argument(
-            '--no-tune', action='store_true', help='standard settings alone; '
-            'otherwise the searches are kept in '
-            'STEM.compare.jsonl beside the dataset, and the same command '
-            'resumes')
+            '--no-tune', action='store_true', help='compare the standard '
+            'settings alone, and do not search for better ones; searches are '
+            'kept in NAME.compare.jsonl beside the dataset, and the same '
+            'command resumes them')
         parser.add_argument(
             '--held-out', type=float, default=0.2, metavar='SHARE',
             help='share of the inner runs that no fit sees (default: 0.2)')

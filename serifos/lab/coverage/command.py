@@ -32,11 +32,12 @@ class Coverage(app.Fails, lister.Lister):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'dataset', metavar='DATASET', nargs='+',
-            help='NAME.jsonl, as build writes it: the benchmark, and those '
-            'that it should cover')
+            help='datasets, NAME.jsonl, as build writes them: first that of '
+            'the benchmark, then those that it should cover')
         parser.add_argument(
             '--clusters', type=int, metavar='K',
-            help='(default: 2 to 12, by the best silhouette)')
+            help='number of clusters (default: the one of 2 to 12 that has '
+            'the best silhouette)')
         options.add_seed(parser, 'the components and clusters')
         paging.add_argument(parser, 'the dendrogram')
         return parser

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Relate(app.Fails, lister.Lister):
     """Print how well one device's runs predict another's.
 
-    Of every device to every other one, by the conventional model (CM) and
+    From every device to every other one, by the conventional model (CM) and
     by absolute and scaled relative fitness (ARF, SRF); from workload
     characteristics (WC), service observations (SO), or both. Errors are
     medians over the runs, of trees that were fitted on others.
@@ -40,8 +40,8 @@ class Relate(app.Fails, lister.Lister):
         _add_datasets(parser)
         options.add_seed(parser, 'the halves of the runs')
         parser.add_argument(
-            '--out', metavar='RELATION', help='write what the first of two '
-            'devices tells of the second to this file')
+            '--out', metavar='RELATION', help='write the relation from the '
+            'first to the second of two devices to this file')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -70,8 +70,8 @@ class Similar(app.Fails, lister.Lister):
     """Print which devices may share a model.
 
     Two devices are alike where the factor 1 lies within the 90 % interval
-    of the latency of one over that of the other, and where taking one's for
-    the other's errs little.
+    of the latency of one over that of the other, and where the error of
+    taking one's latency for the other's is small.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -79,8 +79,8 @@ class Similar(app.Fails, lister.Lister):
         _add_datasets(parser)
         parser.add_argument(
             '--within', type=float, default=0.10, metavar='FRACTION',
-            help='mean relative error up to which devices are alike '
-                 '(default: 0.10)')
+            help='devices are alike where the mean relative error is at most '
+                 'this (default: 0.10)')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -110,8 +110,8 @@ class Similar(app.Fails, lister.Lister):
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'dataset', nargs='+', metavar='DATASET',
-        help='NAME.jsonl of a device, as build writes it; two or more, '
-             'measured on the same runs')
+        help='datasets of two or more devices, NAME.jsonl, as build writes '
+             'them, measured on the same runs')
 
 
 def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser, files: str) -> None:
     parser.add_argument('--out', metavar='DIR',
                         help=f'write {files} to this directory')
     parser.add_argument('-f', '--format', choices=('table', 'json'),
-                        default='table')
+                        default='table',
+                        help='form in which results are printed (default: '
+                        'table)')
 
 
 def directory(name: str | None) -> pathlib.Path | None:
