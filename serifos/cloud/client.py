@@ -80,7 +80,7 @@ class Cinder:
         self._api, self._most = api, most
 
     def inventory(self) -> inv.Inventory:
-        """Everything, of all projects."""
+        """Volumes, pools, services and types of all projects."""
         with api_errors.sentences(self._api):
             snapshots = api_views.snapshots(
                 self._list('/snapshots', 'snapshots', all_tenants=1))
@@ -104,15 +104,12 @@ class Cinder:
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
 
     def volume(self, volume_id: str) -> inv.Record | None:
-        """One volume as it is now, its snapshots not counted."""
-        with api_errors.sentences(self._api):
-            try:
-                doc = self._get(f'/volumes/{volume_id}')
-            except exceptions.NotFound as exc:
-                if volume_id not in str(exc):
-                    raise
-                return None
+        """One volume as it is now, its snapshots not counted; None if gone."""
+        with (api_errors.sentences(self._api),
+              api_errors.gone(volume_id)):
+            doc = self._get(f'/volumes/{volume_id}')
             return _record(volume_id, doc['volume'])
+        return None
 
     def attachments(self) -> dict[str, tuple[str, str]]:
         """Volume → (instance, device), for volumes with one attachment."""

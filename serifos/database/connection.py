@@ -29,7 +29,7 @@ from sqlalchemy import exc as sa_exc
 from serifos import errors
 from serifos.files import owners
 
-# It tells with a traceback what we tell in a sentence.
+# It logs with a traceback what we report in a sentence.
 logging.getLogger('oslo_db.sqlalchemy.exc_filters').setLevel(logging.CRITICAL)
 
 T = TypeVar('T')

@@ -89,8 +89,8 @@ class Reading:
     def uptime_s(self) -> float | None:
         """Seconds since the host booted; no clock has to be right for it.
 
-        Its boot time moves with its clock, so the two of one reading tell
-        the truth even where that clock does not.
+        Its boot time moves with its clock, so their difference is right
+        even where that clock is wrong.
         """
         if self.started is None or self.clock is None:
             return None

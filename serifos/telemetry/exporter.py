@@ -35,7 +35,7 @@ NO_INFO = (f'its node_exporter shows no {INFO}; it must be 1.5 or later and '
            'see /run/udev')
 
 NAMES = (*COUNTERS, INFO, BOOTED, CLOCK)
-"""What is of use here."""
+"""All metrics that are read."""
 
 _DEVICE = re.compile(r'[\w!.+-]{1,64}', re.ASCII)
 _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
@@ -43,7 +43,7 @@ _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
 
 
 def parse(data: bytes) -> list[exposition.Sample]:
-    """The samples of an exposition that are of use here.
+    """The samples of an exposition that are read here.
 
     :raises ValueError: where it is not an exposition
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activity of volumes and pools over a window of readings.
 
-Pure. Whatever is not known is said with its reason, never guessed: a host
-that is silent or stale, an LV that is not there, counters that were reset.
+Pure. What is not known has a reason and is never guessed: a host that is
+silent or stale, an LV that is missing, counters that were reset.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ def observed(places: Sequence[activity.Place], history: History, *, now: float,
     :param now: seconds of the epoch
     :param window_s: counted back from the newest reading of each host
     :param interval_s: how often readings are taken
-    :param of: whose readings tell of a place
-    :param empty: pools to be told of by their hosts, though no place be
-        there
+    :param of: the key of a place's readings in the history
+    :param empty: pools to report by their hosts even without a place there
     """
     pools = _by_pool(places)
     view_of = {pool: of(here[0]) for pool, here in pools.items()} | {
@@ -157,7 +156,7 @@ def _within(good: Sequence[cn.Reading], window_s: float,
 
 
 def _pool(members: Sequence[tuple[_View, str]]) -> activity.Activity | None:
-    """The sum of volumes over the intervals that all of them tell of."""
+    """The sum of volumes over the intervals that all of them cover."""
     if not members:
         return None
     times = sorted(set.intersection(*(

@@ -22,10 +22,10 @@ class Missing(errors.CloudError):
 
 
 EXPORTER_BYTES = 16 * 2 ** 20
-"""What an exporter may say: more than one of 10,000 LVs does."""
+"""Most bytes of an exporter's answer; that of 10,000 LVs is shorter."""
 
 MAX_BYTES = 256 * 2 ** 20
-"""What a server that tells of all hosts may say."""
+"""Most bytes of an answer of a server that observes all hosts."""
 
 
 def session(*, username: str | None = None, password: str | None = None,
@@ -37,7 +37,7 @@ def session(*, username: str | None = None, password: str | None = None,
     """A session that authenticates every request.
 
     :param username: for HTTP's basic authentication
-    :param auth: a plugin of keystoneauth1 instead, a Keystone token say
+    :param auth: a plugin of keystoneauth1 instead, for a Keystone token
     :param cafile: certificates to trust instead of the machine's
     :param certfile: our own certificate, with ``keyfile``
     :param insecure: trust any certificate
@@ -109,7 +109,7 @@ def shown(url: str) -> str:
 
 
 def _cause(exc: BaseException) -> str:
-    """The innermost reason, which says more than its wrappings."""
+    """The innermost exception's message, which is the most specific."""
     while (inner := exc.__cause__ or exc.__context__) is not None:
         exc = inner
     return str(exc).rstrip('.') or type(exc).__name__

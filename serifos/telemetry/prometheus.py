@@ -35,7 +35,7 @@ LOG = logging.getLogger(__name__)
 
 _OF_SERIES = frozenset((
     '__name__', 'device', 'lv_layer', 'lv_name', 'name', 'uuid', 'vg_name'))
-"""Labels that tell the series of one exporter apart."""
+"""Labels that distinguish the series of one exporter."""
 
 Labels = Mapping[str, str]
 

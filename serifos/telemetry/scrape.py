@@ -104,8 +104,8 @@ class Scrape:
                progress: Callable[[float, float], object]) -> None:
         """Takes readings until the ring holds a window of fresh ones.
 
-        What it holds already is counted; one is taken even so, that what
-        is observed now is not stale before Cinder has told its volumes.
+        What it holds already is counted. One is taken in any case, so that
+        the newest is not stale by the time Cinder has listed its volumes.
 
         :param window_s: raised to :data:`MIN_WINDOW_S`
         :param progress: told (seconds held, seconds wanted) before each

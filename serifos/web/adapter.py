@@ -59,7 +59,7 @@ class Adapter(ks.TCPKeepAliveAdapter):
 
     def send(self, request: requests.PreparedRequest, stream: bool = False,
              timeout: Any = None, **others: Any) -> requests.Response:
-        """As that of requests; ``stream`` and ``timeout`` are not heard.
+        """As that of requests; ``stream`` and ``timeout`` are ignored.
 
         :raises Ended: where the answer is too long in time or bytes, is
             packed or cannot be used, or we were stopped

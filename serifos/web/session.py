@@ -23,10 +23,10 @@ from serifos.web import adapter
 from serifos.web import budget as bg
 
 TIMEOUT_S = 60.0
-"""Seconds for a whole answer where nothing else is said."""
+"""Default seconds for a whole answer."""
 
 MAX_BYTES = 64 * 2 ** 20
-"""Bytes of a whole answer where nothing else is said."""
+"""Default most bytes of a whole answer."""
 
 _LOGGERS = (
     *(f'keystoneauth.session{part}' for part in (
@@ -35,7 +35,7 @@ _LOGGERS = (
     'keystoneauth.identity.base', 'keystoneauth.identity.generic.base',
     'keystoneauth.identity.v2', 'keystoneauth.identity.v3.base',
     'urllib3.connectionpool', 'urllib3.connection', 'cinderclient.client')
-"""What tells of the URLs that are asked."""
+"""Loggers whose messages hold URLs."""
 
 
 class Session(ks.Session):
