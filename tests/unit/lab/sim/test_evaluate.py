@@ -9,9 +9,11 @@ import fixtures
 import testtools
 
 from serifos.lab.sim import evaluation
+from serifos.lab.sim import modeler
 from tests.unit.cmd import command
 
 SMALL = ('--cases', 2, '--sets', 40, '--tests', 2)
+CHEAP = ('--kind', 'consolidation', '--kind', 'outstanding')
 
 
 def evaluate(*arguments):
@@ -30,7 +32,7 @@ class EvaluateTest(testtools.TestCase):
             return file.read()
 
     def test_tables_and_page_and_data(self):
-        code, out, err = evaluate(*SMALL, '--out', self.out)
+        code, out, err = evaluate(*SMALL, *CHEAP, '--out', self.out)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         for part in ('Testbed paper', 'Testbed other', 'Table 6', 'Table 7',
                      'algorithm1', 'relieve', '-82 %', '24.497', 'AGED'):
@@ -43,6 +45,10 @@ class EvaluateTest(testtools.TestCase):
         doc = json.loads(self.read('evaluation.json'))
         self.assertEqual(evaluation.EVALUATION_SCHEMA, doc['schema'])
         self.assertEqual([2, 2], [len(c) for c in doc['outcomes'].values()])
+
+    def test_the_kinds_of_a_full_evaluation_can_be_built(self):
+        self.assertLessEqual({*evaluation.Settings().kinds},
+                             {*modeler.KINDS})
 
     def test_processes_change_nothing(self):
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
