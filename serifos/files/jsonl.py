@@ -129,7 +129,7 @@ def resumed(path: atomic.Path, header: Mapping[str, Any],
 
 @contextlib.contextmanager
 def _locked(path: atomic.Path, work: str) -> Iterator[BinaryIO]:
-    atomic.open_text(path, 'journal').close()  # refuses what is no file
+    atomic.open_text(path, 'journal').close()  # only a regular file
     try:
         file = open(path, 'r+b')
     except OSError as exc:

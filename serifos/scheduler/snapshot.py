@@ -149,7 +149,7 @@ class View:
     """A snapshot, the models, and their predictions.
 
     :param models: by the stems of their files
-    :param broken: stem → why its file is no model of latency
+    :param broken: stem → why its file is not a model of latency
     :param loads: the Load of each place that the snapshot names and there
         is a model for
     :param usual: the prediction of each with one usual newcomer
