@@ -29,7 +29,7 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
     classes = [label for label in queueing.CLASSES
-               if any(label in row.asked for row in rows)]
+               if any(label in row.pairs for row in rows)]
     return page.render(
         f'{model.name}: a queueing network', 'A network that predicts '
         f'{model.predicts}, calibrated from end-to-end response times.', [
@@ -48,18 +48,18 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                 'prediction is higher than the measurement.',
                 [charts.grid(
                     {f'{row.name}, {row.reach}': [
-                        _errors(label, asked)
-                        for label, asked in row.asked.items()]
+                        _errors(label, pairs)
+                        for label, pairs in row.pairs.items()]
                      for row in rows},
                     xlabel='measured, ms', ylabel='error, %',
                     xscale='log')])])
 
 
 def _errors(label: str,
-            asked: Sequence[tuple[float, float]]) -> charts.Series:
+            pairs: Sequence[tuple[float, float]]) -> charts.Series:
     return charts.Series(
-        [measured / 1e3 for measured, _ in asked],
-        [100 * (predicted / measured - 1) for measured, predicted in asked],
+        [measured / 1e3 for measured, _ in pairs],
+        [100 * (predicted / measured - 1) for measured, predicted in pairs],
         label=_words(label), look={'color': _COLOURS[label]})
 
 

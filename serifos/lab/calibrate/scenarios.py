@@ -41,7 +41,7 @@ class Scenario:
     """A row of Figure 11.
 
     :param reach: the runs predicted, against those calibrated on
-    :param asked: class → (measured, predicted) of each run, µs
+    :param pairs: class → (measured, predicted) of each run, µs
     :param outstanding: the error of kind ``outstanding``, fitted to the same
         runs, over all predicted ones
     """
@@ -49,14 +49,14 @@ class Scenario:
     name: str
     reach: str
     runs: int
-    asked: Mapping[str, Sequence[tuple[float, float]]]
+    pairs: Mapping[str, Sequence[tuple[float, float]]]
     outstanding: float
 
     @functools.cached_property
     def mre(self) -> dict[str, float]:
         """Class → mean relative error, a fraction."""
         return {label: quality.mre(*np.array(pairs).T)
-                for label, pairs in self.asked.items()}
+                for label, pairs in self.pairs.items()}
 
     @property
     def mean(self) -> float:
@@ -68,10 +68,10 @@ def scenarios(measured: calibrate.Runs, given: Mapping[str, float],
               seed: int = 0) -> list[Scenario]:
     """The rows of Figure 11 for which there are enough runs.
 
-    The paper asks for up to 1.5 times the clients and three times the
+    The paper predicts up to 1.5 times the clients and three times the
     virtual machines that it calibrated. Here a third of the runs, those of
-    most clients, are beyond the others; and volumes are asked for up to
-    two, and three, times the number of a third of the largest.
+    most clients, are beyond the others; and runs of up to two, and three,
+    times the volumes of a third of the largest are predicted.
     """
     every = np.arange(len(measured.data.y))
     clients = measured.clients
@@ -180,7 +180,7 @@ def _clients(sample: ds.Sample) -> float:
 def _row(measured: calibrate.Runs, name: str, reach: str, test: calibrate.Ints,
          found: calibrate.Floats, others: calibrate.Floats) -> Scenario:
     y, classes = measured.data.y[test], measured.classes
-    asked = collections.defaultdict(list)
+    pairs = collections.defaultdict(list)
     for i, pair in zip(test, zip(y.tolist(), found.tolist())):
-        asked[classes[i]].append(pair)
-    return Scenario(name, reach, len(test), asked, quality.mre(y, others))
+        pairs[classes[i]].append(pair)
+    return Scenario(name, reach, len(test), pairs, quality.mre(y, others))

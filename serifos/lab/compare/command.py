@@ -37,8 +37,8 @@ class CompareKinds(app.Fails, lister.Lister):
     """Compare every kind of model on the runs of a dataset.
 
     Each is fitted on a part of the runs, with its standard settings and
-    with tuned ones, and asked for the runs that it did not see: those held
-    out within the ranges of its training, and those beyond.
+    with tuned ones, and tested on the others: those within the ranges of
+    its training, and those beyond.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

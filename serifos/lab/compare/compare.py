@@ -151,7 +151,7 @@ def p_value(ours: Sequence[fit.Floats],
 
     :param ours: for each figure the errors of the same runs, in order
     :returns: the probability of such a difference by chance, two-sided;
-        None of a single run, which tells nothing of it
+        None of a single run
     """
     apart = np.concatenate(ours) - np.concatenate(theirs)
     if len(apart) < 2:

@@ -70,7 +70,7 @@ def anova(y: Floats, factors: Mapping[str, Floats],
           terms: Sequence[str]) -> Anova:
     """Least squares with an intercept, and its type-III ANOVA.
 
-    Type III asks of each term what it adds to all the others, so the order
+    Type III tests each term by what it adds to all the others, so the order
     of the terms plays no role (it does in type I).
 
     :param factors: one-letter name → float[n]
