@@ -23,9 +23,9 @@ UNSEEN = 'without fresh telemetry'
 """The state of a pool of unknown load: neither source nor target."""
 
 
-def places(inventory: inv.Inventory) -> list[activity.Place]:
+def places(inventory: inv.Inventory) -> list[activity.MeasuredVolume]:
     """The volumes to watch: all that have a pool, hidden copies too."""
-    return [activity.Place(record.id, record.lv_id, record.pool)
+    return [activity.MeasuredVolume(record.id, record.lv_id, record.pool)
             for record in inventory.records if record.pool]
 
 

@@ -74,7 +74,7 @@ class Observer:
     cinder: inv.Cloud
     telemetry: activity.Telemetry
     journal: jn.Journal
-    settings: sg.Settings
+    settings: sg.BalancerSettings
     clock: Callable[[], float]
 
     def observe(self, cool_down: bool = True) -> Observation:

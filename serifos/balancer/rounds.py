@@ -47,7 +47,7 @@ class Balancer:
     cinder: inv.Cloud
     telemetry: activity.Telemetry
     journal: jn.Journal
-    settings: sg.Settings
+    settings: sg.BalancerSettings
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing

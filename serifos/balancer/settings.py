@@ -12,7 +12,7 @@ from serifos.plan import limits as lm
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class BalancerSettings:
     """Times are in seconds.
 
     :param batch: moves of a plan that are carried out in one round

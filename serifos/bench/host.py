@@ -32,7 +32,7 @@ _IDLE = (3, 4)  # time, which follows, is in user and nice already
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class HostCounters:
     """Counters since the machine's start.
 
     :param at_s: when they were read, seconds of the epoch
@@ -46,15 +46,15 @@ class Reading:
     context_switches: float
     interrupts: float
 
-    def towards(self, later: Reading, at_s: float) -> Reading:
+    def towards(self, later: HostCounters, at_s: float) -> HostCounters:
         """The counters at a time, by linear interpolation."""
         span = later.at_s - self.at_s
         share = min(max((at_s - self.at_s) / span, 0.0), 1.0) if span else 1.0
-        return Reading(*(a + share * (b - a) for a, b in zip(
+        return HostCounters(*(a + share * (b - a) for a, b in zip(
             dataclasses.astuple(self), dataclasses.astuple(later))))
 
 
-def parse(text: str, at_s: float) -> Reading:
+def parse(text: str, at_s: float) -> HostCounters:
     """The counters in a ``/proc/stat``.
 
     :raises ToolError: where one of them is missing
@@ -64,8 +64,8 @@ def parse(text: str, at_s: float) -> Reading:
     try:
         ticks = [_count(value) for value in rows['cpu'][:_COUNTED]]
         idle = sum(ticks[i] for i in _IDLE)
-        return Reading(at_s, sum(ticks) - idle, sum(ticks),
-                       _count(rows['ctxt'][0]), _count(rows['intr'][0]))
+        return HostCounters(at_s, sum(ticks) - idle, sum(ticks),
+                            _count(rows['ctxt'][0]), _count(rows['intr'][0]))
     except (KeyError, IndexError, ValueError):
         raise errors.ToolError(
             f'{STAT} lacks counters of the machine; leave '
@@ -78,7 +78,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def read() -> Reading:
+def read() -> HostCounters:
     """:raises ToolError: where this machine has no such file"""
     try:
         return parse(STAT.read_text(encoding='ascii', errors='replace'),
@@ -89,7 +89,7 @@ def read() -> Reading:
             'out.') from None
 
 
-def between(readings: Sequence[Reading], began_s: float,
+def between(readings: Sequence[HostCounters], began_s: float,
             ended_s: float) -> dict[str, float]:
     """The figures of an interval, by their names in the dataset.
 
@@ -111,24 +111,24 @@ def between(readings: Sequence[Reading], began_s: float,
         'interrupts_per_s': (last.interrupts - first.interrupts) / seconds}
 
 
-def _at(readings: Sequence[Reading], at_s: float) -> Reading:
+def _at(readings: Sequence[HostCounters], at_s: float) -> HostCounters:
     earlier, later = next(
         (pair for pair in itertools.pairwise(readings)
          if pair[1].at_s >= at_s), readings[-2:])
     return earlier.towards(later, at_s)
 
 
-Watch = Callable[[], contextlib.AbstractContextManager[Sequence[Reading]]]
+Watch = Callable[[], contextlib.AbstractContextManager[Sequence[HostCounters]]]
 
 
 @contextlib.contextmanager
-def unwatched() -> Iterator[Sequence[Reading]]:
+def unwatched() -> Iterator[Sequence[HostCounters]]:
     """No readings: in place of :func:`watched` without --observe-host."""
     yield ()
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[list[Reading]]:
+def watched() -> Iterator[list[HostCounters]]:
     """The readings during a ``with`` block, complete at its end."""
     readings, over = [read()], threading.Event()
 

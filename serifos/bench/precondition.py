@@ -40,7 +40,7 @@ _LEAST_IOPS = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class Progress:
     """The progress of preconditioning.
 
     :param written: bytes of the fill, all passes together
@@ -94,7 +94,7 @@ class Ports:
 
 
 def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
-                 record: pathlib.Path, ports: Ports) -> State:
+                 record: pathlib.Path, ports: Ports) -> Progress:
     """Purges, fills and settles an open target, or resumes where it was.
 
     :param record: the file that keeps the progress
@@ -103,7 +103,7 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
     """
     state = _begun(target, record)
 
-    def keep(now: State) -> State:
+    def keep(now: Progress) -> Progress:
         if not target.fresh:
             documents.write_json(record, {'schema': SCHEMA,
                                           **dataclasses.asdict(now)})
@@ -123,8 +123,8 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
     return _settle(area, rounds, state, keep, ports)
 
 
-def _fill(area: tg.Area, state: State, keep: Callable[[State], State],
-          ports: Ports) -> State:
+def _fill(area: tg.Area, state: Progress, keep: Callable[[Progress], Progress],
+          ports: Ports) -> Progress:
     chunks = [
         dataclasses.replace(piece, offset=piece.offset + at,
                             size=min(_CHUNK, piece.size - at))
@@ -141,8 +141,8 @@ def _fill(area: tg.Area, state: State, keep: Callable[[State], State],
     return state
 
 
-def _settle(area: tg.Area, rounds: Rounds, state: State,
-            keep: Callable[[State], State], ports: Ports) -> State:
+def _settle(area: tg.Area, rounds: Rounds, state: Progress,
+            keep: Callable[[Progress], Progress], ports: Ports) -> Progress:
     while not (verdict := steady.steady(state.iops)).ok:
         if len(state.iops) >= rounds.most:
             raise errors.DeviceError(
@@ -158,9 +158,9 @@ def _settle(area: tg.Area, rounds: Rounds, state: State,
     return state
 
 
-def _begun(target: tg.Target, record: pathlib.Path) -> State:
-    new = State({name: target.identity[name]
-                 for name in ('model', 'serial', 'size_gib', 'target')})
+def _begun(target: tg.Target, record: pathlib.Path) -> Progress:
+    new = Progress({name: target.identity[name]
+                    for name in ('model', 'serial', 'size_gib', 'target')})
     if target.fresh or not record.exists():
         return new
     try:
@@ -172,14 +172,14 @@ def _begun(target: tg.Target, record: pathlib.Path) -> State:
     return was if was.identity == new.identity else new
 
 
-def parse(text: str) -> State:
+def parse(text: str) -> Progress:
     """The progress that a record holds.
 
     :raises FormatError: where it is not a record
     """
     doc = strict_json.read(text, 'the record', errors.FormatError)
     doc['schema'].one_of([SCHEMA])
-    return State(
+    return Progress(
         doc['identity'].object(), doc['purge'].text_or_none(),
         doc['written'].whole(),
         tuple(one.number(_LEAST_IOPS) for one in doc['iops'].items()))

@@ -26,7 +26,7 @@ ERROR, GAIN = 0.05, 0.05
 """The default bounds, fractions."""
 
 
-class Plan(Protocol):
+class SequentialDesign(Protocol):
     """A sequential design, such as :class:`.sequential.Sequential`."""
 
     first: int
@@ -75,7 +75,7 @@ class Enough:
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class NextRuns:
     """The next runs of a campaign.
 
     :param runs: to be made now; none at its end
@@ -86,9 +86,9 @@ class Step:
     why: str = ''
 
 
-def step(plan: Plan, bounds: Enough, made: Sequence[design.Run],
+def step(plan: SequentialDesign, bounds: Enough, made: Sequence[design.Run],
          without: Collection[ds.Key],
-         error: Callable[[int], float]) -> Step:
+         error: Callable[[int], float]) -> NextRuns:
     """The next step after these runs.
 
     :param made: in their order
@@ -102,5 +102,5 @@ def step(plan: Plan, bounds: Enough, made: Sequence[design.Run],
         batches = range(len(made), least - 1, -BATCH)[:WINDOW + 1]
         why = bounds.why([error(n) for n in reversed(batches)])
         if why:
-            return Step((), why)
-    return Step(runs)
+            return NextRuns((), why)
+    return NextRuns(runs)

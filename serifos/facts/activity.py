@@ -14,7 +14,7 @@ from serifos.facts import workload as wl
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class MeasuredVolume:
     """A volume to be measured, with its logical volume and pool.
 
     :param lv_id: what follows ``volume-`` in the name of its LV
@@ -78,7 +78,7 @@ class Observed:
 class Telemetry(Protocol):
     """The port that every telemetry source implements."""
 
-    def observe(self, places: Sequence[Place], window_s: float,
+    def observe(self, places: Sequence[MeasuredVolume], window_s: float,
                 pools: Collection[str] = ()) -> Observed:
         """The activity of these volumes in the last ``window_s`` seconds.
 

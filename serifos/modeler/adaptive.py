@@ -28,7 +28,8 @@ class Chooser:
     :param error: as :func:`held_out_error`
     """
 
-    def __init__(self, plan: stopping.Plan, bounds: stopping.Enough,
+    def __init__(self, plan: stopping.SequentialDesign,
+                 bounds: stopping.Enough,
                  error: Callable[[Sequence[ds.Sample]], float]
                  = held_out_error) -> None:
         self._plan, self._bounds = plan, bounds

@@ -19,7 +19,7 @@ from serifos.files import jsonl
 from serifos.modeler import campaign
 
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
-Run = tuple[dn.Run, int]
+DesignRun = tuple[dn.Run, int]
 """Workloads, and the round in which they run."""
 
 _SAME = ('runtime_s', 'valid_round')
@@ -44,7 +44,8 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
     return was.samples
 
 
-def missing(design: dn.Design, made: Sequence[ds.Sample]) -> tuple[Run, ...]:
+def missing(design: dn.Design,
+            made: Sequence[ds.Sample]) -> tuple[DesignRun, ...]:
     """The runs of a design, of every round, that are not made yet."""
     counts = collections.Counter((s.key, s.round) for s in made)
     found = []
@@ -75,7 +76,7 @@ class Adaptive:
 
 def todo(design: dn.Design, made: Sequence[ds.Sample],
          adaptive: Adaptive | None = None,
-         failed: Collection[Run] = ()) -> tuple[Run, ...]:
+         failed: Collection[DesignRun] = ()) -> tuple[DesignRun, ...]:
     """What is run next; none where it is enough.
 
     :param failed: runs that are not to be tried again
@@ -101,10 +102,10 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
     """
-    def seconds(one: Run) -> float:
+    def seconds(one: DesignRun) -> float:
         return design.seconds(len(one[0]))
 
-    def make(one: Run) -> None:
+    def make(one: DesignRun) -> None:
         sample = dataclasses.replace(
             measure(one[0], seconds(one)), round=one[1])
         _append(path, sample)

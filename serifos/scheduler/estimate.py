@@ -23,11 +23,11 @@ FEW = 2
 
 _POINTS = 64  # known predictions that the lines are drawn through
 
-Last = Callable[[sn.Place], float | None]
+Last = Callable[[sn.ModelledDevice], float | None]
 """Place → the latency that was predicted last, µs."""
 
 
-class Line:
+class FittedLine:
     """A least-squares line through points, with a slope of 0 or more."""
 
     def __init__(self) -> None:
@@ -60,14 +60,14 @@ class Lines:
     """A line for each model, and one for all models without points."""
 
     def __init__(self) -> None:
-        self._of: dict[str, Line] = {}
-        self._all = Line()
+        self._of: dict[str, FittedLine] = {}
+        self._all = FittedLine()
 
     def __contains__(self, model: str) -> bool:
         return model in self._of
 
     def add(self, model: str, x: float, y: float) -> None:
-        self._of.setdefault(model, Line()).add(x, y)
+        self._of.setdefault(model, FittedLine()).add(x, y)
         self._all.add(x, y)
 
     def at(self, model: str, x: float) -> float:
@@ -86,10 +86,11 @@ class Filling:
     """
 
     found: list[predict.Prediction | None]
-    places: Sequence[sn.Place | None]
+    places: Sequence[sn.ModelledDevice | None]
     last: Last
     usual: Last
-    make: Callable[[sn.Place], tuple[predict.Prediction | None, float]]
+    make: Callable[[sn.ModelledDevice],
+                   tuple[predict.Prediction | None, float]]
     mre: Callable[[str], float]
     spent: float = 0.0
     lines: Lines = dataclasses.field(default_factory=Lines)

@@ -79,7 +79,8 @@ class Judge:
     :param clock: seconds of the epoch
     """
 
-    def __init__(self, settings: st.Settings, clock: Callable[[], float],
+    def __init__(self, settings: st.SchedulerSettings,
+                 clock: Callable[[], float],
                  log: rate_limited_log.RateLimitedLog) -> None:
         self._settings = settings
         self._clock = clock
@@ -132,7 +133,8 @@ class Judge:
         volume_id = placement.requests[0].volume_id
         found = self._predictions.of(
             tuple(newcomer.workload for newcomer in placement.newcomers),
-            [sn.Place(devices[pool], model) if pool in devices else None
+            [sn.ModelledDevice(devices[pool], model)
+             if pool in devices else None
              for pool, model, _ in placement.candidates],
             self._pending, volume_id,
             self._uncached(volume_id, view.snapshot))

@@ -47,9 +47,9 @@ class NewcomersCache:
 
     def __init__(self) -> None:
         self.found: dict[
-            sn.Place, tuple[int, predict.Prediction | None]] = {}
+            sn.ModelledDevice, tuple[int, predict.Prediction | None]] = {}
         self.before: dict[
-            sn.Place, tuple[int, predict.Prediction | None]] = {}
+            sn.ModelledDevice, tuple[int, predict.Prediction | None]] = {}
 
     def renew(self, view: sn.View | None = None) -> None:
         """:param view: the new one, where it predicts for these newcomers"""
@@ -57,7 +57,7 @@ class NewcomersCache:
             place: (0, prediction)
             for place, prediction in view.usual.items()} if view else {}
 
-    def last(self, place: sn.Place) -> float | None:
+    def last(self, place: sn.ModelledDevice) -> float | None:
         """The latency that was predicted last, µs."""
         _, prediction = (self.found.get(place) or self.before.get(place)
                          or (0, None))
@@ -86,7 +86,8 @@ class PredictionCache:
                 cache.renew()
             self._usual.renew(view)
 
-    def of(self, newcomers: Newcomers, places: Sequence[sn.Place | None],
+    def of(self, newcomers: Newcomers,
+           places: Sequence[sn.ModelledDevice | None],
            pending: pd.Pending, but: str | None,
            uncached: Mapping[str, wl.Workload | None]
            ) -> list[predict.Prediction | None]:
@@ -101,7 +102,8 @@ class PredictionCache:
         sharing = self._view.snapshot.sharing
         coming = collections.Counter(newcomers)
 
-        def make(place: sn.Place) -> tuple[predict.Prediction | None, float]:
+        def make(place: sn.ModelledDevice
+                 ) -> tuple[predict.Prediction | None, float]:
             device = place.device
             now = revision(device, 0)
             if device not in uncached:
@@ -133,7 +135,7 @@ class PredictionCache:
                 todo, WORK + WORK_EACH * len(places))
         return found
 
-    def _predict(self, place: sn.Place, coming: predict.Several,
+    def _predict(self, place: sn.ModelledDevice, coming: predict.Several,
                  pending: predict.Several, lifted: wl.Workload | None
                  ) -> tuple[predict.Prediction | None, float]:
         """A new prediction, and the multiplications that it took."""

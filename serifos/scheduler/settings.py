@@ -12,7 +12,7 @@ from serifos.conf import scheduler as options
 from serifos.facts import workload as wl
 
 
-class Settings(NamedTuple):
+class SchedulerSettings(NamedTuple):
     """The values of the options with these names."""
 
     state_dir: str
@@ -32,10 +32,10 @@ class Settings(NamedTuple):
                            self.newcomer_iodepth)
 
 
-def read(conf: cfg.ConfigOpts) -> Settings:
+def read(conf: cfg.ConfigOpts) -> SchedulerSettings:
     """:raises InputError: where a value cannot be used"""
-    return Settings(*(options.read(conf, name)
-                      for name in Settings._fields))
+    return SchedulerSettings(*(options.read(conf, name)
+                               for name in SchedulerSettings._fields))
 
 
 def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
@@ -45,6 +45,6 @@ def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
     """
     group = conf.serifos
     try:
-        return tuple([group[name] for name in Settings._fields])
+        return tuple([group[name] for name in SchedulerSettings._fields])
     except (cfg.Error, ValueError):
         return None

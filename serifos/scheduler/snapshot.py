@@ -19,7 +19,7 @@ _WORK_A_LINE = 150
 """Multiplications that take as long as reading a line."""
 
 
-class Place(NamedTuple):
+class ModelledDevice(NamedTuple):
     """A device, and the model that predicts its latency."""
 
     device: str
@@ -51,7 +51,7 @@ class Snapshot:
     taken_at: float
     devices: Mapping[str, str]
     sharing: Mapping[str, tuple[str, ...]]
-    places: frozenset[Place]
+    places: frozenset[ModelledDevice]
     volumes: Mapping[str, cl.Volume]
     residents: Mapping[str, list[cl.Volume]]
     promised: Mapping[str, list[cl.Volume]]
@@ -73,7 +73,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
     """
     devices: dict[str, str] = {}
     sharing: dict[str, tuple[str, ...]] = {}
-    places: set[Place] = set()
+    places: set[ModelledDevice] = set()
     copies: dict[str, float] = {}
     names: set[str] = set()
     for pool in pools:
@@ -84,7 +84,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         if pool.state == 'up':
             device = devices[pool.name] = pool.device_key
             sharing[device] = (*sharing.get(device, ()), pool.name)
-            places.add(Place(device, pool.model or pool.name))
+            places.add(ModelledDevice(device, pool.model or pool.name))
         yield 1
     by_id: dict[str, cl.Volume] = {}
     residents: dict[str, list[cl.Volume]] = {}
@@ -158,10 +158,10 @@ class View:
     snapshot: Snapshot
     models: Mapping[str, mm.Model]
     broken: Mapping[str, str]
-    loads: Mapping[Place, wl.Load]
-    usual: Mapping[Place, predict.Prediction | None]
+    loads: Mapping[ModelledDevice, wl.Load]
+    usual: Mapping[ModelledDevice, predict.Prediction | None]
 
-    def load(self, place: Place) -> wl.Load:
+    def load(self, place: ModelledDevice) -> wl.Load:
         """The Load of a device for one of the models."""
         found = self.loads.get(place)
         return (_load(self.snapshot, self.models[place.model], place.device)
@@ -182,8 +182,8 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
     :param usual: the newcomer whose latency is predicted everywhere, so
         that others can be estimated by it
     """
-    loads: dict[Place, wl.Load] = {}
-    found: dict[Place, predict.Prediction | None] = {}
+    loads: dict[ModelledDevice, wl.Load] = {}
+    found: dict[ModelledDevice, predict.Prediction | None] = {}
     own = {stem: model.load([usual], snapshot.floor)
            for stem, model in models.items()}
     for place in snapshot.places:

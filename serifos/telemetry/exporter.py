@@ -42,7 +42,7 @@ _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
 """How LVM names groups and volumes."""
 
 
-def parse(data: bytes) -> list[exposition.Sample]:
+def parse(data: bytes) -> list[exposition.MetricSample]:
     """The samples of an exposition that are read here.
 
     :raises ValueError: where it is not an exposition
@@ -50,7 +50,8 @@ def parse(data: bytes) -> list[exposition.Sample]:
     return exposition.samples(data, NAMES)
 
 
-def reading(at: float, samples: Iterable[exposition.Sample]) -> cn.Reading:
+def reading(at: float,
+            samples: Iterable[exposition.MetricSample]) -> cn.Reading:
     """The join of devices with logical volumes.
 
     An impossible value is a fault of its volume, or of the host.

@@ -26,7 +26,7 @@ _NO_FLOAT = re.compile(r'(?<=[\s}])[0-9]{309,}')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Sample:
+class MetricSample:
     """A sample: name, labels and value."""
 
     name: str
@@ -34,7 +34,7 @@ class Sample:
     value: float
 
 
-def samples(data: bytes, wanted: Collection[str]) -> list[Sample]:
+def samples(data: bytes, wanted: Collection[str]) -> list[MetricSample]:
     """The samples of these names, in their order.
 
     :param data: what an exporter answered, UTF-8
@@ -43,7 +43,7 @@ def samples(data: bytes, wanted: Collection[str]) -> list[Sample]:
     """
     lines = re.compile(rb'^(?:%s)(?![\w:]).*' % b'|'.join(
         name.encode() for name in wanted), re.MULTILINE)
-    found: list[Sample] = []
+    found: list[MetricSample] = []
     for line in lines.finditer(data):
         size = line.end() - line.start()
         if size > MOST_BYTES:
@@ -54,11 +54,11 @@ def samples(data: bytes, wanted: Collection[str]) -> list[Sample]:
     return found
 
 
-def _sample(line: str) -> Sample:
+def _sample(line: str) -> MetricSample:
     line = _NO_FLOAT.sub('+Inf', line)
     try:
         family, = parser.text_string_to_metric_families(f'{line}\n')
         sample, = family.samples
-        return Sample(sample.name, sample.labels, float(sample.value))
+        return MetricSample(sample.name, sample.labels, float(sample.value))
     except Exception:  # it raises what its own steps happen to raise
         raise ValueError(f'the line {line[:80]!r} is not a sample') from None

@@ -62,8 +62,9 @@ class Gnocchi:
         self._granularity_s = granularity_s
         self._clock = clock
 
-    def observe(self, places: Sequence[activity.Place], window_s: float,
-                pools: Collection[str] = ()) -> activity.Observed:
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
         attachments = self._attachments()
         now = self._clock()
@@ -83,7 +84,7 @@ class Gnocchi:
             places, readings, now=now, window_s=window_s,
             interval_s=self._granularity_s, of=lambda place: place.volume)
 
-    def _readings(self, place: activity.Place, name: str | None,
+    def _readings(self, place: activity.MeasuredVolume, name: str | None,
                   resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one with the fault of it."""

@@ -30,7 +30,7 @@ History = Mapping[str, Sequence[cn.Reading]]
 _HOST = operator.attrgetter('host')
 
 
-def hosts(places: Sequence[activity.Place],
+def hosts(places: Sequence[activity.MeasuredVolume],
           pools: Collection[str]) -> set[str]:
     """The hosts of these places and pools."""
     return {*(place.host for place in places), *map(names.host, pools)}
@@ -41,9 +41,9 @@ def reach_s(window_s: float, interval_s: float) -> float:
     return window_s + (STALE_INTERVALS + 1) * interval_s
 
 
-def observed(places: Sequence[activity.Place], history: History, *, now: float,
-             window_s: float, interval_s: float,
-             of: Callable[[activity.Place], str] = _HOST,
+def observed(places: Sequence[activity.MeasuredVolume], history: History, *,
+             now: float, window_s: float, interval_s: float,
+             of: Callable[[activity.MeasuredVolume], str] = _HOST,
              empty: Collection[str] = ()) -> activity.Observed:
     """The activity of these places, and why that of others is unknown.
 
@@ -177,15 +177,15 @@ def _pool(members: Sequence[tuple[_View, str]]) -> activity.Activity | None:
         max(view.until for view, _ in members))
 
 
-def _by_pool(places: Sequence[activity.Place]
-             ) -> dict[str, list[activity.Place]]:
-    pools: dict[str, list[activity.Place]] = {}
+def _by_pool(places: Sequence[activity.MeasuredVolume]
+             ) -> dict[str, list[activity.MeasuredVolume]]:
+    pools: dict[str, list[activity.MeasuredVolume]] = {}
     for place in places:
         pools.setdefault(place.pool, []).append(place)
     return pools
 
 
-def _problem(here: Sequence[activity.Place],
+def _problem(here: Sequence[activity.MeasuredVolume],
              missing: Mapping[str, str]) -> str | None:
     """Why some volumes of a pool are not observed, or None."""
     reasons = [missing[p.volume] for p in here if p.volume in missing]

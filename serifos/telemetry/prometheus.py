@@ -65,8 +65,9 @@ class Prometheus:
         self._interval_s = interval_s
         self._clock = clock
 
-    def observe(self, places: Sequence[activity.Place], window_s: float,
-                pools: Collection[str] = ()) -> activity.Observed:
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
         known = self._readings(history.reach_s(window_s, self._interval_s))
         return history.observed(
@@ -79,7 +80,7 @@ class Prometheus:
             tuple[Labels, list[cn.Reading]]]:
         """The labels of each exporter, and its readings."""
         found: dict[frozenset[tuple[str, str]],
-                    dict[float, list[exposition.Sample]]] = {}
+                    dict[float, list[exposition.MetricSample]]] = {}
         strange: dict[frozenset[tuple[str, str]], str] = {}
         for labels, pairs in itertools.chain(
                 self._ask(exporter.COUNTERS + (exporter.INFO,), seconds),
@@ -89,7 +90,7 @@ class Prometheus:
             moments = found.setdefault(group, {})
             try:
                 for at, value in _values(pairs):
-                    moments.setdefault(at, []).append(exposition.Sample(
+                    moments.setdefault(at, []).append(exposition.MetricSample(
                         labels.get('__name__', ''), labels, value))
             except ValueError as exc:
                 strange[group] = (

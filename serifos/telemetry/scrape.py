@@ -84,8 +84,9 @@ class Scrape:
             LOG.warning('%s is not observed: %s', host, why)
         return troubles
 
-    def observe(self, places: Sequence[activity.Place], window_s: float,
-                pools: Collection[str] = ()) -> activity.Observed:
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
         """:raises CloudError: where there is no reading at all"""
         found = self._recent(window_s)
         if not found:

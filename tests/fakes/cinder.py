@@ -174,8 +174,9 @@ class Cinder(migrations.Migrations):
 
     # The verb of serifos.facts.activity
 
-    def observe(self, places: Sequence[activity.Place], window_s: float,
-                pools: Collection[str] = ()) -> activity.Observed:
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
         self._live()
         seen = [each for each in places if each.pool not in self.unseen
                 and (each.pool, f'volume-{each.lv_id}') in self.lvs]

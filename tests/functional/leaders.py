@@ -119,7 +119,7 @@ def _balance(setting: Setting) -> None:
     manager = _Manager(setting.address, setting.key)
     manager.connect()
     cloud = manager.cloud()
-    settings = sg.Settings(
+    settings = sg.BalancerSettings(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
         timeouts=outcome.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
                                   unanswered_s=3.0))

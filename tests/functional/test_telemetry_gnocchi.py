@@ -134,7 +134,7 @@ class GnocchiTest(machine.MachineTest):
             ('stale', 'f'), ('nowhere', 'z'))}
         source = gnocchi.Gnocchi(
             self.session, self.url, lambda: volumes, granularity_s=EVERY_S)
-        places = [activity.Place(name, name, POOL)
+        places = [activity.MeasuredVolume(name, name, POOL)
                   for name in (*volumes, 'detached')]
         machine.wait_until(self.processed)
         seen = source.observe(places, 900)

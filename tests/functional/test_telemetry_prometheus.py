@@ -57,7 +57,7 @@ class PrometheusTest(machine.MachineTest):
             interval_s=EVERY_S, **others)
 
     def observed(self, source, intervals, *volumes):
-        places = [activity.Place(v, v, POOL) for v in volumes]
+        places = [activity.MeasuredVolume(v, v, POOL) for v in volumes]
         found = []
 
         def enough():
@@ -111,14 +111,15 @@ class PrometheusTest(machine.MachineTest):
         one = self.source(server, selector='job="node",')
         self.observed(one, 2, 'a')
         both = self.source(server).observe(
-            [activity.Place('a', 'a', POOL)], 60)
+            [activity.MeasuredVolume('a', 'a', POOL)], 60)
         self.assertIn('2 node_exporters of it', both.missing['a'])
         self.assertIn('job="other"', both.missing['a'])
         self.assertIn('prometheus_selector', both.missing['a'])
         silent.append(True)
         time.sleep(5 * EVERY_S)
         self.assertRegex(
-            one.observe([activity.Place('a', 'a', POOL)], 60).problems[POOL],
+            one.observe([activity.MeasuredVolume('a', 'a', POOL)],
+                        60).problems[POOL],
             r'the newest reading of node1 is ([2-9]|\d\d) s old')
 
     def test_certificates_and_a_password(self):
@@ -148,12 +149,12 @@ class PrometheusTest(machine.MachineTest):
                 (http.session(), 'certificate verify failed')):
             error = self.assertRaises(
                 errors.CloudError, self.source(server, session).observe,
-                [activity.Place('a', 'a', POOL)], 60)
+                [activity.MeasuredVolume('a', 'a', POOL)], 60)
             self.assertIn(why, str(error))
 
     def test_what_is_wrong_with_a_query_is_said(self):
         server = f'http://{self.started()}'
-        places = [activity.Place('a', 'a', POOL)]
+        places = [activity.MeasuredVolume('a', 'a', POOL)]
         self.observed_nothing(server)
         error = self.assertRaises(
             errors.CloudError, self.source(server, selector='job=').observe,

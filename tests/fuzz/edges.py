@@ -38,7 +38,7 @@ from serifos.telemetry import ring
 from tests.fuzz import files
 
 _NOW = 10_000.0
-_PLACES = [activity.Place('a', 'a', 'node1@ssd#ssd')]
+_PLACES = [activity.MeasuredVolume('a', 'a', 'node1@ssd#ssd')]
 
 
 class _Server:
@@ -146,8 +146,8 @@ def screening(data: bytes) -> None:
 
 
 @functools.cache
-def _place() -> screen_levels.Place:
-    return screen_levels.Place('/srv', 800 * 2 ** 30, True, 512)
+def _place() -> screen_levels.JobTarget:
+    return screen_levels.JobTarget('/srv', 800 * 2 ** 30, True, 512)
 
 
 def levels(data: bytes) -> None:

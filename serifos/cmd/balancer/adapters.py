@@ -34,7 +34,7 @@ _KEPT_S = 900.0
 
 
 def settings(conf: cfg.ConfigOpts,
-             window_s: float | None = None) -> sg.Settings:
+             window_s: float | None = None) -> sg.BalancerSettings:
     """The settings from [serifos], [balancer] and [telemetry].
 
     :param window_s: in place of [telemetry] window
@@ -47,7 +47,7 @@ def settings(conf: cfg.ConfigOpts,
         raise errors.InputError(
             f'A window of {window_s:g} s cannot be used; give from 30 s '
             f'to {options.MOST_WINDOW_S} s, a week.')
-    return sg.Settings(
+    return sg.BalancerSettings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
         limits.Limits(said.min_gain, said.max_moves, said.active_floor),

@@ -46,7 +46,7 @@ _MOST_DRAWN, _MOST_TESTS, _MOST_RUNS = 1000, 1000, 2000
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class AccuracySettings:
     """The settings of a comparison.
 
     :param runs: of the short designs
@@ -81,7 +81,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
+class KindScore:
     """The error of one model: fractions, None where it cannot be fitted.
 
     :param expected: its own cross-validated error
@@ -106,7 +106,7 @@ class Score:
     falls: int | None = None
 
 
-def run(settings: Settings, mapper: Mapper) -> list[Score]:
+def run(settings: AccuracySettings, mapper: Mapper) -> list[KindScore]:
     """Every kind on every device by every design, ``auto`` after them."""
     devices = list(mapper('Measuring the devices', functools.partial(
         ar.measured, short=settings.runs, tests=settings.tests,
@@ -119,7 +119,7 @@ def run(settings: Settings, mapper: Mapper) -> list[Score]:
             for score in with_auto(scores[first:first + number])]
 
 
-def with_auto(scores: Sequence[Score]) -> list[Score]:
+def with_auto(scores: Sequence[KindScore]) -> list[KindScore]:
     """The kinds of one design, and the one that a build would choose."""
     known = [score for score in scores if score.kind in fit.AUTO
              and score.expected is not None]
@@ -129,11 +129,11 @@ def with_auto(scores: Sequence[Score]) -> list[Score]:
     return [*scores, dataclasses.replace(best, kind=AUTO)]
 
 
-def scored(job: tuple[ar.Device, str, str]) -> Score:
+def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
     """Fits one kind on one design of a device, and tests it."""
     device, kind, label = job
     samples = device.designs[label]
-    score = Score(device.ssd.name, kind, label, len(samples))
+    score = KindScore(device.ssd.name, kind, label, len(samples))
     try:
         model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind)
     except errors.SerifosError:

@@ -48,8 +48,8 @@ class Kinds(app.Fails, command.Command):
         from serifos.lab.accuracy import page
         began, args = time.monotonic(), parsed_args
         out = runner.directory(args.out)
-        standard = accuracy.Settings()
-        settings = accuracy.Settings(
+        standard = accuracy.AccuracySettings()
+        settings = accuracy.AccuracySettings(
             tuple(dict.fromkeys(args.kinds or standard.kinds)),
             tuple(sorted({*(args.runs or standard.runs)})),
             not args.only_drawn, args.drawn, args.tests, args.seed)

@@ -15,7 +15,7 @@ from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
 
-_Scores = Sequence[accuracy.Score]
+_Scores = Sequence[accuracy.KindScore]
 
 _HEADS = {'paper': "paper's tests", 'depths': 'varying depths',
           'wide': 'whole space', 'p99': 'p99'}
@@ -112,7 +112,8 @@ def every(scores: _Scores) -> list[table.Table]:
             by_device(scores, ar.CHOSEN, 'paper')]
 
 
-def document(settings: accuracy.Settings, scores: _Scores) -> dict[str, Any]:
+def document(settings: accuracy.AccuracySettings,
+             scores: _Scores) -> dict[str, Any]:
     """The results as JSON."""
     return {'schema': accuracy.ACCURACY_SCHEMA,
             'settings': dataclasses.asdict(settings),
@@ -160,9 +161,10 @@ def _against_runs(scores: _Scores, test: str) -> str:
         'runs, and all that may be')
 
 
-def _groups(scores: _Scores) -> dict[tuple[str, str], list[accuracy.Score]]:
+def _groups(scores: _Scores
+            ) -> dict[tuple[str, str], list[accuracy.KindScore]]:
     """(kind, design) → their scores, one for each device."""
-    found: dict[tuple[str, str], list[accuracy.Score]] = {}
+    found: dict[tuple[str, str], list[accuracy.KindScore]] = {}
     for score in scores:
         found.setdefault((score.kind, score.design), []).append(score)
     return found

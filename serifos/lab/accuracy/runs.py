@@ -41,7 +41,7 @@ _DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class DeviceRuns:
     """The runs measured on a device.
 
     :param designs: label → the runs to fit a model to
@@ -54,7 +54,7 @@ class Device:
 
 
 def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
-             seed: int) -> Device:
+             seed: int) -> DeviceRuns:
     """Makes all runs of a device.
 
     :param short: numbers of runs of the short designs
@@ -70,8 +70,8 @@ def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
         ssd, modeler.Purpose.SHORT, seed, d_optimal.runs(number, seed=seed))
         for number in short}
     made, number = chosen(ssd, seed)
-    return Device(ssd, {**designs, CHOSEN: made[:number],
-                        ALL_CHOSEN: made}, of_test)
+    return DeviceRuns(ssd, {**designs, CHOSEN: made[:number],
+                            ALL_CHOSEN: made}, of_test)
 
 
 def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
@@ -99,7 +99,7 @@ def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
 
 def _measure(ssd: ssds.Ssd, purpose: modeler.Purpose, seed: int,
              runs: Sequence[design.Run], first: int = 0) -> list[ds.Sample]:
-    return modeler.measure(modeler.Job(
+    return modeler.measure(modeler.SimulatedRuns(
         ssd, purpose, seed, first, tuple(runs), dev.IOS))
 
 

@@ -32,7 +32,7 @@ _SIZES = ('size_gib', 'target')
 
 
 @dataclasses.dataclass(frozen=True)
-class Runs:
+class FileSetRuns:
     """Runs of a device, on file sets of one or of several sizes.
 
     :param data: their Loads, measurements and keys
@@ -86,7 +86,7 @@ class Runs:
 
 
 def runs(datasets: Sequence[ds.Dataset],
-         predicts: str = 'latency_us') -> Runs:
+         predicts: str = 'latency_us') -> FileSetRuns:
     """The valid runs of one device, from datasets of several file sets.
 
     :raises InputError: where they are of different machines, their file
@@ -116,11 +116,11 @@ def runs(datasets: Sequence[ds.Dataset],
             f'There are {len(set(data.keys))} different runs with a '
             f'{predicts}; a network needs at least {fit.LEAST_RUNS}: '
             'measure more.')
-    return Runs(tuple(samples), data,
-                np.array(gib) if len(set(gib)) > 1 else None)
+    return FileSetRuns(tuple(samples), data,
+                       np.array(gib) if len(set(gib)) > 1 else None)
 
 
-def model(measured: Runs, header: ds.Header, name: str, predicts: str,
+def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
           given: Mapping[str, float], seed: int = 0,
           facts: Mapping[str, Any] | None = None) -> mm.Model:
     """The model of kind ``queueing``; of the largest file set."""

@@ -64,7 +64,7 @@ class Scenario:
         return float(np.mean(list(self.mre.values())))
 
 
-def scenarios(measured: calibrate.Runs, given: Mapping[str, float],
+def scenarios(measured: calibrate.FileSetRuns, given: Mapping[str, float],
               seed: int = 0) -> list[Scenario]:
     """The rows of Figure 11 for which there are enough runs.
 
@@ -99,7 +99,7 @@ def scenarios(measured: calibrate.Runs, given: Mapping[str, float],
     return rows
 
 
-def in_order(measured: calibrate.Runs, parameters: Mapping[str, Any],
+def in_order(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any],
              shapes: Mapping[str, float], seed: int = 0) -> Scenario:
     """The calibrated network with gamma-distributed work in order (FCFS).
 
@@ -177,8 +177,9 @@ def _clients(sample: ds.Sample) -> float:
     return sum(workload.outstanding for workload in sample.workloads)
 
 
-def _row(measured: calibrate.Runs, name: str, reach: str, test: calibrate.Ints,
-         found: calibrate.Floats, others: calibrate.Floats) -> Scenario:
+def _row(measured: calibrate.FileSetRuns, name: str, reach: str,
+         test: calibrate.Ints, found: calibrate.Floats,
+         others: calibrate.Floats) -> Scenario:
     y, classes = measured.data.y[test], measured.classes
     pairs = collections.defaultdict(list)
     for i, pair in zip(test, zip(y.tolist(), found.tolist())):

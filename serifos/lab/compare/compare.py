@@ -162,7 +162,7 @@ def p_value(ours: Sequence[fit.Floats],
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class ComparisonRow:
     """A kind with its settings, on one figure or in the mean of several.
 
     :param mre: part → mean relative error
@@ -186,7 +186,7 @@ class Line:
 MEAN = 'mean'
 
 
-def lines(verdicts: Sequence[Verdict]) -> list[Line]:
+def lines(verdicts: Sequence[Verdict]) -> list[ComparisonRow]:
     """A table of verdicts, figure by figure, then in the mean of them."""
     figures = [*dict.fromkeys(v.predicts for v in verdicts)]
     groups = {**{figure: [figure] for figure in figures},
@@ -196,7 +196,7 @@ def lines(verdicts: Sequence[Verdict]) -> list[Line]:
 
 
 def _lines(name: str, figures: Sequence[str],
-           verdicts: Sequence[Verdict]) -> list[Line]:
+           verdicts: Sequence[Verdict]) -> list[ComparisonRow]:
     of_key = {(v.kind, v.tuned, v.predicts): v for v in verdicts}
     rows = {(kind, tuned): [of_key[kind, tuned, f] for f in figures]
             for kind, tuned in dict.fromkeys(
@@ -210,10 +210,10 @@ def _lines(name: str, figures: Sequence[str],
 
 
 def _line(name: str, its: Sequence[Verdict], standard: Sequence[Verdict],
-          best: Sequence[Verdict]) -> Line:
+          best: Sequence[Verdict]) -> ComparisonRow:
     first = its[0]
     r2 = [v.r2 for v in its if v.r2 is not None]
-    return Line(
+    return ComparisonRow(
         first.kind, first.tuned, name,
         float(np.mean(r2)) if len(r2) == len(its) else None,
         {part: _mean(its, part) for part in (INSIDE, *BEYOND)

@@ -18,7 +18,7 @@ from serifos.report import page
 from serifos.report import table
 
 _Verdicts = Sequence[compare.Verdict]
-_Lines = Sequence[compare.Line]
+_Lines = Sequence[compare.ComparisonRow]
 
 _PARTS = {
     compare.INSIDE: ('Interpolation', 'Runs held out within the ranges of '
@@ -86,7 +86,7 @@ def page_of(name: str, verdicts: _Verdicts,
         'relative errors.', sections)
 
 
-def _label(of: compare.Line | compare.Verdict) -> str:
+def _label(of: compare.ComparisonRow | compare.Verdict) -> str:
     return f'{of.kind}, tuned' if of.tuned else of.kind
 
 

@@ -70,7 +70,7 @@ class Spans:
                 & ((counts - end) % least == 0))
 
 
-class Space:
+class HingeSearch:
     """The terms that there are, and what each further pair would do."""
 
     def __init__(self, x: Floats, y: Floats, degree: int,

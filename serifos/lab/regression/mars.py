@@ -34,7 +34,7 @@ _WORST = -10.0  # of 1 - GCV / GCV of the mean, beyond which no term helps
 
 
 @dataclasses.dataclass(frozen=True)
-class Fit:
+class FittedSplines:
     """The splines found.
 
     :param products: of the terms, the constant's first
@@ -68,7 +68,8 @@ def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
 
 def splines_of(x: Floats, y: Floats, nnodes: int = 21,
                threshold: float = 0.001, nprune: int = 800, degree: int = 2,
-               spans: hinge_search.Spans = hinge_search.Spans()) -> Fit:
+               spans: hinge_search.Spans = hinge_search.Spans()
+               ) -> FittedSplines:
     """The splines of any columns.
 
     :param x: float[n, k]; constant columns are skipped
@@ -80,8 +81,8 @@ def splines_of(x: Floats, y: Floats, nnodes: int = 21,
     best = _prune(terms, y, nprune, penalty(degree))
     coefficients = lrm.least_squares(terms[:, best], y)
     rss = float(((y - terms[:, best] @ coefficients) ** 2).sum())
-    return Fit(tuple(products[i] for i in best), coefficients, rss,
-               gcv(rss, len(y), len(best), penalty(degree)))
+    return FittedSplines(tuple(products[i] for i in best), coefficients, rss,
+                         gcv(rss, len(y), len(best), penalty(degree)))
 
 
 def penalty(degree: int) -> float:
@@ -99,7 +100,7 @@ def _grow(x: Floats, y: Floats, pairs: int, threshold: float, degree: int,
           spans: hinge_search.Spans) -> list[splines.Product]:
     """The forward pass."""
     products: list[splines.Product] = [()]
-    space = hinge_search.Space(x, y, degree, spans)
+    space = hinge_search.HingeSearch(x, y, degree, spans)
     total = rss = space.rss
     worst = 1 - _WORST
     while (pairs and rss > total * threshold

@@ -21,7 +21,7 @@ Vector = Sequence[float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
+class TreeNode:
     """A split where ``then`` is not 0, else a leaf.
 
     :param row: a leaf's intercept and coefficients of the inputs
@@ -34,7 +34,7 @@ class Node:
     row: tuple[float, ...] = (0.0,) * (1 + _WIDTH)
 
     @classmethod
-    def of(cls, node: Mapping[str, Any]) -> Node:
+    def of(cls, node: Mapping[str, Any]) -> TreeNode:
         """The node as a model file has it."""
         if inputs.INTERCEPT in node:
             return cls(row=tuple(float(node.get(name, 0))
@@ -43,7 +43,7 @@ class Node:
                    float(node['at_most']), node['then'], node['else'])
 
 
-Tree = tuple[Node, ...]
+Tree = tuple[TreeNode, ...]
 
 
 def value(tree: Tree, x: Vector) -> float:

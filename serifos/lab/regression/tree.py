@@ -166,7 +166,8 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
     tree_parameters.check(kind, parameters)
     about = parameters.get('neighbours')
     return Forest(
-        tuple(tuple(map(nd.Node.of, tree)) for tree in parameters['trees']),
+        tuple(tuple(map(nd.TreeNode.of, tree))
+              for tree in parameters['trees']),
         tuple(map(float, parameters['within'])),
         about and Neighbours(
             about['nearest'], tuple(map(float, about['units'])),

@@ -40,7 +40,7 @@ _MOST_FIGURE = 1e30
 
 
 @dataclasses.dataclass(frozen=True)
-class Factor:
+class DeviceFactor:
     """The factor of a figure from A to B.
 
     :param tree: gives figure on B / figure on A
@@ -83,7 +83,7 @@ class Relation:
     source: Mapping[str, Any]
     target: Mapping[str, Any]
     runs: int
-    factors: Mapping[str, Factor]
+    factors: Mapping[str, DeviceFactor]
     response: Tree
 
     def factor(self, figure: str, workload: wl.Workload) -> float:
@@ -153,9 +153,9 @@ class Relation:
                 f'The relation has no factor of {lacking[0]}; make it again '
                 'by serifos-model relate --out.')
         factors = {
-            name: Factor(_checked(doc['factors'][name]['tree']),
-                         doc['factors'][name]['error'],
-                         tuple(doc['factors'][name]['interval']))
+            name: DeviceFactor(_checked(doc['factors'][name]['tree']),
+                               doc['factors'][name]['error'],
+                               tuple(doc['factors'][name]['interval']))
             for name in FIGURES}
         return cls(doc['from'], doc['to'], doc['runs'], factors,
                    _checked(doc['response'], 1.0))

@@ -137,7 +137,7 @@ def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
     for figure in rl.FIGURES:
         ratio, measured = on_b[figure] / on_a[figure], on_b[figure]
         held_out = on_a[figure] * crossed(x, ratio, x, seed, on_a['run'])
-        factors[figure] = rl.Factor(
+        factors[figure] = rl.DeviceFactor(
             _plain(fitted(x, ratio)),
             float(np.median(quality.relative_errors(measured, held_out))),
             quality.interval(measured, held_out))

@@ -34,11 +34,11 @@ class Screen(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        options = so.Options(**{
+        options = so.ScreeningOptions(**{
             field.name: getattr(parsed_args, field.name)
-            for field in dataclasses.fields(so.Options)})
+            for field in dataclasses.fields(so.ScreeningOptions)})
         paging.refuse_absurd(parsed_args)
-        job = screening.Job.of(options)
+        job = screening.CheckedScreening.of(options)
         if parsed_args.show:
             job.show()
             runs = job.wanted()

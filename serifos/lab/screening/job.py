@@ -29,7 +29,7 @@ NOTES = (
 """Notes on the parameters: their fio options, and where they do nothing."""
 
 
-def job(levels: parameters.Levels, place: sl.Place, fd: int,
+def job(levels: parameters.Levels, place: sl.JobTarget, fd: int,
         runtime_s: float) -> str:
     """The text of fio's job file for one run.
 
@@ -64,7 +64,7 @@ def _what(levels: parameters.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: parameters.Levels, place: sl.Place,
+def _where(levels: parameters.Levels, place: sl.JobTarget,
            fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
     if place.is_directory:

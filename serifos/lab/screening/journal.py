@@ -32,7 +32,7 @@ _LEAST = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class ScreeningHeader:
     """The facts that runs must share to be compared."""
 
     device: Mapping[str, Any]
@@ -46,10 +46,10 @@ class Header:
     created_at: str | None = None
 
     @property
-    def space(self) -> sl.Space:
-        return sl.Space(self.varied, self.held, self.said)
+    def space(self) -> sl.Levels:
+        return sl.Levels(self.varied, self.held, self.said)
 
-    def differences(self, other: Header) -> list[str]:
+    def differences(self, other: ScreeningHeader) -> list[str]:
         """The differences that forbid their runs in one journal."""
         return ds.differences(vars(self), vars(other), [
             f.name for f in dataclasses.fields(self)
@@ -57,7 +57,7 @@ class Header:
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class ScreeningRun:
     """One finished run.
 
     :param levels: of every parameter
@@ -78,12 +78,14 @@ def key(levels: Mapping[str, str], number: int) -> tuple[object, ...]:
     return (*sorted(levels.items()), number)
 
 
-def read(path: pathlib.Path) -> tuple[Header, tuple[Run, ...]]:
+def read(path: pathlib.Path
+         ) -> tuple[ScreeningHeader, tuple[ScreeningRun, ...]]:
     """:raises InputError: where it is missing, cut short or not ours"""
     return parse(atomic.read_text(path, 'screening'), str(path))
 
 
-def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
+def parse(text: str, path: str
+          ) -> tuple[ScreeningHeader, tuple[ScreeningRun, ...]]:
     """The header and the runs of a journal's text.
 
     :param path: whose text it is, for errors
@@ -99,7 +101,8 @@ def parse(text: str, path: str) -> tuple[Header, tuple[Run, ...]]:
     return _header(docs[0]), tuple(map(_run, docs[1:]))
 
 
-def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
+def had(path: pathlib.Path,
+        header: ScreeningHeader) -> tuple[ScreeningRun, ...]:
     """The runs that a journal holds already; none where it is not begun.
 
     :raises InputError: where they are not to be compared with ours
@@ -115,14 +118,14 @@ def had(path: pathlib.Path, header: Header) -> tuple[Run, ...]:
     return runs
 
 
-def resumed(path: pathlib.Path, header: Header
+def resumed(path: pathlib.Path, header: ScreeningHeader
             ) -> contextlib.AbstractContextManager[None]:
     """A journal to append to, as :func:`.jsonl.resumed`."""
     return jsonl.resumed(
         path, {'schema': SCHEMA, **dataclasses.asdict(header)}, 'screen')
 
 
-def append(path: pathlib.Path, run: Run) -> None:
+def append(path: pathlib.Path, run: ScreeningRun) -> None:
     """One finished run, on disk before this returns.
 
     :raises InputError: where it cannot be written
@@ -131,7 +134,7 @@ def append(path: pathlib.Path, run: Run) -> None:
                         **run.seen})
 
 
-def _header(doc: fields.Field) -> Header:
+def _header(doc: fields.Field) -> ScreeningHeader:
     varied = {}
     for name, ends in doc['varied'].pairs():
         levels = ends.items(2)
@@ -141,7 +144,7 @@ def _header(doc: fields.Field) -> Header:
     if not varied:
         raise doc['varied'].wrong('one parameter or more')
     said = doc['said']
-    return Header(
+    return ScreeningHeader(
         doc['device'].object(), doc['host'].text(), doc['kernel'].text(),
         doc['fio'].text(), doc['runtime_s'].number(), varied,
         {name: _level(name, one) for name, one in doc['held'].pairs()},
@@ -150,8 +153,8 @@ def _header(doc: fields.Field) -> Header:
         doc['created_at'].text_or_none())
 
 
-def _run(doc: fields.Field) -> Run:
-    return Run(
+def _run(doc: fields.Field) -> ScreeningRun:
+    return ScreeningRun(
         {name: _level(name, one) for name, one in doc['levels'].pairs()},
         doc['round'].whole(1),
         {name: doc[name].number(_LEAST) for name in RESPONSES})

@@ -16,7 +16,7 @@ from serifos.lab.screening import parameters
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class JobTarget:
     """The place of the jobs: a directory of files, or a block device.
 
     :param size: bytes of all files of a run together, or of the device
@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True)
-class Space:
+class Levels:
     """The parameters that are varied, and the levels of the others.
 
     :param varied: name → (low, high)
@@ -63,8 +63,8 @@ class Space:
         return text if a < found < b else None
 
 
-def space(place: Place, asked: Mapping[str, tuple[str, ...]],
-          only: tuple[str, ...] | None = None) -> Space:
+def space(place: JobTarget, asked: Mapping[str, tuple[str, ...]],
+          only: tuple[str, ...] | None = None) -> Levels:
     """The levels on a target: the paper's, or those that were asked for.
 
     :param asked: name → (level to hold,) or (low, high)
@@ -97,18 +97,18 @@ def space(place: Place, asked: Mapping[str, tuple[str, ...]],
               if len(pair) == 2}
     if not varied:
         raise errors.InputError('No parameter is varied; vary one at least.')
-    return Space(varied, {name: pair[0] for name, pair in levels.items()
-                          if name not in varied}, tuple(said))
+    return Levels(varied, {name: pair[0] for name, pair in levels.items()
+                           if name not in varied}, tuple(said))
 
 
-def _dropped(place: Place) -> Iterator[str]:
+def _dropped(place: JobTarget) -> Iterator[str]:
     names = [p.name for p in parameters.PARAMETERS.values() if p.about_files]
     if not place.is_directory:
         yield (f'{", ".join(names)} are about files and dropped: '
                f'{place.path} is a device')
 
 
-def _fit_files(place: Place, levels: dict[str, tuple[str, ...]],
+def _fit_files(place: JobTarget, levels: dict[str, tuple[str, ...]],
                was_asked: bool) -> Iterator[str]:
     """Scales file sizes so that the files of a run fit in the size."""
     files = parameters.number(levels['files_used'][-1]) * parameters.number(
@@ -135,7 +135,7 @@ def _fit_files(place: Place, levels: dict[str, tuple[str, ...]],
                'min_block_size where it would be less')
 
 
-def _fit_blocks(place: Place, levels: dict[str, tuple[str, ...]],
+def _fit_blocks(place: JobTarget, levels: dict[str, tuple[str, ...]],
                 was_asked: bool) -> Iterator[str]:
     """Makes direct requests whole blocks of the device."""
     block = place.logical_block
@@ -180,7 +180,7 @@ def _refuse_disorder(levels: Mapping[str, tuple[str, ...]]) -> None:
                 'all; give other --levels.')
 
 
-def _refuse_small(place: Place, levels: Mapping[str, tuple[str, ...]]
+def _refuse_small(place: JobTarget, levels: Mapping[str, tuple[str, ...]]
                   ) -> None:
     threads, block = (parameters.number(levels[name][-1]) for name in (
         'thread_count', 'max_block_size'))

@@ -15,7 +15,7 @@ RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class ScreeningOptions:
     """The options of `screen`; errors are raised for those out of range.
 
     :param target: a directory, a block device or the journal of a screening

@@ -28,7 +28,7 @@ class Found:
     """
 
     name: str
-    reading: plan.Reading
+    reading: plan.ResponseScale
     analysis: effects.Analysis
     keys: tuple[str, ...]
     levels: Mapping[str, tuple[str, str]]

@@ -23,7 +23,7 @@ Levels = Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Parameter:
+class FioParameter:
     """One parameter, and what it is in fio.
 
     :param means: the option of fio
@@ -43,38 +43,38 @@ class Parameter:
     about_files: bool = False
 
 
-def _flag(name: str, means: str, about_files: bool = False) -> Parameter:
-    return Parameter(name, 'false', 'true', means, about_files=about_files)
+def _flag(name: str, means: str, about_files: bool = False) -> FioParameter:
+    return FioParameter(name, 'false', 'true', means, about_files=about_files)
 
 
 PARAMETERS = {p.name: p for p in (
-    Parameter('operation', 'read', 'write', 'rw', 'choice'),
-    Parameter('access_pattern', 'sequential', 'random', 'rw=rand...',
+    FioParameter('operation', 'read', 'write', 'rw', 'choice'),
+    FioParameter('access_pattern', 'sequential', 'random', 'rw=rand...',
               'choice'),
-    Parameter('files_used', '1', '100', 'nrfiles', 'count', 1, 1000, True),
-    Parameter('min_file_size', '512B', '1MiB', 'filesize=MIN-', 'size',
-              512, GIB, True),
-    Parameter('max_file_size', '1MiB', '1GiB', 'filesize=-MAX', 'size',
-              512, 2 ** 44, True),
-    Parameter('min_block_size', '512B', '4KiB', 'bsrange=MIN-', 'size',
-              512, 2 ** 26),
-    Parameter('max_block_size', '4KiB', '64KiB', 'bsrange=-MAX', 'size',
-              512, 2 ** 26),
-    Parameter('io_depth', '1', '100', 'iodepth', 'count', 1, 4096),
+    FioParameter('files_used', '1', '100', 'nrfiles', 'count', 1, 1000, True),
+    FioParameter('min_file_size', '512B', '1MiB', 'filesize=MIN-', 'size',
+                 512, GIB, True),
+    FioParameter('max_file_size', '1MiB', '1GiB', 'filesize=-MAX', 'size',
+                 512, 2 ** 44, True),
+    FioParameter('min_block_size', '512B', '4KiB', 'bsrange=MIN-', 'size',
+                 512, 2 ** 26),
+    FioParameter('max_block_size', '4KiB', '64KiB', 'bsrange=-MAX', 'size',
+                 512, 2 ** 26),
+    FioParameter('io_depth', '1', '100', 'iodepth', 'count', 1, 4096),
     _flag('overwrite', 'overwrite', True),
     _flag('fsync', 'fsync=1'),
-    Parameter('thinktime', '0', '1000', 'thinktime, µs', 'count', 0,
-              10 ** 7),
+    FioParameter('thinktime', '0', '1000', 'thinktime, µs', 'count', 0,
+                 10 ** 7),
     _flag('write_buffer_sync', 'sync'),
-    Parameter('file_service', 'roundrobin', 'random', 'file_service_type',
-              'choice', about_files=True),
-    Parameter('thread_count', '1', '8', 'numjobs', 'count', 1, 256),
+    FioParameter('file_service', 'roundrobin', 'random', 'file_service_type',
+                 'choice', about_files=True),
+    FioParameter('thread_count', '1', '8', 'numjobs', 'count', 1, 256),
     _flag('threads_similarity', 'filename_format, offset_increment'),
     _flag('posix_fadvise', 'fadvise_hint'),
     _flag('async_io_engine', 'ioengine'),
     _flag('io_engine_queue', 'ioengine'),
     _flag('directio', 'direct'),
-    Parameter('buffer_alloc', 'malloc', 'mmap', 'iomem', 'choice'))}
+    FioParameter('buffer_alloc', 'malloc', 'mmap', 'iomem', 'choice'))}
 """The paper's 20 by name, with its levels."""
 
 

@@ -25,7 +25,7 @@ Wanted = tuple[Mapping[str, str], int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class ResponseScale:
     """The response and its scale.
 
     :param response: one of :data:`serifos.lab.screening.journal.RESPONSES`
@@ -56,7 +56,7 @@ class Middle:
                 'by --levels where it turns.')
 
 
-def rows(space: sl.Space, names: Sequence[str],
+def rows(space: sl.Levels, names: Sequence[str],
          design: screening.Signs) -> list[dict[str, str]]:
     """The levels of each run of a design; other parameters low or held."""
     return [space.run({name: space.varied[name][int(sign > 0)]
@@ -77,7 +77,7 @@ def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
     return found
 
 
-def missing(wanted: Sequence[Wanted], made: Sequence[journal.Run]
+def missing(wanted: Sequence[Wanted], made: Sequence[journal.ScreeningRun]
             ) -> tuple[Wanted, ...]:
     """The runs that are wanted and not made, each once."""
     done = {run.key for run in made}
@@ -85,7 +85,7 @@ def missing(wanted: Sequence[Wanted], made: Sequence[journal.Run]
     return tuple(one for name, one in found.items() if name not in done)
 
 
-def middles(space: sl.Space, names: Sequence[str]
+def middles(space: sl.Levels, names: Sequence[str]
             ) -> Iterator[tuple[str, str, int, Rows]]:
     """For each number among key parameters: its low, middle and high runs.
 
@@ -105,8 +105,8 @@ def middles(space: sl.Space, names: Sequence[str]
                 for level in (low, middle, high)]
 
 
-def responses(levels: Rows, rounds: int, made: Sequence[journal.Run],
-              how: Reading) -> npt.NDArray[np.float64]:
+def responses(levels: Rows, rounds: int, made: Sequence[journal.ScreeningRun],
+              how: ResponseScale) -> npt.NDArray[np.float64]:
     """float[n, rounds] of runs in the order of their levels.
 
     :raises InputError: where a run is missing
@@ -124,9 +124,9 @@ def responses(levels: Rows, rounds: int, made: Sequence[journal.Run],
     return np.log(found) if how.log else found
 
 
-def turning(space: sl.Space, names: Sequence[str], rounds: int,
-            made: Sequence[journal.Run], how: Reading, noise: float
-            ) -> list[Middle]:
+def turning(space: sl.Levels, names: Sequence[str], rounds: int,
+            made: Sequence[journal.ScreeningRun], how: ResponseScale,
+            noise: float) -> list[Middle]:
     """The key parameters whose middle level is not between their ends."""
     found = []
     for name, middle, side, three in middles(space, names):

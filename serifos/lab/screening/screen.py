@@ -51,7 +51,7 @@ class Screened:
     """
 
     target: tg.Target
-    place: sl.Place
+    place: sl.JobTarget
     open: Callable[[], contextlib.AbstractContextManager[Claim]]
 
 
@@ -70,8 +70,8 @@ def find(text: str, size_gib: float) -> Screened:
     if os.path.isdir(text):
         return _directory(pathlib.Path(text).absolute(), size_gib)
     target = tg.find(text, options)
-    place = sl.Place(target.name, target.regions[0].size, False,
-                     target.logical_block)
+    place = sl.JobTarget(target.name, target.regions[0].size, False,
+                         target.logical_block)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Claim]:
@@ -92,7 +92,7 @@ def _directory(path: pathlib.Path, size_gib: float) -> Screened:
     source, kind = filesystem.mounted(path)
     disk, model, serial = dv.disk_below(path)
     block = filesystem.smallest_direct(path)
-    place = sl.Place(str(path / folder.NAME), size, True, block)
+    place = sl.JobTarget(str(path / folder.NAME), size, True, block)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Claim]:
@@ -112,7 +112,7 @@ def _directory(path: pathlib.Path, size_gib: float) -> Screened:
         place, claim)
 
 
-def measurer(place: sl.Place, claim: Claim, runtime_s: float,
+def measurer(place: sl.JobTarget, claim: Claim, runtime_s: float,
              hang_s: float = fio.HANG_S) -> Measure:
     """A ``measure(levels) -> figures`` by real fio."""
     def measure(levels: Mapping[str, str]) -> Mapping[str, float]:

@@ -27,20 +27,20 @@ HEADER = ('rank', 'parameter', 'low', 'high', 'effect', 'from', 'to',
 
 
 @dataclasses.dataclass(frozen=True)
-class Job:
+class CheckedScreening:
     """A screening that was checked and can be done.
 
     :param screened: the target; None where a journal alone is read
     """
 
-    options: so.Options
+    options: so.ScreeningOptions
     screened: screen.Screened | None
-    header: journal.Header
+    header: journal.ScreeningHeader
     path: pathlib.Path
     design: screening.Signs
 
     @classmethod
-    def of(cls, options: so.Options) -> Job:
+    def of(cls, options: so.ScreeningOptions) -> CheckedScreening:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
             header, _ = journal.read(path)
@@ -52,9 +52,9 @@ class Job:
                    _design(options, header))
 
     @property
-    def reading(self) -> plan.Reading:
-        return plan.Reading(so.RESPONSES[self.options.response],
-                            self.options.scale == 'log')
+    def reading(self) -> plan.ResponseScale:
+        return plan.ResponseScale(so.RESPONSES[self.options.response],
+                                  self.options.scale == 'log')
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Job:
     def wanted(self) -> list[plan.Wanted]:
         return plan.wanted(self.rows(), self.options.rounds, self.options.seed)
 
-    def had(self) -> tuple[journal.Run, ...]:
+    def had(self) -> tuple[journal.ScreeningRun, ...]:
         return journal.had(self.path, self.header)
 
     def show(self) -> None:
@@ -95,7 +95,8 @@ class Job:
         for line in (*self.header.said, *screen_job.NOTES):
             measuring.say(f'note: {line}')
 
-    def make(self, runs: list[plan.Wanted]) -> tuple[journal.Run, ...]:
+    def make(self, runs: list[plan.Wanted]
+             ) -> tuple[journal.ScreeningRun, ...]:
         """Makes the runs that are missing; returns all runs of the journal."""
         if self.screened is None or not plan.missing(runs, self.had()):
             return self.had()
@@ -110,7 +111,7 @@ class Job:
 
 
 def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
-        header: journal.Header, measure: screen.Measure,
+        header: journal.ScreeningHeader, measure: screen.Measure,
         ports: campaign.Ports) -> int:
     """Makes every run that the journal lacks; failed ones once more.
 
@@ -121,7 +122,8 @@ def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
     """
     def make(one: plan.Wanted) -> None:
         levels, number = one
-        journal.append(path, journal.Run(levels, number, measure(levels)))
+        journal.append(
+            path, journal.ScreeningRun(levels, number, measure(levels)))
 
     total = len({journal.key(*one) for one in wanted})
     with journal.resumed(path, header):
@@ -133,7 +135,7 @@ def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
     return len(loop.failed)
 
 
-def screened(job: Job) -> screen_report.Found:
+def screened(job: CheckedScreening) -> screen_report.Found:
     """Makes the runs that are missing, and analyses all.
 
     :raises SerifosError: where it cannot be done, or is interrupted
@@ -147,7 +149,7 @@ def screened(job: Job) -> screen_report.Found:
         return _factorial(job, found) if job.options.factorial else found
 
 
-def _screened(job: Job) -> screen_report.Found:
+def _screened(job: CheckedScreening) -> screen_report.Found:
     made = job.make(job.wanted())
     analysis = effects.analyse(job.design, job.names, plan.responses(
         job.rows(), job.options.rounds, made, job.reading))
@@ -165,7 +167,8 @@ def _screened(job: Job) -> screen_report.Found:
         tuple(said))
 
 
-def _factorial(job: Job, found: screen_report.Found) -> screen_report.Found:
+def _factorial(job: CheckedScreening,
+               found: screen_report.Found) -> screen_report.Found:
     space, rounds = job.header.space, job.options.rounds
     keys = found.keys
     signs = screening.full_factorial(len(keys))
@@ -204,7 +207,8 @@ def rows(found: screen_report.Found) -> list[tuple[object, ...]]:
     return lines
 
 
-def _design(options: so.Options, header: journal.Header) -> screening.Signs:
+def _design(options: so.ScreeningOptions,
+            header: journal.ScreeningHeader) -> screening.Signs:
     least = screening.smallest(len(header.varied))
     size = least if options.runs is None else options.runs
     design = screening.plackett_burman(size)
@@ -220,16 +224,16 @@ def _design(options: so.Options, header: journal.Header) -> screening.Signs:
     return screening.foldover(design) if options.foldover else design
 
 
-def _header(options: so.Options, found: screen.Screened,
-            version: str) -> journal.Header:
+def _header(options: so.ScreeningOptions, found: screen.Screened,
+            version: str) -> journal.ScreeningHeader:
     space = sl.space(found.place, dict(options.levels), options.parameters)
-    return journal.Header(
+    return journal.ScreeningHeader(
         dict(found.target.identity), fio=version, runtime_s=options.runtime,
         varied=dict(space.varied), held=dict(space.held), said=space.said,
         **campaign.this_machine())
 
 
-def _journal(options: so.Options,
+def _journal(options: so.ScreeningOptions,
              found: screen.Screened) -> pathlib.Path:
     stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
     return campaign.journal_path(options.output or f'{stem}-screening.jsonl',

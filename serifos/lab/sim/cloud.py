@@ -25,7 +25,7 @@ _MEASURED, _OBSERVED = 0, 1
 _RUN_S = 60.0
 
 
-class Cloud:
+class SimulatedCloud:
     """Hosts, each with one pool on a device of its own, and volumes.
 
     A host with the same volumes always measures the same, so that hosts that
@@ -92,7 +92,7 @@ class Cloud:
             rng = np.random.default_rng([*self._seed, purpose, number])
             workloads = [self._cluster.volume(volume_id).workload
                          for volume_id in self._ids(pool)]
-            samples[pool] = dev.Device(ssd, rng, self._ios).measure(
+            samples[pool] = dev.SimulatedDevice(ssd, rng, self._ios).measure(
                 workloads, _RUN_S) if workloads else None
         return samples
 

@@ -36,7 +36,7 @@ IOS = 6000
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class SimulatedDevice:
     """A simulated SSD, and the random numbers of its runs.
 
     :param ios: requests after which a run ends; more where that would be

@@ -54,8 +54,8 @@ class Evaluate(app.Fails, command.Command):
         from serifos.lab.sim import tables
         began, args = time.monotonic(), parsed_args
         out = runner.directory(args.out)
-        standard = evaluation.Settings()
-        settings = evaluation.Settings(
+        standard = evaluation.EvaluationSettings()
+        settings = evaluation.EvaluationSettings(
             cases=args.cases, seed=args.seed, sets=args.sets,
             tests=args.tests, testbeds=standard.testbeds
             if args.truth == 'both' else (args.truth,),

@@ -32,7 +32,7 @@ _MOST_TESTS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class EvaluationSettings:
     """The settings of an evaluation.
 
     :param testbeds: names of :data:`serifos.lab.sim.devices.TESTBEDS`
@@ -67,14 +67,14 @@ class Evaluation:
     :param outcomes: testbed → case by case
     """
 
-    settings: Settings
+    settings: EvaluationSettings
     models: Mapping[str, Mapping[str, mm.Model]]
     tests: Mapping[str, Mapping[str, modeler.Tested]]
     mismatch: Mapping[str, Mapping[str, float]]
-    outcomes: Mapping[str, Sequence[Sequence[scenario.Outcome]]]
+    outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
 
     def of(self, testbed: str, planner: str,
-           kind: str) -> list[scenario.Outcome]:
+           kind: str) -> list[scenario.PlannerResult]:
         """One planner's outcomes with one kind of models, case by case."""
         return [outcome for case in self.outcomes[testbed] for outcome in case
                 if (outcome.planner, outcome.kind) == (planner, kind)]
@@ -126,7 +126,7 @@ class Evaluation:
                 for name, cases in self.outcomes.items()}}
 
 
-def run(settings: Settings, mapper: Mapper) -> Evaluation:
+def run(settings: EvaluationSettings, mapper: Mapper) -> Evaluation:
     """Builds the models, tests them, and simulates the cases.
 
     :raises InputError: where the settings cannot be evaluated
@@ -155,7 +155,7 @@ def run(settings: Settings, mapper: Mapper) -> Evaluation:
          for bed in beds})
 
 
-def _models(settings: Settings, devices: Sequence[ssds.Ssd],
+def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
             mapper: Mapper) -> dict[str, dict[str, mm.Model]]:
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (

@@ -49,7 +49,7 @@ class Purpose(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Job:
+class SimulatedRuns:
     """Runs of one device, to be made in this order."""
 
     ssd: ssds.Ssd
@@ -60,17 +60,18 @@ class Job:
     ios: int
 
 
-def measure(job: Job) -> list[ds.Sample]:
+def measure(job: SimulatedRuns) -> list[ds.Sample]:
     """Makes the runs of a job."""
-    return [dev.Device(job.ssd, np.random.default_rng(
+    return [dev.SimulatedDevice(job.ssd, np.random.default_rng(
         [job.seed, *job.ssd.name.encode(), job.purpose, job.first + i]),
         job.ios).measure(run, _RUN_S) for i, run in enumerate(job.runs)]
 
 
 def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
-         seed: int, ios: int = _BUILD_IOS, size: int = 100) -> list[Job]:
+         seed: int, ios: int = _BUILD_IOS, size: int = 100
+         ) -> list[SimulatedRuns]:
     """Runs in pieces of at most ``size``."""
-    return [Job(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios)
+    return [SimulatedRuns(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios)
             for i in range(0, len(runs), size)]
 
 

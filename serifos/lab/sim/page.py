@@ -79,7 +79,7 @@ def _balanced(evaluation: ev.Evaluation, name: str,
 
 
 def _distribution(number: int, title: str, figure: str,
-                  of_placement: dict[str, list[scenario.Outcome]],
+                  of_placement: dict[str, list[scenario.PlannerResult]],
                   testbed: str) -> str:
     """Figures 3 to 5: a box for each host, a panel for each placement."""
     names = [f'{ssd.name}\n{i}'
@@ -96,7 +96,7 @@ def _distribution(number: int, title: str, figure: str,
         sharey=True, ylim=(0, None))
 
 
-def _supported(of_placement: dict[str, list[scenario.Outcome]]) -> str:
+def _supported(of_placement: dict[str, list[scenario.PlannerResult]]) -> str:
     """Figure 6: the latency that 99 % of the workloads stay below."""
     return charts.bars(
         [*_SLOS.values()],

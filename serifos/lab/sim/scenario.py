@@ -55,7 +55,7 @@ class Seen:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class PlannerResult:
     """The outcome of one planner in a case.
 
     :param kind: of the models that the planner knew; '' for the baseline
@@ -85,7 +85,7 @@ class Case:
     ios: int = dev.IOS
 
 
-def run(case: Case) -> list[Outcome]:
+def run(case: Case) -> list[PlannerResult]:
     """The baseline, then every planner with every kind of models."""
     cloud = placed(case)
     outcomes = [_outcome(cloud, CAPACITY, '', [])]
@@ -102,14 +102,14 @@ def run(case: Case) -> list[Outcome]:
     return outcomes
 
 
-def placed(case: Case) -> sc.Cloud:
+def placed(case: Case) -> sc.SimulatedCloud:
     """The workloads of a case, placed by available capacity.
 
     A volume that no host has room for is drawn again.
     """
     chance = [case.seed, modeler.Purpose.CASE, case.number]
     rng = np.random.default_rng(chance)
-    cloud = sc.Cloud(case.testbed, chance, case.ios)
+    cloud = sc.SimulatedCloud(case.testbed, chance, case.ios)
     least, greatest = paper.WORKLOADS
     count = int(rng.integers(least, greatest + 1))
     while len(cloud.cluster.volumes) < count:
@@ -128,10 +128,10 @@ def _moves(planner: object, cluster: cl.Cluster,
     return [(move.volume, move.target) for move in plan.moves]
 
 
-def _outcome(cloud: sc.Cloud, planner: str, kind: str,
-             moves: Sequence[tuple[str, str]]) -> Outcome:
+def _outcome(cloud: sc.SimulatedCloud, planner: str, kind: str,
+             moves: Sequence[tuple[str, str]]) -> PlannerResult:
     samples = cloud.measure().values()
-    return Outcome(
+    return PlannerResult(
         planner, kind, len(moves),
         sum(cloud.cluster.volume(volume).size_gib for volume, _ in moves),
         hosts=tuple(map(_host, samples)),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from serifos.lab.sim import scenario
 
-Outcomes = Sequence[scenario.Outcome]
+Outcomes = Sequence[scenario.PlannerResult]
 
 WORSE_BY = 0.01
 """A case is worse than Cinder's placement where its worst host's latency,

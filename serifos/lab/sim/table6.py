@@ -94,6 +94,7 @@ def _errors(ssd: ssds.Ssd, like: str, runs: Sequence[design.Run],
     expected = np.array([paper.latency_us(
         like, len(run), sum(w.write_pct for w in run),
         sum(w.block_kib for w in run)) for run in runs])
-    seen = np.array([dev.Device(ssd, np.random.default_rng(1), ios).measure(
-        run, _RUN_S).latency_us for run in runs])
+    seen = np.array([
+        dev.SimulatedDevice(ssd, np.random.default_rng(1), ios).measure(
+            run, _RUN_S).latency_us for run in runs])
     return np.abs(seen - expected) / expected

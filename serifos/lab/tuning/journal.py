@@ -26,7 +26,7 @@ _REMEDY = 'delete the file to search anew'
 _Key = tuple[str, str, tuple[tuple[str, float], ...]]
 
 
-class Journal:
+class SearchJournal:
     """The evaluated points of one dataset; made by :func:`opened`."""
 
     def __init__(self, path: pathlib.Path, known: dict[_Key, float]) -> None:
@@ -59,7 +59,7 @@ class Journal:
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str],
-           facts: Mapping[str, Any]) -> Iterator[Journal]:
+           facts: Mapping[str, Any]) -> Iterator[SearchJournal]:
     """The journal, created where it does not exist, and locked.
 
     :param facts: common to all points: the dataset's sha256, the seed and
@@ -73,7 +73,7 @@ def opened(path: str | os.PathLike[str],
         lines = jsonl.parse(atomic.read_text(path, 'search'), path, _REMEDY)
         _, first = next(lines, ('', {}))
         _refuse_another(path, first, header)
-        yield Journal(path, dict(_point(*line) for line in lines))
+        yield SearchJournal(path, dict(_point(*line) for line in lines))
 
 
 def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],

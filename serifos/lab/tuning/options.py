@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cmd_options.add_jobs(group)
 
 
-def options(args: argparse.Namespace) -> search.Options:
+def options(args: argparse.Namespace) -> search.SearchOptions:
     """:raises InputError: where one is out of bounds"""
     from serifos.lab.tuning import search
     cmd_options.check_jobs(args.jobs)
-    return search.Options(args.splits, args.explorations, args.iterations,
-                          args.least_gain)
+    return search.SearchOptions(
+        args.splits, args.explorations, args.iterations, args.least_gain)
 
 
 @contextlib.contextmanager

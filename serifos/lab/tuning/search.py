@@ -42,7 +42,7 @@ _DECIMALS = 12
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class SearchOptions:
     """The options of a search; those of the paper by default.
 
     :param splits: k, the splitting points of each parameter and iteration
@@ -71,7 +71,7 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class Iteration:
     """An iteration of a search.
 
     :param pivots: the points around which the space was split; none in the
@@ -89,7 +89,7 @@ class Trace:
 
     parameters: tuple[parameter.Parameter, ...]
     standard: Point
-    steps: tuple[Step, ...]
+    steps: tuple[Iteration, ...]
 
     @property
     def rmse(self) -> dict[Point, float]:
@@ -124,7 +124,7 @@ class Trace:
 
 
 def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
-           options: Options = Options()) -> Trace:
+           options: SearchOptions = SearchOptions()) -> Trace:
     """Searches for the settings of least RMSE.
 
     The standard is evaluated beside the paper's first corner, so that the
@@ -148,13 +148,13 @@ def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
 
     standard = tuple(one.valid(one.standard) for one in parameters)
     corner = tuple(one.least for one in parameters)
-    steps = [Step((), ask(dict.fromkeys((standard, corner))))]
+    steps = [Iteration((), ask(dict.fromkeys((standard, corner))))]
     explored, pivots = {corner}, (corner,)
     while len(steps) <= options.iterations:
         points = _around(parameters, explored, pivots, options.splits)
         if points <= explored:
             break
-        steps.append(Step(pivots, ask(sorted(points))))
+        steps.append(Iteration(pivots, ask(sorted(points))))
         explored |= points
         pivots = tuple(sorted(
             explored, key=lambda p: (known[p], p))[:options.explorations])

@@ -30,8 +30,8 @@ Point = Mapping[str, float]
 class Searcher:
     """Runs searches with a journal and processes; made by :func:`ready`."""
 
-    options: search.Options
-    journal: tuning_journal.Journal
+    options: search.SearchOptions
+    journal: tuning_journal.SearchJournal
     path: pathlib.Path
     pool: futures.Executor | None
     shown: Callable[..., None]
@@ -115,7 +115,7 @@ class Searcher:
 
 
 @contextlib.contextmanager
-def ready(options: search.Options, jobs: int, path: pathlib.Path,
+def ready(options: search.SearchOptions, jobs: int, path: pathlib.Path,
           facts: Mapping[str, Any], shown: Callable[..., None],
           stop: Callable[[], bool]) -> Iterator[Searcher]:
     """A searcher whose journal and processes are open.

@@ -50,7 +50,7 @@ class Case(case.DirectoryCase):
         self.now, self.slept = NOW, 0.0
         self.stop_after = None
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)])
-        self.settings = settings.Settings(
+        self.settings = settings.BalancerSettings(
             self.dir, models, auto=True, batch=1, settle_s=0.0,
             timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
                                       timeout_per_gib_s=60.0, grace_s=20.0))

@@ -26,8 +26,8 @@ class HostTest(testtools.TestCase):
 
     def test_counters(self):
         self.assertEqual(
-            host.Reading(7.0, busy=310, ticks=1360, context_switches=42,
-                         interrupts=99),
+            host.HostCounters(7.0, busy=310, ticks=1360, context_switches=42,
+                              interrupts=99),
             reading(7.0, 200, 1000, 42, 99))
 
     def test_the_interval_alone_counts(self):

@@ -140,7 +140,7 @@ class HostileTest(testtools.TestCase):
         reading = self.said(lambda t: host.parse(t, 1.0), text)
         if reading is not None:
             self.assertTrue(math.isfinite(reading.towards(
-                host.Reading(2.0, 1e6, 1e6, 1e6, 1e6), 1.5).busy))
+                host.HostCounters(2.0, 1e6, 1e6, 1e6, 1e6), 1.5).busy))
 
     @few
     @given(hostile.texts(RECORD))

@@ -20,8 +20,8 @@ from serifos.lab.screening import screen
 
 GIB = 2 ** 30
 SPECIAL = ';#:%$\\[]"\'`*?{}|<>&!^()\n\r\t\x00\x1b\x7f\x85\u2028\ufeff\udcff'
-DIRECTORY = sl.space(sl.Place('/x', 800 * GIB, True, 512), {})
-DEVICE = sl.space(sl.Place('/dev/x', 8 * GIB, False, 512), {})
+DIRECTORY = sl.space(sl.JobTarget('/x', 800 * GIB, True, 512), {})
+DEVICE = sl.space(sl.JobTarget('/dev/x', 8 * GIB, False, 512), {})
 
 
 @ddt.ddt
@@ -107,7 +107,8 @@ class JobFileTest(testtools.TestCase):
             ['read\nexec_prerun=x', '1;', '2KiB', '٣', '9' * 400]))))
     def test_arbitrary_names_and_levels(self, path, is_directory, levels):
         space = DIRECTORY if is_directory else DEVICE
-        place = sl.Place(os.path.join('/', path), 8 * GIB, is_directory, 512)
+        place = sl.JobTarget(
+            os.path.join('/', path), 8 * GIB, is_directory, 512)
         expected = lines(screen_job.job(space.run({}), place, 7, 10))
         try:
             text = screen_job.job({**space.run({}), **levels}, place, 7, 10)

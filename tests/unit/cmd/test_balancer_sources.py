@@ -14,7 +14,7 @@ from serifos.facts import activity
 from tests.unit import case
 from tests.unit.cloud import test_client
 
-PLACE = activity.Place('u', 'u', 'a@ssd#ssd')
+PLACE = activity.MeasuredVolume('u', 'u', 'a@ssd#ssd')
 
 
 class GnocchiTest(case.DirectoryCase):

@@ -168,7 +168,7 @@ class SourceTest(cloud.Case):
     @ddt.data('nan', '-1', '1e99')
     def test_a_figure_of_no_volume(self, iops):
         source = self.source(f'{HEADER}{self.now},60,u,50,16,{iops},1\n')
-        place = activity.Place('u', 'u', cloud.A)
+        place = activity.MeasuredVolume('u', 'u', cloud.A)
         seen = source.observe([place], 600)
         self.assertEqual({}, seen.volumes)
         self.assertIn('its iops is', seen.missing['u'])

@@ -216,7 +216,7 @@ class TelemetryTest(Case):
 
     def quiet(self):
         records = self.cinder.inventory().records
-        seen = self.cinder.observe([activity.Place(
+        seen = self.cinder.observe([activity.MeasuredVolume(
             record.id, record.lv_id, record.pool) for record in records],
             1000)
         return {volume: active.quiet_s
@@ -229,8 +229,8 @@ class TelemetryTest(Case):
         half, = self.cinder.halves('v')
         self.assertEqual({'v': 0, half.id: 0}, self.quiet())
         seen = self.cinder.observe(
-            [activity.Place('v', 'v', A),
-             activity.Place(half.id, half.lv_id, B)], 60)
+            [activity.MeasuredVolume('v', 'v', A),
+             activity.MeasuredVolume(half.id, half.lv_id, B)], 60)
         self.assertEqual(0, seen.volumes['v'].mean.write_pct)
         self.assertEqual(100, seen.volumes[half.id].mean.write_pct)
         self.at(31)
@@ -248,7 +248,7 @@ class TelemetryTest(Case):
             [inv.PoolStats(A, 9.0, 9.0)],
             [inv.Record('v', 1.0, 'in-use', pool=A)], lambda: NOW,
             {'v': busy})
-        place = activity.Place('v', 'v', A)
+        place = activity.MeasuredVolume('v', 'v', A)
         seen = self.cinder.observe([place], 600)
         self.assertEqual(busy, seen.volumes['v'].mean)
         self.cinder.unseen = {A: 'no answer'}

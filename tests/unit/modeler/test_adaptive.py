@@ -39,7 +39,7 @@ class ChoosingTest(case.DirectoryCase):
 
         def measure(workloads, runtime_s):
             calls.append(workloads)
-            return device.Device(devices.CLIFF, np.random.default_rng(
+            return device.SimulatedDevice(devices.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
         chooser = adaptive.Chooser(PLAN, stopping.Enough(), of)
         path = self.dir / f'{name}.jsonl'

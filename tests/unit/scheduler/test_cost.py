@@ -83,7 +83,7 @@ class Case(testtools.TestCase):
                   'newcomer_block_kib': 16, 'newcomer_iodepth': 8,
                   'active_floor': 0.05, 'reservation_ttl': 3600,
                   'newcomer_hints': True, **options}
-        return judge.Judge(st.Settings(
+        return judge.Judge(st.SchedulerSettings(
             str(self.files.dir), str(self.files.models_dir), **values),
             lambda: self.now, rate_limited_log.RateLimitedLog())
 

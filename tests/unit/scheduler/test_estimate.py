@@ -18,7 +18,7 @@ LATENCY = st.floats(0, 1e300, allow_subnormal=False)
 class LineTest(testtools.TestCase):
 
     def line(self, *points):
-        found = estimate.Line()
+        found = estimate.FittedLine()
         for point in points:
             found.add(*point)
         return found

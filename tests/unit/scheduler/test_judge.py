@@ -36,8 +36,8 @@ class JudgeTest(testtools.TestCase):
             capabilities={'serifos_model': 'ssd'})
             for name, gib in zip(NAMES, (10, 0))]
         self.serifos = judge.Judge(
-            ss.Settings(str(made.dir), str(made.models_dir), 1800, 30, 16, 8,
-                        0.05, 3600, True),
+            ss.SchedulerSettings(str(made.dir), str(made.models_dir), 1800,
+                                 30, 16, 8, 0.05, 3600, True),
             lambda: NOW, rate_limited_log.RateLimitedLog())
 
     def placement(self, name='new', **facts):

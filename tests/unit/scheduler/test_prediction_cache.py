@@ -37,7 +37,8 @@ class PredictionCacheTest(testtools.TestCase):
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(
             tuple(coming or [self.coming]),
-            [sn.Place(devices[pool], 'ssd') if pool in devices else None],
+            [sn.ModelledDevice(devices[pool], 'ssd')
+             if pool in devices else None],
             its, None, {} if lifted is None else {'a': lifted})
         return found
 
@@ -72,8 +73,9 @@ class PredictionCacheTest(testtools.TestCase):
         view = files.view(
             [cl.Pool('a', 'ssd'), cl.Pool('b', 'bad')],
             ssd=files.model('ssd'), bad=endless('bad'))
-        self.assertEqual(160, view.usual[sn.Place('a', 'ssd')].latency_us)
-        self.assertIsNone(view.usual[sn.Place('b', 'bad')])
+        self.assertEqual(
+            160, view.usual[sn.ModelledDevice('a', 'ssd')].latency_us)
+        self.assertIsNone(view.usual[sn.ModelledDevice('b', 'bad')])
 
     def test_the_error_is_the_model_s_own(self):
         found = self.predict(model=files.model('ssd', mre=0.1))

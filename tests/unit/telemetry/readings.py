@@ -32,7 +32,7 @@ LAYERS = ''.join(
 
 
 def place(volume, host='node1', lv_id=None):
-    return activity.Place(volume, lv_id or volume, f'{host}@ssd#ssd')
+    return activity.MeasuredVolume(volume, lv_id or volume, f'{host}@ssd#ssd')
 
 
 def steady(seconds, write_pct=25, block_kib=8, iops=1000, latency_us=2000):

@@ -37,8 +37,9 @@ class Csv:
         self._file = file
         self._clock = clock
 
-    def observe(self, places: Sequence[activity.Place], window_s: float,
-                pools: Collection[str] = ()) -> activity.Observed:
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
         """:raises CloudError: where the file cannot be read"""
         now = self._clock()
         newest = {volume: row for volume, row in self._rows()

@@ -14,12 +14,12 @@ from serifos.lab.sim import devices
 from serifos.model import fit
 from serifos.model import kinds
 
-SMALL = accuracy.Settings(kinds=('consolidation', 'outstanding'), runs=(20,),
-                          tests=1)
+SMALL = accuracy.AccuracySettings(
+    kinds=('consolidation', 'outstanding'), runs=(20,), tests=1)
 
 
 def score(kind, expected, design='20'):
-    return accuracy.Score('X', kind, design, 20, expected)
+    return accuracy.KindScore('X', kind, design, 20, expected)
 
 
 class DevicesTest(testtools.TestCase):
@@ -35,7 +35,7 @@ class DevicesTest(testtools.TestCase):
         self.assertTrue(set(fewer.devices).isdisjoint(other.devices))
 
     def test_every_kind_that_there_is(self):
-        self.assertEqual(kinds.names(), accuracy.Settings().kinds)
+        self.assertEqual(kinds.names(), accuracy.AccuracySettings().kinds)
 
 
 @functools.cache

@@ -94,7 +94,7 @@ class MarsTest(testtools.TestCase):
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
         x, y = _matrix('ozone1')
         x, y = x[:60, 3:6], y[:60]
-        space = hinge_search.Space(x, y, degree, _EVERY)
+        space = hinge_search.HingeSearch(x, y, degree, _EVERY)
         products = [()]
         for _ in range(3):
             gain, found = space.best(products)

@@ -11,7 +11,7 @@ from serifos.lab.screening import plan
 from tests.unit import case
 from tests.unit.cmd import command
 
-PLACE = sl.Place('/srv/x', 800 * 2 ** 30, True, 512)
+PLACE = sl.JobTarget('/srv/x', 800 * 2 ** 30, True, 512)
 SPACE = sl.space(PLACE, {}, ('operation', 'io_depth', 'fsync',
                              'max_block_size', 'directio'))
 
@@ -35,11 +35,13 @@ class ScreenTest(case.DirectoryCase):
                 *plan.rows(SPACE, keys, screening.full_factorial(2)),
                 *(row for *_, three in plan.middles(SPACE, keys)
                   for row in three)]
-        header = journal.Header({'target': '/srv/x'}, 'node1', '6.1',
-                                'fio-3.33', 1.0, SPACE.varied, SPACE.held)
+        header = journal.ScreeningHeader(
+            {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+            SPACE.varied, SPACE.held)
         with journal.resumed(self.path, header):
             for row in rows:
-                journal.append(self.path, journal.Run(row, 1, figures(row)))
+                journal.append(self.path, journal.ScreeningRun(
+                    row, 1, figures(row)))
 
     def screened(self, *options):
         code, out, err = command.model('screen', self.path, '-f', 'json',

@@ -21,8 +21,8 @@ from tests.unit import case
 from tests.unit.papers import golden
 
 GIB = 2 ** 30
-DIRECTORY = sl.Place('/srv/x', 800 * GIB, True, 512)
-DEVICE = sl.Place('/dev/sdx', 8 * GIB, False, 512)
+DIRECTORY = sl.JobTarget('/srv/x', 800 * GIB, True, 512)
+DEVICE = sl.JobTarget('/dev/sdx', 8 * GIB, False, 512)
 
 
 def options(place=DIRECTORY, **levels):
@@ -46,7 +46,7 @@ class LevelsTest(testtools.TestCase):
         self.assertEqual(20, len(sl.space(DIRECTORY, {}).varied))
 
     def test_files_are_scaled_to_the_space_allowed_and_it_is_said(self):
-        small = sl.space(sl.Place('/srv/x', 4 * GIB, True, 512), {})
+        small = sl.space(sl.JobTarget('/srv/x', 4 * GIB, True, 512), {})
         self.assertEqual(('1MiB', '4MiB'), small.varied['max_file_size'])
         self.assertIn('up to 4MiB, not 1GiB', small.said[0])
         self.assertEqual('1GiB', sl.space(
@@ -60,10 +60,10 @@ class LevelsTest(testtools.TestCase):
                       space.said[0])
 
     def test_a_device_of_4_kib_blocks(self):
-        space = sl.space(sl.Place('/dev/sdx', 8 * GIB, False, 4096), {})
+        space = sl.space(sl.JobTarget('/dev/sdx', 8 * GIB, False, 4096), {})
         self.assertEqual('4KiB', space.held['min_block_size'])
         self.assertIn('dropped and held at 4KiB', space.said[-1])
-        buffered = sl.space(sl.Place('/dev/sdx', 8 * GIB, False, 4096),
+        buffered = sl.space(sl.JobTarget('/dev/sdx', 8 * GIB, False, 4096),
                             {'directio': ('false',)})
         self.assertIn('min_block_size', buffered.varied)
 
@@ -75,7 +75,7 @@ class LevelsTest(testtools.TestCase):
                                            space.held['buffer_alloc']))
 
     def test_what_is_held_low_needs_no_room_for_more(self):
-        place = sl.Place('/srv/x', GIB, True, 512)
+        place = sl.JobTarget('/srv/x', GIB, True, 512)
         space = sl.space(place, {}, ('io_depth',))
         self.assertEqual('1', space.held['files_used'])
         self.assertIn('give 1.562 or more', str(self.assertRaises(
@@ -106,10 +106,10 @@ class LevelsTest(testtools.TestCase):
                                 asked)
         self.assertIn(words, str(exc))
 
-    @ddt.data((sl.Place('/x', GIB, True, 512), {}, 'give 1.562 or more'),
+    @ddt.data((sl.JobTarget('/x', GIB, True, 512), {}, 'give 1.562 or more'),
               (DEVICE, {'files_used': ('1',)}, 'is about files'),
-              (sl.Place('/dev/x', 2 ** 20, False, 512), {}, 'too small'),
-              (sl.Place('/dev/x', GIB, False, 4096),
+              (sl.JobTarget('/dev/x', 2 ** 20, False, 512), {}, 'too small'),
+              (sl.JobTarget('/dev/x', GIB, False, 4096),
                {'min_block_size': ('1KiB', '2KiB')}, 'multiples of 4KiB'))
     @ddt.unpack
     def test_a_place_that_cannot_take_them(self, place, asked, words):
@@ -181,8 +181,9 @@ class JobTest(testtools.TestCase):
 
 
 SPACE = sl.space(DIRECTORY, {}, ('operation', 'io_depth', 'fsync'))
-HEADER = journal.Header({'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
-                        SPACE.varied, SPACE.held)
+HEADER = journal.ScreeningHeader(
+    {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0, SPACE.varied,
+    SPACE.held)
 ROWS = plan.rows(SPACE, tuple(SPACE.varied), screening.plackett_burman(4))
 
 
@@ -243,14 +244,14 @@ class CampaignTest(case.DirectoryCase):
 
     def test_other_conditions_are_not_mixed(self):
         self.run_it()
-        other = journal.Header(**{**vars(HEADER), 'runtime_s': 2.0})
+        other = journal.ScreeningHeader(**{**vars(HEADER), 'runtime_s': 2.0})
         exc = self.assertRaises(
             errors.InputError, journal.had, self.path, other)
         self.assertIn('runtime_s 1.0 and 2.0', str(exc))
 
     def test_effects_take_all_runs(self):
         self.run_it()
-        how = plan.Reading('iops', True)
+        how = plan.ResponseScale('iops', True)
         made = journal.read(self.path)[1]
         self.assertEqual((4, 2), plan.responses(ROWS, 2, made, how).shape)
         exc = self.assertRaises(errors.InputError, plan.responses, ROWS, 3,
@@ -289,9 +290,9 @@ class MiddleTest(testtools.TestCase):
             return dict.fromkeys(journal.RESPONSES, {
                 '1': 100.0, '10': 900.0, '100': 200.0}[levels['io_depth']])
         keys = ('operation', 'io_depth')
-        made = [journal.Run(row, 1, peak(row))
+        made = [journal.ScreeningRun(row, 1, peak(row))
                 for *_, three in plan.middles(SPACE, keys) for row in three]
-        how = plan.Reading('iops', True)
+        how = plan.ResponseScale('iops', True)
         found = plan.turning(SPACE, keys, 1, made, how, 0.1)
         self.assertEqual(['low', 'high'], [m.others for m in found])
         self.assertIn('io_depth is not monotone', found[0].words)

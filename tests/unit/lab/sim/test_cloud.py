@@ -22,7 +22,8 @@ class CloudTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.cloud = cloud.Cloud(devices.TESTBEDS['paper'], (1,), ios=1000)
+        self.cloud = cloud.SimulatedCloud(
+            devices.TESTBEDS['paper'], (1,), ios=1000)
         self.cloud.create(volume('v1', 120.0, 30, 128), A)
         self.cloud.create(volume('v2', 90.0, 70, 16), A)
 

@@ -38,8 +38,8 @@ few = hypothesis.settings(max_examples=25, deadline=None)
 
 
 def measured(ssd, run, seed=0, runtime_s=60.0, ios=4000):
-    return device.Device(ssd, np.random.default_rng(seed), ios).measure(
-        run, runtime_s)
+    return device.SimulatedDevice(
+        ssd, np.random.default_rng(seed), ios).measure(run, runtime_s)
 
 
 @ddt.ddt
@@ -66,8 +66,9 @@ class LawsTest(testtools.TestCase):
     @ddt.data(devices.SSD1, devices.FAST)
     def test_many_who_think_erratically_are_an_open_loop(self, ssd):
         open_loop = W(30, 16, 256, think_time_us=256e3)
-        saw, = device.Device(ssd, np.random.default_rng(0), erratic=True
-                             ).measure([open_loop], 60).seen
+        saw, = device.SimulatedDevice(
+            ssd, np.random.default_rng(0), erratic=True
+            ).measure([open_loop], 60).seen
         self.assertLess(abs(saw['iops'] - 1000), 50)
         self.assertLess(saw['iops'] * saw['latency_us'] / 1e6, 2)
 

@@ -21,8 +21,8 @@ drawn = st.integers(0, 10 ** 6).map(
 
 def measured(ssd, *run, ios=4000):
     steady = dataclasses.replace(ssd, run_cv=0.0)
-    return device.Device(steady, np.random.default_rng(0), ios).measure(
-        run, 60.0)
+    return device.SimulatedDevice(
+        steady, np.random.default_rng(0), ios).measure(run, 60.0)
 
 
 def ratio(ssd, *run, **without):

@@ -47,7 +47,7 @@ class EvaluateTest(testtools.TestCase):
         self.assertEqual([2, 2], [len(c) for c in doc['outcomes'].values()])
 
     def test_the_kinds_of_a_full_evaluation_can_be_built(self):
-        self.assertLessEqual({*evaluation.Settings().kinds},
+        self.assertLessEqual({*evaluation.EvaluationSettings().kinds},
                              {*modeler.KINDS})
 
     def test_processes_change_nothing(self):

@@ -8,7 +8,7 @@ from serifos.lab.sim import summary
 
 
 def outcome(hosts_us, workloads_us=(), moves=0, moved_gib=0.0):
-    return scenario.Outcome(
+    return scenario.PlannerResult(
         'p', 'k', moves, moved_gib,
         tuple(scenario.Seen(us, 2 * us, 3 * us) for us in hosts_us),
         tuple(scenario.Seen(us, 2 * us, 3 * us) for us in workloads_us))

@@ -65,7 +65,7 @@ class SearchTest(testtools.TestCase):
             self, box, splits, explorations):
         parameters, centre = box
         asked = Asked(bowl(*centre))
-        trace = search.search(parameters, asked, search.Options(
+        trace = search.search(parameters, asked, search.SearchOptions(
             splits, explorations, 5))
         self.assertEqual(len(set(asked.points)), len(asked.points))
         for point in asked.points:
@@ -83,7 +83,7 @@ class SearchTest(testtools.TestCase):
     def test_it_finds_the_optimum_of_a_convex_surface(self, box):
         parameters, centre = box
         trace = search.search(parameters, Asked(bowl(*centre)),
-                              search.Options(2, 2, 40))
+                              search.SearchOptions(2, 2, 40))
         for one, found, best in zip(parameters, trace.best, centre):
             self.assertAlmostEqual(
                 found, best,
@@ -92,7 +92,7 @@ class SearchTest(testtools.TestCase):
     def test_a_small_box_of_whole_numbers_is_explored_until_it_ends(self):
         one = parameter.Parameter('ninstances', 0, 0, 9)
         asked = Asked(bowl(7))
-        trace = search.search([one], asked, search.Options(4, 5, 1000))
+        trace = search.search([one], asked, search.SearchOptions(4, 5, 1000))
         self.assertEqual((7,), trace.best)
         self.assertLess(len(trace.steps), 5)
         self.assertLessEqual(len(asked.points), 10)
@@ -111,7 +111,8 @@ class SearchTest(testtools.TestCase):
     def test_the_first_iterations_of_figure_7(self):
         # k = 3, n = 2 on one parameter: quarters, then around the two best.
         one = parameter.Parameter('x', 16, 0, 16, whole=False)
-        trace = search.search([one], Asked(bowl(5)), search.Options(3, 2, 2))
+        trace = search.search(
+            [one], Asked(bowl(5)), search.SearchOptions(3, 2, 2))
         self.assertEqual([((),), ((0.0,),), ((4.0,), (8.0,))],
                          [step.pivots or ((),) for step in trace.steps])
         self.assertEqual([(16.0,), (0.0,)], [*trace.steps[0].evaluated])
@@ -124,7 +125,7 @@ class SearchTest(testtools.TestCase):
         def surface(point):
             return float('nan') if point['minsplit'] < 100 else 5.0
         trace = search.search([WHOLE], Asked(surface),
-                              search.Options(iterations=3))
+                              search.SearchOptions(iterations=3))
         self.assertGreaterEqual(trace.best[0], 100)
         self.assertEqual(0, trace.gain)
 
@@ -132,24 +133,24 @@ class SearchTest(testtools.TestCase):
         def surface(point):
             return 1.0 if point['minsplit'] == 20 else 2.0
         trace = search.search([WHOLE], Asked(surface),
-                              search.Options(iterations=1))
+                              search.SearchOptions(iterations=1))
         self.assertEqual((20,), trace.best)
         self.assertEqual({'minsplit': 20}, trace.settings(trace.best))
 
     def test_the_gain_is_against_the_standard(self):
         trace = search.search([WHOLE], Asked(lambda p: p['minsplit']),
-                              search.Options(iterations=2))
+                              search.SearchOptions(iterations=2))
         self.assertAlmostEqual(1 - 2 / 20, trace.gain)
 
     def test_it_stops_where_little_is_gained(self):
         box = [SHARE], Asked(lambda p: 1 + p['cp'])
         self.assertEqual(4, len(search.search(
-            *box, search.Options(least_gain=0.01, iterations=50)).steps))
+            *box, search.SearchOptions(least_gain=0.01, iterations=50)).steps))
 
     def test_a_cut_search_asks_only_for_what_it_lacks(self):
         first = Asked(bowl(30, 0.2))
         whole = search.search([WHOLE, SHARE], first,
-                              search.Options(iterations=3))
+                              search.SearchOptions(iterations=3))
         kept = dict(zip(first.points[:50], map(whole.rmse.get,
                                                first.points[:50])))
         again = []
@@ -161,15 +162,15 @@ class SearchTest(testtools.TestCase):
                     again.append(key)
                     kept[key] = first.surface(point)
                 yield kept[key]
-        self.assertEqual(whole, search.search([WHOLE, SHARE], evaluate,
-                                              search.Options(iterations=3)))
+        self.assertEqual(whole, search.search(
+            [WHOLE, SHARE], evaluate, search.SearchOptions(iterations=3)))
         self.assertEqual(first.points[50:], again)
 
     @ddt.data({'splits': 0}, {'splits': 21}, {'explorations': 0},
               {'iterations': 0}, {'iterations': 1001}, {'least_gain': 1},
               {'least_gain': float('nan')}, {'least_gain': -0.1})
     def test_absurd_options(self, options):
-        self.assertRaises(errors.InputError, search.Options, **options)
+        self.assertRaises(errors.InputError, search.SearchOptions, **options)
 
     def test_nothing_to_search(self):
         self.assertRaises(errors.InputError, search.search, [], Asked(bowl()))
@@ -182,7 +183,7 @@ class PaperTest(testtools.TestCase):
     def test_the_search_is_configured_as_the_paper_does(self):
         self.assertEqual(
             {**golden.REGRESSION['search'], 'least_gain': 0},
-            vars(search.Options()))
+            vars(search.SearchOptions()))
 
     @ddt.data(*golden.REGRESSION['parameters'])
     def test_standards_and_used_ranges(self, kind):

@@ -152,7 +152,7 @@ class HybridTest(testtools.TestCase):
     @ddt.unpack
     def test_a_device_that_nobody_chose(self, number, figure, most):
         rng = np.random.default_rng([8, number])
-        device = dev.Device(devices.drawn(rng), rng, 500)
+        device = dev.SimulatedDevice(devices.drawn(rng), rng, 500)
         tests = [[dataclasses.replace(modeler.drawn(rng), iodepth=float(
             rng.choice([1, 2, 4, 8, 16, 32]))) for _ in range(1 + i % 10)]
             for i in range(40)]
