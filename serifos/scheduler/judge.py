@@ -133,11 +133,9 @@ class Judge:
         volume_id = placement.requests[0].volume_id
         found = self._predictions.of(
             tuple(newcomer.workload for newcomer in placement.newcomers),
-            [sn.ModelledDevice(devices[pool], model)
-             if pool in devices else None
+            [view.snapshot.place(pool, model)
              for pool, model, _ in placement.candidates],
-            self._pending, volume_id,
-            self._uncached(volume_id, view.snapshot))
+            self._pending, volume_id, self._uncached(volume_id, view.snapshot))
         promised = {devices[pool]: self._pending.promised_us(
             sharing[devices[pool]], but=volume_id)
             for pool in self._pending.promising if pool in devices}

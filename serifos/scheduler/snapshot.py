@@ -60,6 +60,11 @@ class Snapshot:
     mean_gib: float
     seen: Mapping[str, wl.Workload]
 
+    def place(self, pool: str, model: str) -> ModelledDevice | None:
+        """The device of a pool, where its load is known."""
+        device = self.devices.get(pool)
+        return None if device is None else ModelledDevice(device, model)
+
     def active(self, volume: cl.Volume) -> bool:
         return (volume.workload is not None
                 and volume.workload.is_active(self.floor))
