@@ -112,7 +112,10 @@ class Observer:
         seen = Observation(inventory, observed, cluster, models, tuple(
             self._diagnoses(inventory, observed, now)))
         for diagnosis in seen.diagnoses:
-            if diagnosis.over and not eligibility.migrating(diagnosis.record):
+            if not diagnosis.over:
+                LOG.info('The migration of volume %s counts as running: %s.',
+                         diagnosis.record.id, diagnosis.why)
+            elif not eligibility.migrating(diagnosis.record):
                 LOG.warning('%s', diagnosis.sentence())
         return seen
 

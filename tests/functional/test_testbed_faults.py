@@ -72,9 +72,13 @@ class FaultTest(case.TestbedTest):
         # For ever under way, and nothing else moves.
         found = self.testbed.api.volume(volume)
         self.assertEqual('migrating', found['migration_status'])
-        code, _, err = self.balancer.run('run', '--once', '--window', '30')
-        self.assertEqual(1, code)
-        self.assertIn(f'serifos-balancer recover {volume}', err)
+
+        def told():
+            code, _, err = self.balancer.run('run', '--once', '--window', '30')
+            self.assertEqual(1, code)
+            return f'serifos-balancer recover {volume}' in err and err
+        # Its copy has to be quiet for 30 s; the host may boot in less.
+        err = network.wait_for('it is known to be forgotten', told, 180)
         self.assertIn('was restarted since', err)
 
         code, out, err = self.balancer.run('recover', volume, '--yes')
