@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of Nova's API that reads servers and compute services.
+
+It changes nothing: Cinder asks Nova to copy a volume in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions
+from keystoneauth1 import session as ks_session
+
+from serifos.cloud import api_errors
+from serifos.facts import fields
+from serifos.facts import servers as sv
+
+VERSION = '2.69'
+"""The API's microversion, in Nova since Stein: it lists the servers of a cell
+that is down, too."""
+
+PAGE = 500
+"""Servers asked for at a time; Nova may give fewer."""
+
+MOST = 200_000
+"""Servers that are read at most."""
+
+_STATE = 'OS-EXT-STS:vm_state'
+_TASK = 'OS-EXT-STS:task_state'
+_HOST = 'OS-EXT-SRV-ATTR:host'
+
+
+class Nova:
+    """The port :class:`.servers.Compute` over Nova's API.
+
+    :param session: as for :func:`.client.keystone`
+    :param others: ``region_name``, ``interface``, ``endpoint_override``
+    """
+
+    def __init__(self, session: ks_session.Session, **others: Any) -> None:
+        self._api = adapter.Adapter(
+            session, service_type='compute', default_microversion=VERSION,
+            **others)
+
+    def servers(self) -> sv.Servers:
+        """All servers, of all projects."""
+        return self._asked(lambda: list(self._pages()))
+
+    def server(self, server_id: str) -> sv.Servers:
+        """One server, none where it is gone, and its compute service."""
+        return self._asked(lambda: self._one(server_id))
+
+    def _asked(self, read: Callable[[], list[sv.Server]]) -> sv.Servers:
+        try:
+            found = read()
+            services = [_service(doc) for doc in self._get(
+                '/os-services', binary='nova-compute')['services'].items()]
+        except exceptions.EndpointNotFound:
+            return sv.Servers(absent='the catalogue has no compute service')
+        except (exceptions.Unauthorized, exceptions.Forbidden) as exc:
+            return sv.Servers(problem=(
+                f'Nova denies access ({api_errors.said(exc)}); the account '
+                'needs to read all servers and compute services'))
+        except exceptions.ClientException as exc:
+            return sv.Servers(problem=(
+                f'Nova does not answer: {api_errors.said(exc)}'))
+        except (LookupError, RecursionError, TypeError, ValueError) as exc:
+            return sv.Servers(problem=(
+                f'what answers is not Nova as expected ({exc})'))
+        return sv.Servers({server.id: server for server in found},
+                          {service.host: service for service in services})
+
+    def _one(self, server_id: str) -> list[sv.Server]:
+        try:
+            return [_server(self._get(f'/servers/{server_id}')['server'])]
+        except exceptions.NotFound as exc:
+            # A 404 of a wrong URL does not name the server.
+            if exc.response is not None and server_id in exc.response.text:
+                return []
+            raise
+
+    def _pages(self) -> Iterator[sv.Server]:
+        query: dict[str, object] = {'all_tenants': 1, 'limit': PAGE}
+        seen: set[str] = set()
+        while page := self._get('/servers/detail', **query)['servers'].items():
+            servers = [_server(doc) for doc in page]
+            if len(seen) > MOST or servers[-1].id in seen:
+                raise ValueError('the pages of its servers do not end')
+            seen.update(server.id for server in servers)
+            yield from servers
+            query['marker'] = servers[-1].id
+
+    def _get(self, path: str, **query: object) -> fields.Field:
+        """The object that answers a GET request, retried once."""
+        url = f'{path}?{parse.urlencode(query)}' if query else path
+        return fields.Field(self._api.get(
+            url, connect_retries=1, status_code_retries=1,
+            retriable_status_codes=[502, 503, 504]).json())
+
+
+def _server(doc: fields.Field) -> sv.Server:
+    """A server; of a cell that is down Nova gives little but its id."""
+    server_id = doc['id'].name()
+    return sv.Server(
+        server_id, doc['name'].text_or_none() or server_id,
+        doc['status'].name_or_none(), vm_state=doc[_STATE].name_or_none(),
+        task_state=doc[_TASK].name_or_none(),
+        host=doc[_HOST].name_or_none())
+
+
+def _service(doc: fields.Field) -> sv.ComputeService:
+    return sv.ComputeService(
+        doc['host'].name(),
+        up=doc['state'].value == 'up' and not doc['forced_down'].flag(
+            absent=False))

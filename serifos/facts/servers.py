@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's servers and compute services, as far as attached volumes need them.
+
+Cinder has Nova copy a volume in use. What Nova would refuse is decided in
+:mod:`serifos.plan.attached`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Protocol
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Server:
+    """A server as Nova lists it.
+
+    :param status: ``ACTIVE``, ``SHUTOFF``, ``VERIFY_RESIZE``, ...; None
+        where its cell does not answer
+    :param vm_state: ``active``, ``stopped``, ``resized``, ...
+    :param task_state: what Nova does with it now, None for nothing
+    :param host: of the nova-compute service that runs it
+    """
+
+    id: str
+    name: str
+    status: str | None
+    vm_state: str | None = None
+    task_state: str | None = None
+    host: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ComputeService:
+    """A nova-compute service."""
+
+    host: str
+    up: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Servers:
+    """The servers and compute services, at one moment.
+
+    :param by_id: the servers by their ids
+    :param services: by their hosts
+    :param absent: why there is no Nova to ask, a clause
+    :param problem: why a Nova that there is could not be asked, a clause
+    """
+
+    by_id: Mapping[str, Server] = dataclasses.field(default_factory=dict)
+    services: Mapping[str, ComputeService] = dataclasses.field(
+        default_factory=dict)
+    absent: str | None = None
+    problem: str | None = None
+
+
+class Compute(Protocol):
+    """The port that Nova's client and its fake implement.
+
+    No method raises an error where Nova does not answer: what it returns says
+    so, since volumes that no server uses do not need Nova.
+    """
+
+    def servers(self) -> Servers:
+        """All servers, of all projects."""
+
+    def server(self, server_id: str) -> Servers:
+        """One server, none where it is gone, and its compute service."""

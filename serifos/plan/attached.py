@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons why Nova would not copy a volume in use.
+
+Nova refuses the copy of a server in another state than active, paused or
+resized or with a task under way, after Cinder has accepted the migration:
+then the reason is in the log of cinder-volume alone. So it is asked first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from serifos.facts import servers as sv
+
+COPIED = ('active', 'paused', 'resized')
+"""States (``vm_state``) of a server whose volumes Nova copies."""
+
+
+def why_not(server_ids: Iterable[str], known: sv.Servers) -> str | None:
+    """Why Nova would refuse to copy a volume, or None.
+
+    :param server_ids: the servers that the volume is attached to
+    """
+    if known.problem is not None:
+        return f'attached, and Nova could not be asked: {known.problem}'
+    return next(filter(None, (_of(name, known) for name in server_ids)), None)
+
+
+def _of(server_id: str, known: sv.Servers) -> str | None:
+    server = known.by_id.get(server_id)
+    if server is None:
+        return f'Nova does not know its server {server_id}'
+    said = f'its server {server.name} ({server.id})'
+    if server.vm_state is None:
+        return f'Nova does not know the state of {said}'
+    if server.vm_state not in COPIED:
+        return (f'{said} is {server.status}; Nova copies volumes of servers '
+                'that are ACTIVE, PAUSED or resized')
+    if server.task_state is not None:
+        return f'{said} has a task under way: {server.task_state}'
+    service = known.services.get(server.host or '')
+    if service is None or not service.up:
+        return f'the nova-compute of {said}, on {server.host}, is down'
+    return None

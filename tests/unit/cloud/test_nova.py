@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of Nova, with replies in the shapes of nova-api 34.0.0."""
+
+from urllib import parse
+
+import ddt
+from keystoneauth1 import noauth
+import requests
+from requests_mock.contrib import fixture
+import testtools
+
+from serifos.cloud import nova
+from serifos.web import session
+
+URL = 'http://nova:8774/v2.1'
+GONE = {'itemNotFound': {
+    'code': 404, 'message': 'Instance gone could not be found.'}}
+
+
+def server(name, **others):
+    return {
+        'id': name, 'name': f'{name}-vm', 'status': 'ACTIVE',
+        'tenant_id': 'ad' * 16, 'metadata': {}, 'locked': False,
+        'OS-EXT-STS:vm_state': 'active', 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:power_state': 1, 'OS-EXT-SRV-ATTR:host': 'compute1',
+        'os-extended-volumes:volumes_attached': [
+            {'id': 'v', 'delete_on_termination': False}], **others}
+
+
+def service(host, **others):
+    return {'id': f'id-{host}', 'binary': 'nova-compute', 'host': host,
+            'zone': 'nova', 'status': 'enabled', 'state': 'up',
+            'disabled_reason': None, 'forced_down': False, **others}
+
+
+@ddt.ddt
+class NovaTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.http = self.useFixture(fixture.Fixture())
+        self.nova = nova.Nova(session.Session(auth=noauth.NoAuth()),
+                              endpoint_override=URL)
+        self.serve([server('s')], [service('compute1')])
+
+    def serve(self, servers, services, page=2):
+        """Answers as Nova with ``max_limit = page``."""
+        def answer(request, context):
+            query = parse.parse_qs(request.query)
+            names = [each['id'] for each in servers]
+            marker = query.get('marker', [None])[0]
+            begin = names.index(marker) + 1 if marker else 0
+            return {'servers': servers[begin:begin + page]}
+        self.http.get(f'{URL}/servers/detail', json=answer)
+        for each in servers:
+            self.http.get(f'{URL}/servers/{each["id"]}',
+                          json={'server': each})
+        self.http.get(f'{URL}/os-services', json={'services': services})
+
+    def test_all_pages_of_all_projects(self):
+        self.serve([server(name) for name in 'abcde'],
+                   [service('compute1'), service('compute2', state='down')])
+        found = self.nova.servers()
+        self.assertEqual([*'abcde'], [*found.by_id])
+        self.assertEqual('a-vm', found.by_id['a'].name)
+        self.assertEqual('compute1', found.by_id['a'].host)
+        self.assertIsNone(found.problem)
+        self.assertEqual({'compute1': True, 'compute2': False}, {
+            name: each.up for name, each in found.services.items()})
+        asked = parse.parse_qs(self.http.request_history[0].query)
+        self.assertEqual(['1'], asked['all_tenants'])
+        self.assertEqual('compute 2.69', self.http.request_history[0].headers[
+            'OpenStack-API-Version'])
+
+    def test_a_service_that_is_forced_down_is_down(self):
+        self.serve([], [service('compute1', forced_down=True)])
+        self.assertFalse(self.nova.servers().services['compute1'].up)
+
+    def test_a_server_of_a_cell_that_is_down(self):
+        self.serve([{'id': 's', 'status': 'UNKNOWN', 'tenant_id': 't',
+                     'created': '2026-01-01T00:00:00Z', 'links': []}], [])
+        found = self.nova.servers().by_id['s']
+        self.assertEqual(('s', 'UNKNOWN', None),
+                         (found.name, found.status, found.vm_state))
+
+    def test_one_server(self):
+        found = self.nova.server('s')
+        self.assertEqual('active', found.by_id['s'].vm_state)
+        self.assertTrue(found.services['compute1'].up)
+
+    def test_one_that_is_gone(self):
+        self.http.get(f'{URL}/servers/gone', status_code=404, json=GONE)
+        found = self.nova.server('gone')
+        self.assertEqual(({}, None), (found.by_id, found.problem))
+
+    @ddt.data(
+        ({'status_code': 403, 'json': {'forbidden': {
+            'code': 403, 'message': 'Policy'}}}, 'Nova denies access'),
+        ({'status_code': 500}, 'Nova does not answer'),
+        ({'exc': requests.exceptions.ConnectTimeout}, 'Nova does not answer'),
+        ({'text': 'hello'}, 'not Nova as expected'),
+        ({'json': {'servers': 3}}, 'not Nova as expected'),
+        ({'json': {'servers': [{'id': 7}]}}, 'not Nova as expected'),
+        ({'json': {'servers': [server('s')]}}, 'do not end'))
+    @ddt.unpack
+    def test_what_goes_wrong_is_one_clause(self, answer, words):
+        self.http.get(f'{URL}/servers/detail', **answer)
+        problem = self.nova.servers().problem
+        self.assertIn(words, problem)
+        self.assertFalse(problem.endswith('.'))
+        self.assertNotIn('\n', problem)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons why Nova would not copy a volume in use."""
+
+import ddt
+import testtools
+
+from serifos.facts import servers as sv
+from serifos.plan import attached
+
+
+def why_not(server, **others):
+    services = {'c1': sv.ComputeService('c1'),
+                'c2': sv.ComputeService('c2', up=False)}
+    return attached.why_not(
+        ['s'], sv.Servers({server.id: server}, services, **others))
+
+
+@ddt.ddt
+class AttachedTest(testtools.TestCase):
+
+    @ddt.data('active', 'paused', 'resized')
+    def test_volumes_of_these_are_copied(self, state):
+        self.assertIsNone(why_not(sv.Server('s', 'web', 'ACTIVE', state,
+                                            host='c1')))
+
+    @ddt.data(
+        (sv.Server('s', 'web', 'SHUTOFF', 'stopped', host='c1'),
+         'its server web (s) is SHUTOFF'),
+        (sv.Server('s', 'web', 'ACTIVE', 'active', 'rebooting', 'c1'),
+         'has a task under way: rebooting'),
+        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
+         'the nova-compute of its server web (s), on c2, is down'),
+        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
+        (sv.Server('s', 's', 'UNKNOWN'), 'does not know the state'),
+        (sv.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
+         'Nova does not know its server s'))
+    @ddt.unpack
+    def test_of_these_they_are_not(self, server, words):
+        self.assertIn(words, why_not(server))
+
+    def test_nova_that_does_not_answer(self):
+        self.assertEqual(
+            'attached, and Nova could not be asked: no route',
+            why_not(sv.Server('s', 'web', 'ACTIVE', 'active', host='c1'),
+                    problem='no route'))
