@@ -21,7 +21,9 @@ from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import servers as sv
 from serifos.facts import times
+from serifos.plan import attached
 from serifos.plan import eligibility
 from serifos.plan import plan as pl
 
@@ -41,6 +43,7 @@ class Executor:
     """
 
     requests: rq.Requests
+    nova: sv.Compute
     journal: jn.Journal
     timeouts: oc.Timeouts
     rules: eligibility.Rules
@@ -76,7 +79,7 @@ class Executor:
     def _request(self, move: pl.Move, plan_id: str) -> oc.Outcome:
         record = self.cinder.volume(move.volume)
         why = planning.outdated(move, record) or eligibility.why_not(
-            record, self.rules, self.clock())
+            record, self._rules(record), self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
                      move.volume, move.source, why)
@@ -170,8 +173,28 @@ class Executor:
         found = oc.over(asked, record, sure,
                         self.clock() - times.parse(asked.at), self.timeouts)
         if found is None or found.result != 'success':
-            return found
+            return found and self._blamed(found, record)
         return self._succeeded(found, record.id)
+
+    def _rules(self, record: inv.Record) -> eligibility.Rules:
+        """The rules, with what Nova says of the volume's server now."""
+        only = record.attachments[:1]
+        return self.rules if not only or not only[0] else dataclasses.replace(
+            self.rules, servers=self.nova.server(only[0]))
+
+    def _blamed(self, found: oc.Outcome, record: inv.Record) -> oc.Outcome:
+        """An error as a refusal of the volume where Nova would refuse it.
+
+        Cinder says nothing but ``error`` where Nova refused to copy a volume
+        after Cinder's 202.
+        """
+        servers = self._rules(record).servers
+        if found.result != 'error' or not record.attachments or (
+                servers.absent or servers.problem):
+            return found
+        why = attached.why_not(record.attachments, servers)
+        return oc.Outcome('refused', f'Nova refused to copy it: {why}') if (
+            why) else found
 
     def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
         """None while Cinder is still deleting the old copy."""

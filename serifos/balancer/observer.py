@@ -28,6 +28,7 @@ from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import servers as sv
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
@@ -72,6 +73,7 @@ class Observer:
     """
 
     cinder: inv.Cloud
+    nova: sv.Compute
     telemetry: activity.Telemetry
     journal: jn.Journal
     settings: sg.BalancerSettings
@@ -87,6 +89,7 @@ class Observer:
         settings = self.settings
         entries = clock_skew.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
+        servers = self._servers(inventory)
         now = self.clock()
         observed = self.telemetry.observe(
             join.places(inventory), settings.window_s,
@@ -94,7 +97,7 @@ class Observer:
         cluster = join.cluster(
             inventory, observed, model_files.stems(settings.models_dir),
             dataclasses.replace(
-                settings.rules,
+                settings.rules, servers=servers,
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,
                 moved_at=jn.last_moves(entries),
                 back_off_until=jn.back_offs(entries, self.clock())))
@@ -118,6 +121,20 @@ class Observer:
             elif not eligibility.migrating(diagnosis.record):
                 LOG.warning('%s', diagnosis.sentence())
         return seen
+
+    def _servers(self, inventory: inv.Inventory) -> sv.Servers:
+        """Nova's servers, where a volume is attached to one."""
+        if self.settings.allow_attached is False or not any(
+                record.attachments for record in inventory.records):
+            return sv.Servers()
+        found = self.nova.servers()
+        if found.problem is not None:
+            LOG.warning('Attached volumes stay: Nova could not be asked: '
+                        '%s.', found.problem)
+        elif found.absent is not None and self.settings.allow_attached:
+            LOG.warning('Attached volumes are moved without asking Nova '
+                        'whether it can copy them: %s.', found.absent)
+        return found
 
     def _diagnoses(self, inventory: inv.Inventory,
                    observed: activity.Observed,

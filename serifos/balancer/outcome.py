@@ -67,9 +67,9 @@ class Outcome:
 
     @property
     def ends_a_batch(self) -> bool:
-        """Whether the next move must not be requested."""
-        return self.failed or self.result in (
-            'hindered', 'busy', 'waiting', 'stopped')
+        """Whether no other volume's move may be requested either."""
+        return self.result in (
+            'denied', 'timeout', 'hindered', 'busy', 'waiting', 'stopped')
 
 
 def seen(record: inv.Record) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import servers as sv
 from serifos.plan import plan as pl
 from serifos.plan import text
 
@@ -51,6 +52,7 @@ class Balancer:
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing
+    nova: sv.Compute = sv.NoCompute('it is not configured')
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -63,13 +65,13 @@ class Balancer:
 
     @property
     def observer(self) -> observer.Observer:
-        return observer.Observer(self.cinder, self.telemetry, self.journal,
-                                 self.settings, self.clock)
+        return observer.Observer(self.cinder, self.nova, self.telemetry,
+                                 self.journal, self.settings, self.clock)
 
     @property
     def executor(self) -> act.Executor:
         return act.Executor(
-            self.requests, self.journal, self.settings.timeouts,
+            self.requests, self.nova, self.journal, self.settings.timeouts,
             self.settings.rules, self.clock, self.pause,
             self._refresh, self.settings.interval_s)
 
@@ -166,7 +168,11 @@ class Balancer:
 
     def carry_out(self, moves: Sequence[pl.Move],
                   plan_id: str) -> list[oc.Outcome]:
-        """Carries the moves out one by one, up to the first failure."""
+        """Carries the moves out one by one.
+
+        What fails at one volume is that volume's business; the batch ends
+        where another move cannot be requested now, or the balancer pauses.
+        """
         outcomes: list[oc.Outcome] = []
         for move in moves:
             busy = next(join.in_flight(self.cinder.inventory()), None)
@@ -176,9 +182,14 @@ class Balancer:
                 break
             outcomes.append(self.executor.carry_out(move, plan_id))
             self._pause_after_failures()
-            if outcomes[-1].ends_a_batch:
+            if self.ends_a_batch(outcomes[-1]):
                 break
         return outcomes
+
+    def ends_a_batch(self, outcome: oc.Outcome) -> bool:
+        """Whether the next move must not be requested."""
+        return outcome.ends_a_batch or (
+            outcome.failed and jn.paused(self.journal.entries()))
 
     def settle_open_moves(self) -> None:
         """Waits for migrations that were requested and have no outcome.

@@ -33,7 +33,7 @@ class BalancerSettings:
     cool_down_s: float = 86400.0
     plan_ttl_s: float = 86400.0
     max_failures: int = 3
-    allow_attached: bool = False
+    allow_attached: bool | None = None
     excluded_projects: frozenset[str] = frozenset()
 
     @property

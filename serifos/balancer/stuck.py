@@ -151,7 +151,7 @@ def _in_use(halves: Sequence[inv.Record]) -> str | None:
     for half in halves:
         if half.attachments or half.status in AT_WORK:
             return (f'its copy {half.id} on {half.pool} is {half.status} '
-                    f'with {half.attachments} attachments, so that Nova '
+                    f'with {len(half.attachments)} attachments, so that Nova '
                     'copies to it or an instance uses it')
     return None
 

@@ -54,8 +54,13 @@ def record(said: object, snapshots: int = 0) -> inv.Record:
         or doc['consistencygroup_id'].name_or_none(),
         replication_status=doc['replication_status'].name_or_none(),
         encrypted=doc['encrypted'].flag(absent=False),
-        attachments=len(doc['attachments'].array_if_any()),
+        attachments=_attachments(doc['attachments']),
         created_at=created_at, updated_at=updated_at)
+
+
+def _attachments(field: fields.Field) -> tuple[str, ...]:
+    return () if field.value is None else tuple(
+        each['server_id'].name_or_none() or '' for each in field.items())
 
 
 _HOST = 'os-vol-host-attr:host'

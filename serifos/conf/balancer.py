@@ -78,9 +78,10 @@ OPTS = [
         'poll_interval', default=5, min=1, max=3600,
         help='Seconds between requests to Cinder while it migrates.'),
     cfg.BoolOpt(
-        'allow_attached', default=False,
+        'allow_attached',
         help='Whether volumes in use may be moved. Cinder has Nova copy '
-             'them, and a thin volume may come back thick.'),
+             'them, and a thin volume may come back thick. Unset: where '
+             'there is a Nova to ask what it would refuse, see [nova].'),
     cfg.ListOpt(
         'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved.'),

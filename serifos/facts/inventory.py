@@ -26,6 +26,7 @@ class Record:
     :param migration_status: None, ``starting``, ``migrating``,
         ``completing``, ``success``, ``error``, ``deleting``, ``target:ID``
     :param snapshots: how many it has
+    :param attachments: the server of each; empty for one to a host itself
     :param group_id: of its group or consistency group
     :param created_at: seconds of the epoch
     :param updated_at: when Cinder last wrote it, seconds of the epoch
@@ -47,7 +48,7 @@ class Record:
     group_id: str | None = None
     replication_status: str | None = None
     encrypted: bool = False
-    attachments: int = 0
+    attachments: tuple[str, ...] = ()
     created_at: float | None = None
     updated_at: float | None = None
 

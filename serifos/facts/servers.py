@@ -68,3 +68,19 @@ class Compute(Protocol):
 
     def server(self, server_id: str) -> Servers:
         """One server, none where it is gone, and its compute service."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NoCompute:
+    """The port where there is no Nova to ask.
+
+    :param why: a clause
+    """
+
+    why: str
+
+    def servers(self) -> Servers:
+        return Servers(absent=self.why)
+
+    def server(self, server_id: str) -> Servers:
+        return self.servers()

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
 from serifos.facts import times
+from serifos.plan import attached
 
 PIN = 'serifos:pin'
 """Metadata by which a tenant or an operator pins a volume."""
@@ -28,13 +30,16 @@ _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 class Rules:
     """The operator's settings, and recent migrations from the journal.
 
-    :param allow_attached: whether volumes in use may be moved, by Nova
+    :param allow_attached: whether volumes in use may be moved, by Nova;
+        None for: where there is a Nova to ask
+    :param servers: as far as they are known
     :param cool_down_s: how long a moved volume stays where it is
     :param moved_at: volume → when it was last moved, seconds of the epoch
     :param back_off_until: volume → until when it is left alone
     """
 
-    allow_attached: bool = False
+    allow_attached: bool | None = None
+    servers: sv.Servers = sv.Servers(absent='it is not configured')
     excluded_projects: frozenset[str] = frozenset()
     cool_down_s: float = 0.0
     moved_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -71,7 +76,8 @@ def why_not(record: inv.Record, rules: Rules, now: float) -> str | None:
 
     :param now: seconds of the epoch
     """
-    return _cinder(record) or _operator(record, rules, now)
+    return (_cinder(record) or _operator(record, rules, now)
+            or _in_use(record, rules))
 
 
 def _cinder(record: inv.Record) -> str | None:
@@ -96,11 +102,6 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
         return f'its metadata says {PIN}'
     if record.project_id in rules.excluded_projects:
         return 'its project is excluded'
-    attached = record.status == 'in-use' or record.attachments
-    if attached and not rules.allow_attached:
-        return 'attached'
-    if attached and record.attachments > 1:
-        return f'{record.attachments} servers share it'
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
         return ('a migration of it failed or was refused; left alone until '
@@ -109,4 +110,21 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
     if moved is not None and now < moved + rules.cool_down_s:
         return (f'moved at {times.text(moved)}; cools down until '
                 f'{times.text(moved + rules.cool_down_s)}')
+    return None
+
+
+def _in_use(record: inv.Record, rules: Rules) -> str | None:
+    if record.status != 'in-use' and not record.attachments:
+        return None
+    if rules.allow_attached is False:
+        return 'attached'
+    if len(record.attachments) > 1:
+        return f'{len(record.attachments)} servers share it'
+    if '' in record.attachments:
+        return 'it is attached to a host itself, not to a server'
+    if rules.servers.absent is None:
+        return attached.why_not(record.attachments, rules.servers)
+    if rules.allow_attached is None:
+        return ('attached, and there is no Nova to ask: '
+                f'{rules.servers.absent}')
     return None

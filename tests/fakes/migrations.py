@@ -67,7 +67,7 @@ class Migrations:
         if was.status == 'in-use' or _host(pool) != _host(was.pool):
             half = f'copy-at-{pool}-of-{was.id}'
             self._records[half] = dataclasses.replace(
-                was, id=half, pool=pool, status='available', attachments=0,
+                was, id=half, pool=pool, status='available', attachments=(),
                 name_id=None, migration_status=f'target:{was.id}',
                 created_at=self._now, updated_at=self._now)
             self.lvs.add((pool, f'volume-{half}'))

@@ -15,10 +15,12 @@ from serifos.balancer import outcome
 from serifos.balancer import settings as sg
 from serifos.cloud import api_views
 from serifos.cloud import client
+from serifos.cloud import nova as nova_client
 from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import servers
 from serifos.plan import limits
 from serifos import plugins
 from serifos.telemetry import http
@@ -91,10 +93,28 @@ def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> client.Cinder:
         return client.noauth(conf.cinder.noauth_endpoint,
                              conf.cinder.noauth_project_id,
                              stopped=stopped)
-    return client.keystone(
-        keystone(conf, stopped), region_name=conf.cinder.region_name,
-        interface=(conf.cinder.valid_interfaces or [None])[0],
-        endpoint_override=conf.cinder.endpoint_override)
+    return client.keystone(keystone(conf, stopped), **_endpoint(conf.cinder))
+
+
+def nova(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> servers.Compute:
+    """The client of Nova, from [nova], else by the login of [cinder].
+
+    :raises InputError: where a login cannot be used
+    """
+    if conf.nova.auth_type:
+        asking = keystone(conf, stopped, 'nova')
+    elif conf.cinder.noauth_endpoint:
+        return servers.NoCompute(
+            '[nova] of serifos.conf has no auth_type, and [cinder] no login')
+    else:
+        asking = keystone(conf, stopped)
+    return nova_client.Nova(asking, **_endpoint(conf.nova))
+
+
+def _endpoint(said: cfg.ConfigOpts.GroupAttr) -> dict[str, str | None]:
+    return {'region_name': said.region_name,
+            'interface': (said.valid_interfaces or [None])[0],
+            'endpoint_override': said.endpoint_override}
 
 
 def telemetry(conf: cfg.ConfigOpts,
@@ -110,7 +130,7 @@ def telemetry(conf: cfg.ConfigOpts,
     asking = http.session(
         username=said.username if said.auth == 'basic' else None,
         password=said.password,
-        auth=_login(conf) if said.auth == 'keystone' else None,
+        auth=_login(conf, 'cinder') if said.auth == 'keystone' else None,
         cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
         insecure=said.insecure, timeout_s=said.timeout, stopped=stopped,
         max_bytes=(http.EXPORTER_BYTES if said.source == 'scrape'
@@ -132,27 +152,27 @@ def telemetry(conf: cfg.ConfigOpts,
         asking, said.endpoints, ring, interval_s=said.interval)
 
 
-def keystone(conf: cfg.ConfigOpts,
-             stopped: _Stopped = None) -> session.Session:
-    """A session with a token of Keystone, from [cinder].
+def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,
+             group: str = 'cinder') -> session.Session:
+    """A session with a token of Keystone, from [cinder] or [nova].
 
     :raises InputError: where that is not enough
     """
     try:
         return session.Loader().load_from_conf_options(
-            conf, 'cinder', auth=_login(conf), stopped=stopped,
+            conf, group, auth=_login(conf, group), stopped=stopped,
             check=api_views.usable)
     except exceptions.ClientException as exc:
         raise errors.InputError(
-            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+            f'[{group}] of serifos.conf cannot be used: {exc}') from None
 
 
-def _login(conf: cfg.ConfigOpts) -> plugin.BaseAuthPlugin:
+def _login(conf: cfg.ConfigOpts, group: str) -> plugin.BaseAuthPlugin:
     try:
-        auth = loading.load_auth_from_conf_options(conf, 'cinder')
+        auth = loading.load_auth_from_conf_options(conf, group)
     except (exceptions.ClientException, cfg.Error) as exc:
         raise errors.InputError(
-            f'[cinder] of serifos.conf cannot be used: {exc}') from None
+            f'[{group}] of serifos.conf cannot be used: {exc}') from None
     if auth is None:
         raise errors.InputError(
             'serifos.conf does not say how to reach Cinder; set auth_type '

@@ -32,7 +32,7 @@ class Acting(verb.Asks):
             outcomes += balancer.carry_out([move], plan_id)
             print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
                   flush=True)
-            if outcomes[-1].ends_a_batch:
+            if balancer.ends_a_batch(outcomes[-1]):
                 break
         done = sum(each.result == 'success' for each in outcomes)
         print(f'{done} of {len(moves)} moves are carried out.')

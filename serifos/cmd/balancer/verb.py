@@ -93,7 +93,8 @@ class Verb(app.Fails, _AsOwner):
         stopped = functools.partial(pause, 0)
         return rounds.Balancer(
             adapters.cinder(conf, stopped), adapters.telemetry(conf, stopped),
-            self.journal(), wanted, time.time, pause)
+            self.journal(), wanted, time.time, pause,
+            nova=adapters.nova(conf, stopped))
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

@@ -142,7 +142,7 @@ class DiagnosisTest(cloud.Case):
     def attached(self, half=None, **changes):
         """A volume in use, which Nova copies, and its copy."""
         self.cinder = self.cloud(
-            [record('u', **{'status': 'in-use', 'attachments': 1,
+            [record('u', **{'status': 'in-use', 'attachments': ('s',),
                             'migration_status': 'migrating', **changes}),
              record('t', B, migration_status='target:u', **(half or {}))],
             {'u': cloud.busy(64)})
@@ -165,7 +165,7 @@ class DiagnosisTest(cloud.Case):
             self.cinder.volume('u').status,
             self.cinder.volume('u').migration_status))
 
-    @ddt.data({'attachments': 1}, {'status': 'in-use'},
+    @ddt.data({'attachments': ('s',)}, {'status': 'in-use'},
               {'status': 'reserved'})
     def test_an_attached_copy_is_never_deleted(self, half):
         self.attached(half)
@@ -177,7 +177,7 @@ class DiagnosisTest(cloud.Case):
     def test_a_copy_that_was_attached_meanwhile_is_spared(self):
         self.attached()
         found = self.balancer.diagnose('u')
-        self.cinder.change('t', attachments=1, status='in-use')
+        self.cinder.change('t', attachments=('s',), status='in-use')
         error = self.assertRaises(
             errors.InputError, self.balancer.recover, found)
         self.assertIn('no longer an idle copy', str(error))
@@ -190,7 +190,7 @@ class DiagnosisTest(cloud.Case):
         self.assertIn('on either host', self.balancer.diagnose('u').why)
         self.assertTrue(self.balancer.diagnose('u').broken)
 
-    @ddt.data((0, 'available'), (1, 'in-use'))
+    @ddt.data(((), 'available'), (('s',), 'in-use'))
     @ddt.unpack
     def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
         self.attached(status='retyping', attachments=attachments)

@@ -99,7 +99,7 @@ class RoundTest(cloud.Case):
         self.assertGreater(len(set(seen)), 10)
 
     @ddt.data(
-        ({'status': 'in-use', 'attachments': 1}, 'attached'),
+        ({'status': 'in-use', 'attachments': ('s',)}, 'attached'),
         ({'snapshots': 1}, 'a snapshot holds it'),
         ({'metadata': {'serifos:pin': 'yes'}}, 'its metadata says'))
     @ddt.unpack
@@ -114,7 +114,7 @@ class RoundTest(cloud.Case):
     def test_a_volume_in_use_moves_where_that_is_allowed(self):
         self.set(allow_attached=True)
         self.cinder = self.cloud(
-            [record('u', status='in-use', attachments=1), record('v')])
+            [record('u', status='in-use', attachments=('s',)), record('v')])
         self.balancer.round()
         self.assertEqual('in-use', self.cinder.volume('u').status)
         self.assertNotEqual(A, self.homes()['u'])

@@ -113,7 +113,8 @@ class RecordTest(testtools.TestCase):
         ({'consistencygroup_id': 'g'}, 'group_id', 'g'),
         ({'encrypted': True}, 'encrypted', True),
         ({'volume_type': None}, 'volume_type', None),
-        ({'attachments': [{'server_id': 's'}]}, 'attachments', 1))
+        ({'attachments': [{'server_id': 's'}]}, 'attachments', ('s',)),
+        ({'attachments': [{'server_id': None}]}, 'attachments', ('',)))
     @ddt.unpack
     def test_one_thing_is_other(self, said, name, value):
         self.assertEqual(

@@ -130,7 +130,7 @@ class ApplyTest(Case):
         plan = self.planned()
         volume = self.cinder.volume
         self.cinder.volume = lambda name: dataclasses.replace(
-            volume(name), status='in-use', attachments=1)
+            volume(name), status='in-use', attachments=('s',))
         code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertEqual(1, code)
         self.assertIn('not started: attached', out)

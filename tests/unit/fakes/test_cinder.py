@@ -76,7 +76,7 @@ class LifeTest(Case):
         self.assertEqual('v', self.cinder.volume('v').lv_id)
 
     def test_a_volume_in_use_stays_so_and_its_lv_is_called_otherwise(self):
-        self.make(status='in-use', attachments=1)
+        self.make(status='in-use', attachments=('s',))
         self.cinder.migrate('v', B)
         self.assertEqual('in-use', self.at(5)[1])
         new, = self.cinder.halves('v')

@@ -33,8 +33,8 @@ class WhyNotTest(testtools.TestCase):
         ({'group_id': 'g'}, 'it is in a group'),
         ({'replication_status': 'enabled'}, 'its replication is enabled'),
         ({'encrypted': True}, 'it is encrypted'),
-        ({'status': 'in-use', 'attachments': 1}, 'attached'),
-        ({'attachments': 1}, 'attached'),
+        ({'status': 'in-use', 'attachments': ('s',)}, 'attached'),
+        ({'attachments': ('s',)}, 'attached'),
         ({'metadata': {'serifos:pin': 'true'}}, 'says serifos:pin'),
         ({'metadata': {'serifos:pin': 'yes'}}, 'says serifos:pin'),
         ({'project_id': 'kept'}, 'its project is excluded'))
@@ -46,11 +46,15 @@ class WhyNotTest(testtools.TestCase):
 
     def test_attached_may_where_it_is_allowed_and_alone(self):
         rules = eligibility.Rules(allow_attached=True)
-        attached = dataclasses.replace(FREE, status='in-use', attachments=1)
+        attached = dataclasses.replace(
+            FREE, status='in-use', attachments=('s',))
         self.assertIsNone(eligibility.why_not(attached, rules, NOW))
-        shared = dataclasses.replace(attached, attachments=2)
+        shared = dataclasses.replace(attached, attachments=('s', 't'))
         self.assertEqual('2 servers share it',
                          eligibility.why_not(shared, rules, NOW))
+        by_host = dataclasses.replace(attached, attachments=('',))
+        self.assertIn('a host itself',
+                      eligibility.why_not(by_host, rules, NOW))
 
     @ddt.data((3599, True), (3600, False))
     @ddt.unpack

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keystoneauth's options, as each group for an OpenStack API has them."""
+
+from __future__ import annotations
+
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+LATE_OPTS = loading.get_auth_plugin_conf_options('password')
+"""What keystoneauth registers once it knows the auth_type."""
+
+
+def options() -> list[cfg.Opt]:
+    """The login, the session and the endpoint."""
+    return [
+        *loading.get_auth_common_conf_options(),
+        *(_ours(opt) for opt in loading.get_session_conf_options()
+          if opt.name != 'timeout'),
+        cfg.FloatOpt(
+            'timeout', min=0.1, max=3600.0,
+            help='Seconds until an answer has to be complete, a token and '
+                 'retries included. Unset: 60.'),
+        *(_ours(opt) for opt in loading.get_adapter_conf_options(
+            include_deprecated=False)
+          if opt.name in ('region-name', 'valid-interfaces',
+                          'endpoint-override'))]
+
+
+def _ours(opt: cfg.Opt) -> cfg.Opt:
+    """An option of keystoneauth; a URL may hold a password."""
+    opt.secret = opt.secret or opt.name == 'endpoint-override'
+    return opt

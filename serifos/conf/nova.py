@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[nova]: how serifos-balancer reaches Nova, by keystoneauth."""
+
+from oslo_config import cfg
+
+from serifos.conf import keystone
+
+GROUP = cfg.OptGroup('nova', title=(
+    'How serifos-balancer reaches Nova; without an auth_type as Cinder, by '
+    'the compute service of the catalogue'))
+
+OPTS = keystone.options()
+
+LATE_OPTS = keystone.LATE_OPTS

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Volumes in use: what Nova would refuse is asked first."""
+
+import ddt
+
+from serifos.balancer import rounds
+from serifos.facts import servers as sv
+from tests.fakes import nova as fake
+from tests.unit.balancer import cloud
+
+A = cloud.A
+
+
+class Case(cloud.Case):
+    """u and v are busy on the first pool; server s uses u, t uses v."""
+
+    def setUp(self):
+        super().setUp()
+        self.nova = fake.Nova('s', 't')
+        self.cinder = self.cloud(
+            [self.in_use('u', 's'), self.in_use('v', 't')],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+
+    def in_use(self, name, server):
+        return cloud.record(name, status='in-use', attachments=(server,))
+
+    @property
+    def balancer(self):
+        return rounds.Balancer(
+            self.cinder, self.cinder, self.journal(), self.settings,
+            lambda: self.now, self.pause, nova=self.nova)
+
+    def refusals(self, plan):
+        return {each.volume: each.reason for each in plan.refused}
+
+    def results(self):
+        return [entry.facts['result'] for entry in self.entries()
+                if entry.kind == 'outcome']
+
+
+@ddt.ddt
+class PlanTest(Case):
+
+    def test_they_move_where_there_is_a_nova_to_ask(self):
+        plan = self.balancer.round()
+        self.assertEqual(1, len(plan.moves))
+        self.assertEqual(['success'], self.results())
+        self.assertEqual('in-use', self.cinder.volume('u').status)
+
+    def test_without_a_nova_they_stay(self):
+        self.nova = sv.NoCompute('it is not configured')
+        reasons = self.refusals(self.balancer.round())
+        self.assertIn('there is no Nova to ask: it is not configured',
+                      reasons['u'])
+
+    def test_without_a_nova_they_move_where_the_operator_says_so(self):
+        self.nova = sv.NoCompute('it is not configured')
+        self.set(allow_attached=True)
+        self.assertEqual(1, len(self.balancer.round().moves))
+        self.assertEqual(['success'], self.results())
+
+    def test_the_operator_forbids_it(self):
+        self.set(allow_attached=False)
+        self.assertEqual({'u': 'attached', 'v': 'attached'},
+                         self.refusals(self.balancer.round()))
+        self.assertEqual([], self.nova.asked)
+
+    @ddt.data(
+        ({'status': 'SHUTOFF', 'vm_state': 'stopped'}, 'is SHUTOFF'),
+        ({'task_state': 'rebooting'}, 'a task under way: rebooting'),
+        ({'host': 'compute9'}, 'on compute9, is down'))
+    @ddt.unpack
+    def test_what_nova_would_refuse_stays(self, change, words):
+        for server in 's', 't':
+            self.nova.change(server, **change)
+        plan = self.balancer.round()
+        self.assertEqual((), plan.moves)
+        self.assertIn(words, self.refusals(plan)['u'])
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_nova_that_does_not_answer(self):
+        self.nova.problem = 'no route'
+        plan = self.balancer.round()
+        self.assertEqual((), plan.moves)
+        self.assertIn('no route', self.refusals(plan)['v'])
+
+    def test_nova_is_not_needed_for_volumes_that_no_server_uses(self):
+        self.cinder = self.cloud(
+            [cloud.record('u'), cloud.record('v')],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        self.nova.problem = 'no route'
+        self.balancer.round()
+        self.assertEqual(['success'], self.results())
+        self.assertEqual([], self.nova.asked)
+
+
+class ActTest(Case):
+
+    def planned(self):
+        self.set(auto=False)
+        plan = self.balancer.round()
+        self.set(auto=True)
+        return plan.moves
+
+    def test_a_server_stopped_since_the_plan(self):
+        moves = self.planned()
+        self.nova.stop('s')
+        self.nova.stop('t')
+        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual('not started', outcome.result)
+        self.assertIn('is SHUTOFF', outcome.reason)
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_refusal_by_nova_after_cinders_202_does_not_pause(self):
+        self.set(max_failures=1)
+        moves = self.planned()
+        self.cinder.faults[moves[0].volume] = 'error'
+        pause = self.pause
+
+        def stopped(seconds):
+            if seconds:  # none before the request
+                self.nova.stop('s')
+                self.nova.stop('t')
+            return pause(seconds)
+        self.pause = stopped
+        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual('refused', outcome.result)
+        self.assertIn('Nova refused to copy it', outcome.reason)
+        self.assertNotIn('pause', self.kinds())
+
+    def test_another_error_of_a_volume_in_use_is_a_failure(self):
+        moves = self.planned()
+        self.cinder.faults[moves[0].volume] = 'error'
+        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual('error', outcome.result)
+
+    def test_a_failure_of_one_volume_does_not_end_the_batch(self):
+        self.set(allow_attached=True)
+        self.cinder = self.cloud(
+            [self.in_use(name, 's') for name in 'abcd'],
+            {name: cloud.busy(64) for name in 'abcd'})
+        moves = self.planned()
+        self.cinder.faults[moves[0].volume] = 'error'
+        outcomes = self.balancer.carry_out(moves, 'p')
+        self.assertEqual(len(moves), len(outcomes))
+        self.assertEqual(['error'] + ['success'] * (len(moves) - 1),
+                         [outcome.result for outcome in outcomes])
+
+    def test_too_many_failures_end_it(self):
+        self.set(max_failures=1)
+        moves = self.planned()
+        self.cinder.faults.update({move.volume: 'error' for move in moves})
+        self.assertEqual(1, len(self.balancer.carry_out(moves, 'p')))
