@@ -87,7 +87,7 @@ class Executor:
         asked = self.journal.write(
             'request', volume=move.volume, source=move.source,
             target=move.target, plan=plan_id, size_gib=move.size_gib,
-            seen=oc.seen(record))
+            seen=oc.seen(record), estimated_s=move.copy_s)
         LOG.info('Migrating volume %s, %g GiB, from %s to %s: %s.',
                  move.volume, move.size_gib, move.source, move.target,
                  move.reason)

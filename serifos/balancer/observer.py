@@ -73,11 +73,11 @@ class Observer:
     """
 
     cinder: inv.Cloud
-    nova: sv.Compute
     telemetry: activity.Telemetry
     journal: jn.Journal
     settings: sg.BalancerSettings
     clock: Callable[[], float]
+    nova: sv.Compute = sv.NOT_CONFIGURED
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.

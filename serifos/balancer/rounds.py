@@ -20,6 +20,7 @@ from serifos.balancer import diagnosis as dg
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
+from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import recover
@@ -30,6 +31,7 @@ from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import text
 
@@ -52,7 +54,7 @@ class Balancer:
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing
-    nova: sv.Compute = sv.NoCompute('it is not configured')
+    nova: sv.Compute = sv.NOT_CONFIGURED
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -65,8 +67,9 @@ class Balancer:
 
     @property
     def observer(self) -> observer.Observer:
-        return observer.Observer(self.cinder, self.nova, self.telemetry,
-                                 self.journal, self.settings, self.clock)
+        return observer.Observer(
+            self.cinder, self.telemetry, self.journal, self.settings,
+            self.clock, self.nova)
 
     @property
     def executor(self) -> act.Executor:
@@ -134,7 +137,7 @@ class Balancer:
             return None
         settings = self.settings
         plan = planning.issued(
-            planning.plan(settings.planner, seen.cluster, settings.limits,
+            planning.plan(settings.planner, seen.cluster, self.limits(),
                           seen.models), self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -146,9 +149,30 @@ class Balancer:
                           functools.partial(LOG.warning, '%s'))
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._must_wait():
-            self.carry_out(plan.moves[:settings.batch], kept.id)
+            self.carry_out(self._within_pace(plan.moves)[:settings.batch],
+                           kept.id)
             self.observe()
         return kept
+
+    def limits(self) -> lm.Limits:
+        """The limits of plans, with the rate of the latest migrations."""
+        found = self.settings.limits
+        return dataclasses.replace(found, copy_s_per_gib=pc.copy_s_per_gib(
+            self.journal.entries(), found.copy_s_per_gib))
+
+    def _within_pace(self, moves: Sequence[pl.Move]) -> list[pl.Move]:
+        """The moves that max_gib_per_hour and max_gib_per_day allow now."""
+        entries, now = self.entries(), self.clock()
+        found: list[pl.Move] = []
+        for move in moves:
+            coming = sum(each.size_gib for each in found)
+            why = self.settings.pace.exceeded(
+                coming + move.size_gib, entries, now)
+            if why is None:
+                found.append(move)
+            else:
+                LOG.info('Volume %s stays for now: %s.', move.volume, why)
+        return found
 
     def _must_wait(self) -> bool:
         """Whether nothing may be moved yet; logs the reason."""
@@ -157,6 +181,10 @@ class Balancer:
             LOG.warning('Nothing is moved: the balancer is paused; look at '
                         'serifos-balancer history, then serifos-balancer '
                         'resume.')
+            return True
+        closed = self.settings.pace.closed(self.clock())
+        if closed is not None:
+            LOG.info('Nothing is moved: %s.', closed)
             return True
         since = self.clock() - jn.last_outcome(entries)
         if since < self.settings.settle_s:

@@ -7,6 +7,7 @@ import dataclasses
 import pathlib
 
 from serifos.balancer import outcome
+from serifos.balancer import pace as pc
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
 
@@ -24,6 +25,7 @@ class BalancerSettings:
     models_dir: pathlib.Path
     limits: lm.Limits = lm.Limits()
     timeouts: outcome.Timeouts = outcome.Timeouts()
+    pace: pc.Pace = pc.Pace()
     planner: str = 'relieve'
     auto: bool = False
     batch: int = 2

@@ -2,6 +2,7 @@
 """[balancer]: how plans are made and carried out."""
 
 from oslo_config import cfg
+from oslo_config import types
 
 from serifos import plugins
 
@@ -82,6 +83,29 @@ OPTS = [
         help='Whether volumes in use may be moved. Cinder has Nova copy '
              'them, and a thin volume may come back thick. Unset: where '
              'there is a Nova to ask what it would refuse, see [nova].'),
+    cfg.IntOpt(
+        'horizon', default=86400, min=0, max=_MONTH_S,
+        help='Seconds over which a move must pay: one whose copy harms the '
+             'tenants of both pools more, latency times its minutes, than '
+             'it gains in this time is refused. 0: copies are not priced.'),
+    cfg.FloatOpt(
+        'copy_rate', default=100.0, min=0.1, max=1e6,
+        help='MiB/s at which volumes are copied, until migrations by '
+             'serifos-balancer have shown it.'),
+    cfg.ListOpt(
+        'windows', default=[], item_type=types.String(
+            regex='^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5]'
+                  '[0-9]$'),
+        help='When migrations may begin in mode auto, UTC, as in '
+             '22:00-06:00,12:00-13:00. Empty: at any time.'),
+    cfg.FloatOpt(
+        'max_gib_per_hour', min=0.001, max=1e9,
+        help='GiB that may be moved within an hour in mode auto. Unset: no '
+             'limit.'),
+    cfg.FloatOpt(
+        'max_gib_per_day', min=0.001, max=1e9,
+        help='GiB that may be moved within a day in mode auto. Unset: no '
+             'limit.'),
     cfg.ListOpt(
         'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved.'),

@@ -84,3 +84,6 @@ class NoCompute:
 
     def server(self, server_id: str) -> Servers:
         return self.servers()
+
+
+NOT_CONFIGURED = NoCompute('it is not configured')

@@ -39,7 +39,7 @@ class Rules:
     """
 
     allow_attached: bool | None = None
-    servers: sv.Servers = sv.Servers(absent='it is not configured')
+    servers: sv.Servers = sv.NOT_CONFIGURED.servers()
     excluded_projects: frozenset[str] = frozenset()
     cool_down_s: float = 0.0
     moved_at: Mapping[str, float] = dataclasses.field(default_factory=dict)

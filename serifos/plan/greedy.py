@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from serifos.plan import copying
 from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
@@ -52,7 +53,8 @@ def first_accepted(state: st.State, steps: Iterable[Step]) -> Found | None:
     for step in steps:
         after = state.moved(*step)
         if state.problem.limits.accepts(state.score, after.score) and (
-                promises.broken(state, *step, after) is None):
+                promises.broken(state, *step, after) is None) and (
+                copying.outweighs(state, *step, after) is None):
             return step, after
     return None
 

@@ -13,6 +13,10 @@ LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
 
 
+COPY_S_PER_GIB = 10.0
+"""Seconds for each GiB where no copy was seen yet: 100 MiB/s."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
     """The bounds of a plan.
@@ -21,11 +25,16 @@ class Limits:
         the variance over the pools, must fall for a move to be accepted
     :param max_moves: moves a plan may hold, or None for no limit
     :param active_floor: outstanding I/Os below which a volume is idle
+    :param copy_s_per_gib: seconds that a copy takes for each GiB
+    :param horizon_s: the time over which a move must pay for its copy, or
+        None where copies are not priced
     """
 
     min_gain: float = 0.05
     max_moves: int | None = None
     active_floor: float = wl.ACTIVE_FLOOR
+    copy_s_per_gib: float = COPY_S_PER_GIB
+    horizon_s: float | None = None
 
     @property
     def keeps(self) -> float:

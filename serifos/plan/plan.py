@@ -13,11 +13,18 @@ from serifos.facts import times
 PLAN_SCHEMA = 'serifos-plan/1'
 
 
+_LATER = ('copy_s', 'source_during_us', 'target_during_us')
+"""Fields that plans of earlier releases lack."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Move:
     """One volume to another pool, and the latencies predicted for both.
 
     The latencies of a source without a model are None.
+
+    :param copy_s: how long its copy takes, estimated; None in plans of
+        earlier releases, as are the two latencies while it is made
     """
 
     volume: str
@@ -29,18 +36,24 @@ class Move:
     target_before_us: float
     target_after_us: float
     reason: str
+    copy_s: float | None = None
+    source_during_us: float | None = None
+    target_during_us: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         doc = dataclasses.asdict(self)
         return {'volume': doc.pop('volume'), 'from': doc.pop('source'),
-                'to': doc.pop('target'), **doc}
+                'to': doc.pop('target'), **{
+                    name: value for name, value in doc.items()
+                    if value is not None or name not in _LATER}}
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Move:
         """A move as a ``serifos-plan/1`` document writes it."""
         named = {**doc, 'source': doc['from'], 'target': doc['to']}
         return cls(**{field.name: named[field.name]
-                      for field in dataclasses.fields(cls)})
+                      for field in dataclasses.fields(cls)
+                      if field.name in named})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -26,6 +26,12 @@ LoadOf = Callable[[wl.Workload | None], Floats]
 LatencyOf = Callable[[Ints, Floats], Floats]
 
 
+COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
+        wl.Workload(100.0, 128.0, 8.0, random_pct=0.0))
+"""What a copy does to its source and to its target: sequential requests of
+128 KiB, 1 MiB of them outstanding."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
     """A cluster as arrays, the volumes in the order of their ids.
@@ -37,6 +43,7 @@ class Problem:
         are ``members[begins[d]:begins[d + 1]]``
     :param loads: float[distinct workloads, features]
     :param kind: int[volumes], a volume's row in ``loads``
+    :param copies: float[2, features], the Loads of :data:`COPY`
     :param open: bool[groups, pools], the pools that the rules allow
     :param group: int[volumes], a volume's row in ``open``
     :param refusals: volume → why it may not move at all, '' if it is idle
@@ -54,6 +61,7 @@ class Problem:
     begins: Ints
     loads: Floats
     kind: Ints
+    copies: Floats
     open: Bools
     group: Ints
     refusals: dict[int, str]
@@ -83,6 +91,7 @@ class Problem:
             cluster, limits, latency, volumes, home,
             np.array([v.size_gib for v in volumes], float),
             device, modelled, members, begins, loads, kind,
+            np.array([load(each) for each in COPY], float),
             _open(rules, pools) & modelled, group,
             _refusals(volumes, lives, {pools[i].name for i in members},
                       limits))

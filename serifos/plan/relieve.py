@@ -15,6 +15,7 @@ import functools
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.plan import copying
 from serifos.plan import greedy
 from serifos.plan import limits as lm
 from serifos.plan import outcomes
@@ -60,9 +61,13 @@ def _next(volumes: Ints, state: st.State) -> greedy.Found | None:
 
 
 def _ranked(state: st.State, found: outcomes.Outcomes) -> outcomes.Outcomes:
-    """Best first; equal to ten digits is equal."""
+    """Best first, the smaller volume of equals; ten digits count.
+
+    A copy's price is added to the worst latency that its move leaves.
+    """
     was = state.score
+    worst = found.worst_us + copying.penalty_us(state, found)
     return found[np.lexsort((
-        found.target, found.volume,
+        found.target, found.volume, state.problem.size_gib[found.volume],
         np.round(found.variance_us2 / (was.variance_us2 or 1), 10),
-        np.round(found.worst_us / (was.max_us or 1), 10)))]
+        np.round(worst / (was.max_us or 1), 10)))]

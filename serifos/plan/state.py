@@ -86,6 +86,21 @@ class State:
             np.arange(len(device)), self.loads[device])
 
     @functools.cached_property
+    def reading_us(self) -> Floats:
+        """µs[pools] while a volume is copied off each."""
+        return self._with(self.problem.copies[0])
+
+    @functools.cached_property
+    def writing_us(self) -> Floats:
+        """µs[pools] while a volume is copied to each."""
+        return self._with(self.problem.copies[1])
+
+    def _with(self, load: Floats) -> Floats:
+        device = self.problem.device
+        return self.problem.latency(
+            np.arange(len(device)), self.loads[device] + load)
+
+    @functools.cached_property
     def score(self) -> score.Score:
         return score.Score.of(self.latency_us)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import math
 
+from serifos.plan import copying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes
 from serifos.plan import plan as pl
@@ -58,7 +59,8 @@ def move(state: st.State, after: st.State, volume: int,
     return pl.Move(
         moved.id, *(pools[i].name for i in pair), moved.size_gib,
         *(_known(s.latency_us[i]) for i in pair for s in (state, after)),
-        reason)
+        reason, moved.size_gib * state.problem.limits.copy_s_per_gib,
+        _known(state.reading_us[pair[0]]), _known(state.writing_us[pair[1]]))
 
 
 def _known(latency_us: float) -> float | None:
@@ -118,6 +120,9 @@ def _why(state: st.State, volume: int, target: int, moves: int,
                  f'volume {problem.volumes[broken].id} there')
         return (f'on {pool.name} {whose} would see more than the '
                 f'{problem.promise_us[broken]:.6g} µs that its type promises')
+    why = copying.outweighs(state, volume, target)
+    if why is not None:
+        return why
     if moves == limits.max_moves:
         return f'max_moves {moves} is reached'
     return limits.shortfall(state.score, then)

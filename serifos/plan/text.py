@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from serifos.facts import cluster as cl
+from serifos.plan import copying
 from serifos.plan import plan as pl
 
 _SHOWN = 20
@@ -77,10 +78,13 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
         return
     yield from _steps(plan.moves)
     gib = sum(move.size_gib for move in plan.moves)
+    took = ' in about ' + copying.duration(sum(
+        move.copy_s or 0.0 for move in plan.moves)) if all(
+            move.copy_s is not None for move in plan.moves) else ''
     yield ''
     yield (f'{plan.planner} moves {volumes(len(plan.moves))}: '
-           f'{gib:g} GiB read and written, {gib:g} GiB zeroed where a '
-           'source wipes.')
+           f'{gib:g} GiB read and written{took}, {gib:g} GiB zeroed where a '
+           'source wipes. In brackets: while it is copied.')
     if plan.truncated:
         yield ('More moves are acceptable: plan again when these are '
                'carried out.')
@@ -88,11 +92,15 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
 
 def _steps(steps: Sequence[pl.Move]) -> Iterator[str]:
     yield from _columns([
-        ('volume', 'from', 'to', 'GiB', 'source, ms', 'target, ms', 'why'),
+        ('volume', 'from', 'to', 'GiB', 'min', 'source, ms', 'target, ms',
+         'why'),
         *((move.volume, move.source, move.target, f'{move.size_gib:g}',
-           _step(move.source_before_us, move.source_after_us),
-           _step(move.target_before_us, move.target_after_us), move.reason)
-          for move in steps)], '<<<>>><')
+           '-' if move.copy_s is None else f'{move.copy_s / 60:.2g}',
+           _step(move.source_before_us, move.source_during_us,
+                 move.source_after_us),
+           _step(move.target_before_us, move.target_during_us,
+                 move.target_after_us), move.reason)
+          for move in steps)], '<<<>>>><')
 
 
 def _figure(name: str, change: pl.Change,
@@ -102,14 +110,17 @@ def _figure(name: str, change: pl.Change,
     return name, f'{before:.4g}', f'{after:.4g}', percent
 
 
-def _step(before_us: float | None, after_us: float | None) -> str:
+def _step(before_us: float | None, during_us: float | None,
+          after_us: float | None) -> str:
+    """Before, while the volume is copied where that is known, and after."""
     if before_us is None or after_us is None:
         return '-'
-    return f'{before_us / 1000:.3g} -> {after_us / 1000:.3g}'
+    during = '' if during_us is None else f'({during_us / 1000:.3g}) -> '
+    return f'{before_us / 1000:.3g} -> {during}{after_us / 1000:.3g}'
 
 
 def _columns(rows: Sequence[Sequence[str]],
-             align: str = '<<<<<<<') -> Iterator[str]:
+             align: str = '<<<<<<<<') -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         yield '  '.join(

@@ -15,7 +15,8 @@ from tests.unit.cmd import command
 EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
     ('balancer', 'lock_url'),
-    ('balancer', 'excluded_projects'),
+    ('balancer', 'excluded_projects'), ('balancer', 'windows'),
+    ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
     *(('telemetry', name) for name in (
         'endpoints', 'prometheus_hosts', 'prometheus_selector', 'username',
         'password', 'cafile', 'certfile', 'keyfile'))}

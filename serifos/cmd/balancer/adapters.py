@@ -12,6 +12,7 @@ from keystoneauth1 import plugin
 from oslo_config import cfg
 
 from serifos.balancer import outcome
+from serifos.balancer import pace
 from serifos.balancer import settings as sg
 from serifos.cloud import api_views
 from serifos.cloud import client
@@ -30,6 +31,8 @@ from serifos.telemetry import scrape
 from serifos.web import session
 
 _Stopped = Callable[[], bool] | None
+
+_MIB = 1024.0
 
 _KEPT_S = 900.0
 """Readings kept at least, for diagnosing migrations."""
@@ -52,17 +55,27 @@ def settings(conf: cfg.ConfigOpts,
     return sg.BalancerSettings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
-        limits.Limits(said.min_gain, said.max_moves, said.active_floor),
+        limits_of(conf),
         outcome.Timeouts(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
             timeout_per_gib_s=said.migration_timeout_per_gib,
             back_off_s=said.back_off),
+        pace=pace.Pace(pace.windows(said.windows), said.max_gib_per_hour,
+                       said.max_gib_per_day),
         planner=said.planner, auto=said.mode == 'auto', batch=said.batch,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,
         cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
         max_failures=said.max_failures, allow_attached=said.allow_attached,
         excluded_projects=frozenset(said.excluded_projects))
+
+
+def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
+    """The limits of plans, from [balancer]."""
+    said = conf.balancer
+    return limits.Limits(
+        said.min_gain, said.max_moves, said.active_floor,
+        copy_s_per_gib=_MIB / said.copy_rate, horizon_s=said.horizon or None)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

@@ -116,7 +116,7 @@ class Evacuate(Acting):
                 balancer.settle_open_moves()
             self.gather(balancer)
             seen = balancer.observe(cool_down=False)
-            limits = balancer.settings.limits
+            limits = balancer.limits()
             fleet = planning.fleet_of(seen.cluster, seen.models,
                                       limits.active_floor)
             plan = evacuate.plan(seen.cluster, fleet.load, fleet.latency,

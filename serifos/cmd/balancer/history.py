@@ -8,6 +8,7 @@ import json
 
 from serifos.cmd.balancer import verb
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts import journal as jn
 
 
@@ -46,8 +47,12 @@ def _said(entry: jn.Entry) -> str:
     facts = dict(entry.facts)
     volume = facts.pop('volume', '')
     if entry.kind == 'request':
+        estimated_s = fields.finite(facts.get('estimated_s'))
         return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
-                f'{facts["size_gib"]:g} GiB, plan {facts["plan"]}')
+                f'{facts["size_gib"]:g} GiB, ' + (
+                    '' if estimated_s is None else
+                    f'estimated {estimated_s:g} s, ')
+                + f'plan {facts["plan"]}')
     if entry.kind == 'outcome':
         return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
                 f'{facts["reason"]}')

@@ -15,6 +15,7 @@ from oslo_config import cfg
 
 from serifos.balancer import planning
 from serifos.cmd import app
+from serifos.cmd.balancer import adapters
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.files import documents
@@ -81,11 +82,9 @@ class Plan(app.Fails, command.Command):
 
 def _limits(parsed_args: argparse.Namespace,
             conf: cfg.ConfigOpts) -> lm.Limits:
-    given = {field.name: getattr(parsed_args, field.name)
-             for field in dataclasses.fields(lm.Limits)}
-    limits = lm.Limits(**{
-        name: conf.balancer[name] if value is None else value
-        for name, value in given.items()})
+    limits = dataclasses.replace(adapters.limits_of(conf), **{
+        name: given for name in ('min_gain', 'max_moves', 'active_floor')
+        if (given := getattr(parsed_args, name)) is not None})
     if not 0 <= limits.min_gain <= 1:
         raise errors.InputError(
             f'A min_gain of {limits.min_gain:g} cannot be used; give a '

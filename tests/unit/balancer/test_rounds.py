@@ -86,7 +86,8 @@ class RoundTest(cloud.Case):
     def test_it_stays_fresh_while_volumes_migrate(self):
         self.set(interval_s=30.0)
         self.cinder = self.cloud(
-            [record('u', size_gib=90), record('v'), record('w', B)])
+            [record('u', size_gib=90), record('v', size_gib=90),
+             record('w', B)])
         seen = []
         pause = self.pause
 

@@ -235,7 +235,8 @@ class HistoryTest(Case):
         code, out, _ = self.verb(balancer_history.History)
         self.assertEqual(0, code)
         request, accepted, outcome = out.splitlines()
-        self.assertIn(f'request   u  {A} -> {B}, 1 GiB, plan', request)
+        self.assertIn(f'request   u  {A} -> {B}, 1 GiB, '
+                      'estimated 10 s, plan', request)
         self.assertIn('outcome   u  success after', outcome)
         _, out, _ = self.verb(balancer_history.History, '-f', 'json')
         self.assertEqual(['request', 'accepted', 'outcome'],

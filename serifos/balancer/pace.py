@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast and when volumes are moved: learnt rate, windows, GiB a day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+
+from serifos.facts import journal as jn
+from serifos.facts import times
+
+_HOUR_S, _DAY_S = 3600.0, 86400.0
+_LATEST = 20
+"""Migrations from whose times the rate is learnt."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pace:
+    """The bounds that an operator sets on migrations in mode ``auto``.
+
+    :param windows: (begin, end) in minutes of the day, UTC; one that ends
+        before it begins lasts over midnight; none for the whole day
+    """
+
+    windows: tuple[tuple[int, int], ...] = ()
+    max_gib_per_hour: float | None = None
+    max_gib_per_day: float | None = None
+
+    def closed(self, now: float) -> str | None:
+        """Why no migration may begin now, or None."""
+        at = datetime.datetime.fromtimestamp(now, datetime.UTC)
+        minute = at.hour * 60 + at.minute
+        if not self.windows or any(
+                begin <= minute < end if begin < end
+                else minute >= begin or minute < end
+                for begin, end in self.windows):
+            return None
+        return (f'it is {at:%H:%M} UTC, outside of [balancer] windows '
+                f'{",".join(map(_text, self.windows))}')
+
+    def exceeded(self, size_gib: float, entries: Iterable[jn.Entry],
+                 now: float) -> str | None:
+        """Why so many GiB more may not be moved yet, or None."""
+        entries = tuple(entries)
+        for name, most, span_s in (
+                ('max_gib_per_hour', self.max_gib_per_hour, _HOUR_S),
+                ('max_gib_per_day', self.max_gib_per_day, _DAY_S)):
+            if most is None:
+                continue
+            had = moved_gib(entries, now - span_s)
+            if had + size_gib > most:
+                return (f'{had:g} GiB were moved and {size_gib:g} GiB would '
+                        f'be more than [balancer] {name}, {most:g}')
+        return None
+
+
+def windows(texts: Iterable[str]) -> tuple[tuple[int, int], ...]:
+    """Windows from texts such as ``22:00-06:00``."""
+    return tuple((_minute(begin), _minute(end)) for begin, _, end in (
+        text.partition('-') for text in texts))
+
+
+def moved_gib(entries: Iterable[jn.Entry], since: float) -> float:
+    """GiB whose migration was requested since then and not refused."""
+    asked: dict[str, list[tuple[float, float]]] = {}
+    for entry in entries:
+        if entry.kind == 'request':
+            asked.setdefault(entry.facts['volume'], []).append(
+                (times.parse(entry.at), entry.facts['size_gib']))
+        elif entry.kind == 'outcome' and (
+                entry.facts['result'] in jn.NOTHING_DONE
+                and asked.get(entry.facts['volume'])):
+            asked[entry.facts['volume']].pop()
+    return sum(gib for each in asked.values()
+               for at, gib in each if at > since)
+
+
+def copy_s_per_gib(entries: Iterable[jn.Entry], usual: float) -> float:
+    """Seconds for each GiB of the latest migrations that succeeded.
+
+    :param usual: where there is none yet
+    """
+    asked: dict[str, float] = {}
+    had: list[tuple[float, float]] = []
+    for entry in entries:
+        if entry.kind == 'request':
+            asked[entry.facts['volume']] = entry.facts['size_gib']
+        elif entry.kind == 'outcome':
+            gib = asked.pop(entry.facts['volume'], 0.0)
+            if entry.facts['result'] == 'success' and gib > 0:
+                had.append((max(0.0, entry.facts['seconds']), gib))
+    seconds, gib = map(sum, zip(*had[-_LATEST:])) if had else (usual, 1.0)
+    return seconds / gib
+
+
+def _minute(text: str) -> int:
+    hours, _, minutes = text.partition(':')
+    return int(hours) * 60 + int(minutes)
+
+
+def _text(window: tuple[int, int]) -> str:
+    return '-'.join(f'{at // 60:02}:{at % 60:02}' for at in window)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When and how fast volumes are moved."""
+
+import ddt
+import testtools
+
+from serifos.balancer import pace
+from serifos.facts import journal as jn
+from serifos.facts import times
+from tests.unit.balancer import cloud
+
+NOON = times.parse('2027-01-15T12:00:00Z')
+
+
+def entry(kind, at, volume, **facts):
+    return jn.Entry(times.text(at), kind, {'volume': volume, **facts})
+
+
+def moved(at, volume, gib, seconds=100.0, result='success'):
+    return (entry('request', at, volume, size_gib=gib),
+            entry('outcome', at + seconds, volume, result=result,
+                  seconds=seconds))
+
+
+@ddt.ddt
+class PaceTest(testtools.TestCase):
+
+    @ddt.data(
+        ([], '12:00', True), (['11:00-13:00'], '12:59', True),
+        (['11:00-13:00'], '13:00', False), (['22:00-06:00'], '23:00', True),
+        (['22:00-06:00'], '05:59', True), (['22:00-06:00'], '06:00', False),
+        (['01:00-02:00', '12:00-12:30'], '12:10', True))
+    @ddt.unpack
+    def test_windows(self, texts, at, open_then):
+        now = times.parse(f'2027-01-15T{at}:00Z')
+        why = pace.Pace(pace.windows(texts)).closed(now)
+        self.assertEqual(open_then, why is None, why)
+        if why is not None:
+            self.assertIn(f'it is {at} UTC', why)
+            self.assertIn(texts[0], why)
+
+    @ddt.data((100, None, True), (101, None, False), (50, 149, False),
+              (50, 150, True))
+    @ddt.unpack
+    def test_gib_an_hour_and_a_day(self, gib, a_day, fits):
+        entries = (*moved(NOON - 40000, 'u', 50), *moved(NOON - 600, 'v', 50))
+        found = pace.Pace(max_gib_per_hour=150, max_gib_per_day=a_day)
+        self.assertEqual(fits, found.exceeded(gib, entries, NOON) is None)
+
+    def test_what_cinder_refused_was_not_moved(self):
+        entries = moved(NOON - 60, 'u', 500, result='refused')
+        self.assertEqual(0, pace.moved_gib(entries, NOON - 3600))
+        entries = moved(NOON - 60, 'u', 500, result='error')
+        self.assertEqual(500, pace.moved_gib(entries, NOON - 3600))
+
+    def test_a_migration_under_way_counts(self):
+        self.assertEqual(7, pace.moved_gib(
+            moved(NOON - 60, 'u', 7)[:1], NOON - 3600))
+
+    def test_the_rate_is_learnt_from_the_latest_successes(self):
+        self.assertEqual(10.0, pace.copy_s_per_gib((), 10.0))
+        entries = (*moved(NOON, 'u', 10, 100), *moved(NOON, 'v', 30, 900),
+                   *moved(NOON, 'w', 1, 9000, result='error'))
+        self.assertEqual(25.0, pace.copy_s_per_gib(entries, 10.0))
+        later = [each for _ in range(20) for each in moved(NOON, 'u', 1, 5)]
+        self.assertEqual(5.0, pace.copy_s_per_gib((*entries, *later), 10.0))
+
+
+class RoundTest(cloud.Case):
+    """u and v are busy on the first pool."""
+
+    def test_outside_of_the_windows_it_only_plans(self):
+        self.set(pace=pace.Pace(pace.windows(['00:00-00:01'])))
+        self.assertEqual(1, len(self.balancer.round().moves))
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_volume_too_large_for_the_hour_waits(self):
+        self.set(pace=pace.Pace(max_gib_per_hour=0.5))
+        self.assertEqual(1, len(self.balancer.round().moves))
+        self.assertEqual([], self.cinder.asked)
+        self.set(pace=pace.Pace(max_gib_per_hour=1.0))
+        self.balancer.round()
+        self.assertEqual(1, len(self.cinder.asked))
+
+    def test_the_next_plan_knows_how_long_the_last_copy_took(self):
+        self.assertEqual(10.0, self.balancer.limits().copy_s_per_gib)
+        self.balancer.round()
+        took = [each.facts['seconds'] for each in self.entries()
+                if each.kind == 'outcome']
+        self.assertEqual(took[0], self.balancer.limits().copy_s_per_gib)
+
+    def test_the_journal_has_what_was_estimated(self):
+        self.balancer.round()
+        asked, = (each.facts for each in self.entries()
+                  if each.kind == 'request')
+        self.assertEqual(10.0 * asked['size_gib'], asked['estimated_s'])
