@@ -82,14 +82,18 @@ function configure_serifos {
     fi
 }
 
-# Seeing and moving the volumes of all projects takes an administrator.
+# Seeing and moving the volumes of all projects takes an administrator. Nova
+# is asked by the same account what it would refuse.
 function configure_serifos_account {
+    local group
     if is_service_enabled keystone; then
         create_service_user serifos admin
     fi
     configure_keystoneauth "$SERIFOS_CONF" serifos cinder
-    iniset "$SERIFOS_CONF" cinder region_name "$REGION_NAME"
-    iniset "$SERIFOS_CONF" cinder valid_interfaces public
+    for group in cinder nova; do
+        iniset "$SERIFOS_CONF" $group region_name "$REGION_NAME"
+        iniset "$SERIFOS_CONF" $group valid_interfaces public
+    done
     if is_service_enabled tls-proxy; then
         iniset "$SERIFOS_CONF" cinder cafile "$SSL_BUNDLE_FILE"
     fi

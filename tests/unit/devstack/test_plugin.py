@@ -101,8 +101,9 @@ class PluginTest(testtools.TestCase):
         self.assertEqual('http://10.0.0.1/identity', plugin.auth_url)
         self.assertEqual(
             'service', plugin.get_cache_id_elements()['project_name'])
-        self.assertEqual('RegionOne', found.cinder.region_name)
-        self.assertEqual(['public'], found.cinder.valid_interfaces)
+        for group in found.cinder, found.nova:
+            self.assertEqual('RegionOne', group.region_name)
+            self.assertEqual(['public'], group.valid_interfaces)
         self.assertIsNone(found.cinder.cafile)
 
     def test_tls_is_trusted_where_devstack_has_it(self):
