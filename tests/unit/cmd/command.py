@@ -3,15 +3,29 @@
 
 import contextlib
 import io
+import logging
 
 from serifos.cmd import balancer
 from serifos.cmd import model as model_cmd
 from serifos.lab.sim import main as sim
 
 
+@contextlib.contextmanager
+def captured():
+    """(stdout, stderr) of a program, whose log ends with it."""
+    out, err, root = io.StringIO(), io.StringIO(), logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        with (contextlib.redirect_stdout(out),
+              contextlib.redirect_stderr(err)):
+            yield out, err
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
 def _run(main, arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with captured() as (out, err):
         code = main([str(argument) for argument in arguments])
     return code, out.getvalue(), err.getvalue()
 

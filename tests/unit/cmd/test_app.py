@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import contextlib
 import functools
 from importlib import metadata
-import io
 import json
 import subprocess
 import sys
@@ -13,7 +11,7 @@ import ddt
 import testtools
 
 from serifos.cmd import app
-
+from tests.unit.cmd import command
 
 HELP = [(name, '--help') for name in ('model', 'balance', 'simulate')]
 NEEDING = [('model', 'design'), ('model', 'build', '/dev/none', '--full'),
@@ -73,8 +71,7 @@ class OutputTest(testtools.TestCase):
     @ddt.data(('table', ''), ('json', '{}\n'))
     @ddt.unpack
     def test_nothing_is_shown_as_nothing(self, form, text):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        with command.captured() as (out, _):
             whole = app.App('serifos-model', 'shows nothing')
             whole.command_manager.add_command('nothing', Nothing)
             code = whole.run(['nothing', '-f', form])

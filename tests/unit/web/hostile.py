@@ -40,7 +40,7 @@ def say(what):
 
 
 def silent(connection, over):
-    over.wait(5)
+    over.wait(60)
 
 
 def body(content, *headers):
@@ -106,8 +106,12 @@ def serving(talk):
             thread.join()
 
 
+_BUSY_S = 10.0
+"""What a busy machine may add; without a bound it would take far longer."""
+
+
 @contextlib.contextmanager
 def taking_at_most(test, seconds):
     began = time.monotonic()
     yield
-    test.assertLess(time.monotonic() - began, seconds)
+    test.assertLess(time.monotonic() - began, seconds + _BUSY_S)
