@@ -10,11 +10,13 @@ die() {
     exit 4
 }
 
-# need PROGRAM=PACKAGE...: installs the Debian packages of missing programs.
+# need PROGRAM=PACKAGE...: installs the Debian packages of missing programs,
+# or of missing files.
 need() {
     local packages=() pair
     for pair in "$@"; do
-        PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%=*}" >/dev/null ||
+        [[ $pair == /* && -e ${pair%%=*} ]] ||
+            PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%=*}" >/dev/null ||
             packages+=("${pair#*=}")
     done
     ((${#packages[@]} == 0)) || install_packages "${packages[@]}"

@@ -28,6 +28,10 @@ class SetupTest(testtools.TestCase):
             self.asked('need sh=dash no-such-1=one no-such-2=two'))
         self.assertEqual([], self.asked('need sh=dash'))
 
+    def test_a_file_will_do(self):
+        self.assertEqual(['two'], self.asked(
+            f'need {SETUP}=one /no/such/file=two'))
+
     @ddt.data((b'\x7fELF\x02/lib64/ld-linux-x86-64.so.2\0', ['tool-static']),
               (b'\x7fELF\x02\x01\x01\0', []))
     @ddt.unpack
