@@ -9,6 +9,7 @@ guest writes is forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import pathlib
 import stat
@@ -52,8 +53,12 @@ def build(busybox: pathlib.Path, modules: Sequence[pathlib.Path]) -> bytes:
     files = {'init': INIT.encode(), 'bin/busybox': busybox.read_bytes(),
              'modules/order': '\n'.join(m.name for m in modules).encode(),
              **{f'modules/{m.name}': m.read_bytes() for m in modules}}
-    folders = ('bin', 'modules', 'proc', 'sys', 'dev', 'memory', 'lower',
-               'root')
+    return archive(files, ('bin', 'modules', 'proc', 'sys', 'dev', 'memory',
+                           'lower', 'root'))
+
+
+def archive(files: Mapping[str, bytes], folders: Sequence[str]) -> bytes:
+    """Files by their path, all of them executable, after the folders."""
     return b''.join([
         *(_entry(name, stat.S_IFDIR | 0o755, b'') for name in folders),
         *(_entry(name, stat.S_IFREG | 0o755, body)

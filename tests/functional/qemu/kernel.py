@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
@@ -34,37 +35,41 @@ class Kernel:
     modules: tuple[pathlib.Path, ...]
 
 
-def fetch() -> Kernel:
+def fetch(package: str = PACKAGE,
+          wanted: Sequence[str] = WANTED) -> Kernel:
     """Debian's newest kernel, out of the cache where it is there.
 
+    :param package: the one that depends on the newest
+    :param wanted: modules
     :raises OSError: where it cannot be had
     """
-    package = _package()
-    kept = _cache() / package.replace('=', '_')
+    version = _version(package)
+    kept = cache() / version.replace('=', '_')
     if not kept.is_dir():
-        _cache().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_cache()) as name:
+        cache().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache()) as name:
             scratch = pathlib.Path(name)
-            _keep(_unpack(package, scratch), scratch / 'kept')
+            _keep(_unpack(version, scratch), scratch / 'kept', wanted)
             (scratch / 'kept').rename(kept)
-    return Kernel(kept / 'vmlinuz', _in_order(_by_name(kept)))
+    return Kernel(kept / 'vmlinuz', _in_order(_by_name(kept), wanted))
 
 
-def _package() -> str:
+def _version(package: str) -> str:
     """Name and version, such as linux-image-6.1.0-56-amd64=6.1.192-2."""
     for update in (False, True):
         if update:
             _run('apt-get', '-qq', 'update')
         name = re.search(r'Depends: (linux-image-\S+)',
-                         _run('apt-cache', 'depends', PACKAGE))
+                         _run('apt-cache', 'depends', package))
         if name:
             version = re.search(r'Candidate: (\S+)',
                                 _run('apt-cache', 'policy', name[1]))
             return f'{name[1]}={version[1]}' if version else name[1]
-    raise OSError(f'apt knows no package {PACKAGE}')
+    raise OSError(f'apt knows no package {package}')
 
 
-def _cache() -> pathlib.Path:
+def cache() -> pathlib.Path:
+    """Where tests keep what takes long to fetch or to make."""
     home = os.environ.get('XDG_CACHE_HOME') or '~/.cache'
     return pathlib.Path(home).expanduser() / 'serifos-test'
 
@@ -78,11 +83,12 @@ def _unpack(package: str, scratch: pathlib.Path) -> pathlib.Path:
     return scratch / 'all'
 
 
-def _keep(tree: pathlib.Path, kept: pathlib.Path) -> None:
+def _keep(tree: pathlib.Path, kept: pathlib.Path,
+          wanted: Sequence[str]) -> None:
     kept.mkdir()
     image, = (tree / 'boot').glob('vmlinuz-*')
     shutil.copy(image, kept / 'vmlinuz')
-    for path in _in_order(_by_name(tree / 'lib/modules')):
+    for path in _in_order(_by_name(tree / 'lib/modules'), wanted):
         shutil.copy(path, kept)
 
 
@@ -90,17 +96,17 @@ def _by_name(tree: pathlib.Path) -> dict[str, pathlib.Path]:
     return {path.stem.replace('-', '_'): path for path in tree.rglob('*.ko')}
 
 
-def _in_order(modules: Mapping[str, pathlib.Path]
-              ) -> tuple[pathlib.Path, ...]:
+def _in_order(modules: Mapping[str, pathlib.Path],
+              wanted: Sequence[str]) -> tuple[pathlib.Path, ...]:
     return tuple(dict.fromkeys(
-        path for name in WANTED for path in _after_its_needs(name, modules)))
+        path for name in wanted for path in _after_its_needs(name, modules)))
 
 
 def _after_its_needs(name: str, modules: Mapping[str, pathlib.Path]
                      ) -> Iterator[pathlib.Path]:
     path = modules.get(name)
     if path is None:
-        raise OSError(f'{PACKAGE} has no module {name}')
+        raise OSError(f'the kernel has no module {name}')
     needs = re.search(rb'\0depends=([^\0]+)\0', path.read_bytes())
     for need in needs[1].decode().split(',') if needs else ():
         yield from _after_its_needs(need.replace('-', '_'), modules)
