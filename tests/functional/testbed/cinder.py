@@ -131,7 +131,7 @@ class Cinder:
         (self._layout.serifos / 'models').mkdir(parents=True, exist_ok=True)
         self._conf.write_text(render(control_config(self._layout)))
         for host in hosts:
-            (self._layout.node(host) / 'cinder.conf').write_text(
+            (self._layout.node(host) / 'cinder-volume.conf').write_text(
                 render(host_config(self._layout, host)))
 
     def sync_database(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One storage host: its disk, boot, commands and power failure."""
+"""One guest: its disk, boot, commands and power failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import records
 
-MEMORY_MIB = 1024
 BOOT_S = 90
 
 
@@ -51,14 +50,15 @@ class Guest:
         # hostfs as the root, so nothing has to be installed in an image;
         # 9000 bytes a packet, since each costs the guest a system call.
         self._records.start(host.name, [
-            *self._network.prefix, 'linux.uml', f'mem={MEMORY_MIB}M',
+            *self._network.prefix, 'linux.uml', f'mem={host.memory_mib}M',
             f'umid={host.name}', f'uml_dir={where.directory}/uml',
             'root=/dev/root', 'rootfstype=hostfs', 'rootflags=/', 'ro',
             f'init={where.inside}/init.sh', f'ubda={where.image(host)}',
             f'vec0:transport=tap,ifname=tap{number},depth=128,gro=1,'
             f'mtu=9000,mac=02:77:00:00:00:{number:02x}',
             'con=null', 'con0=null,fd:1', 'con1=null', 'quiet',
-            f'TESTBED_STATE={where.directory}', f'TESTBED_NODE={number}',
+            f'TESTBED_STATE={where.directory}', f'TESTBED_NAME={host.name}',
+            f'TESTBED_ROLE={host.role}',
             f'TESTBED_ADDRESS={host.address}',
             f'TESTBED_IQN=iqn.2026-01.org.serifos:{host.name}',
         ], node / 'console.log', {
@@ -66,7 +66,7 @@ class Guest:
             'SSD_IMAGE': str(where.image(host)),
             'SSD_READ_MBS': str(host.read_mbs),
             'SSD_WRITE_MBS': str(host.write_mbs),
-            'TMPDIR': str(_memory_directory(where))})
+            'TMPDIR': str(_memory_directory(where, host.memory_mib))})
 
     def wait_up(self) -> None:
         """Until it answers, which it does when all is prepared."""
@@ -116,11 +116,12 @@ class Guest:
         return f'{log} ends with: {words}'
 
 
-def _memory_directory(where: layout.Layout) -> pathlib.Path:
+def _memory_directory(where: layout.Layout,
+                      memory_mib: int) -> pathlib.Path:
     """Where a guest's memory is a file: in memory, if it fits in there."""
     memory = pathlib.Path('/dev/shm')
     if memory.is_dir() and os.access(memory, os.W_OK):
         free = shutil.disk_usage(memory).free
-        if free >= 4 * MEMORY_MIB * 2 ** 20:
+        if free >= 4 * memory_mib * 2 ** 20:
             return memory
     return where.directory

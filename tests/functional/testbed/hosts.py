@@ -44,7 +44,7 @@ class Hosts(volumes.Volumes):
         """Ends the one that runs; waits until the driver works."""
         log = self.layout.node(self.host(number)) / 'cinder-volume.log'
         before = log.stat().st_size if log.exists() else 0
-        self.guest(number).call('cinder-volume-service start')
+        self.guest(number).call('service cinder-volume start')
         if not wait:
             return
 
@@ -58,7 +58,7 @@ class Hosts(volumes.Volumes):
         self.wait_backends([self.host(number)])
 
     def stop_cinder_volume(self, number: int) -> None:
-        self.guest(number).call('cinder-volume-service stop')
+        self.guest(number).call('service cinder-volume stop')
 
     def wait_backend_down(self, number: int) -> None:
         """Until Cinder has noticed, which takes it half a minute."""

@@ -46,15 +46,21 @@ class Missing(TestbedError):
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A storage host: its number, name, address and SSD (MB/s)."""
+    """A guest: its number, name, address and SSD (MB/s).
+
+    ``role`` names the script of inside/ that prepares it.
+    """
 
     number: int
     read_mbs: int
     write_mbs: int
+    role: str = 'storage'
+    memory_mib: int = 1024
 
     @property
     def name(self) -> str:
-        return f'node{self.number}'
+        return (f'node{self.number}' if self.role == 'storage'
+                else self.role)
 
     @property
     def address(self) -> str:

@@ -149,7 +149,7 @@ class Testbed(hs.Hosts):
         def shut_down(each: guest.Guest) -> None:
             if each.alive:
                 with contextlib.suppress(OSError, layout.TestbedError):
-                    each.run('cinder-volume-service stop; sync', 30)
+                    each.run('service cinder-volume stop; sync', 30)
 
         with futures.ThreadPoolExecutor() as pool:
             list(pool.map(shut_down, self.guests))

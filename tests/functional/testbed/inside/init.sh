@@ -5,7 +5,8 @@
 # of its own and can never write to the host's, and go on in there.
 #
 # The kernel's command line gives us the environment: TESTBED_STATE (the
-# testbed's directory), TESTBED_NODE (1, 2 ...), TESTBED_ADDRESS, TESTBED_IQN.
+# testbed's directory), TESTBED_NAME (node1 ...), TESTBED_ROLE (storage or
+# compute), TESTBED_ADDRESS, TESTBED_IQN.
 set -e
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -37,4 +38,5 @@ fi
 # the testbed's own directory is mounted again, without it.
 mkdir -p "$TESTBED_STATE"
 mount -t hostfs -o "$TESTBED_STATE" none "$TESTBED_STATE"
-exec chroot . "$TESTBED_STATE/inside/start.sh" </dev/console >/dev/console 2>&1
+exec chroot . "$TESTBED_STATE/inside/start.sh" \
+    </dev/console >/dev/console 2>&1
