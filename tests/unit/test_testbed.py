@@ -98,6 +98,15 @@ class LayoutTest(testtools.TestCase):
         self.assertRaisesRegex(layout.TestbedError, '--dir',
                                layout.Layout.at, '/' + 61 * 'x')
 
+    def test_the_shape_is_kept_until_the_disks_are_wiped(self):
+        where = layout.Layout.at(self.useFixture(fixtures.TempDir()).path)
+        self.assertIsNone(where.shape)
+        shape = layout.Shape(hosts=2, size_gib=4)
+        where.set_shape(shape)
+        self.assertEqual(shape, where.shape)
+        where.set_shape(None)
+        self.assertIsNone(where.shape)
+
     def test_an_option_given_later_counts(self):
         self.assertEqual(
             '[DEFAULT]\nhost = b\nport = 1\n\n[ssd]\nname = c\n',

@@ -115,8 +115,8 @@ def up(arguments: argparse.Namespace) -> int | None:
             say('The testbed is up already.')
             return status(arguments)
     found = testbed.Testbed.up(
-        arguments.dir, hosts=arguments.hosts, size_gib=arguments.size_gib,
-        say=say)
+        arguments.dir, layout.Shape(arguments.hosts, arguments.size_gib),
+        say)
     url, project = found.endpoint
     say(f'Cinder is {url}/{project}: tools/testbed cinder list, or any '
         'program by tools/testbed inside PROGRAM ...')
@@ -145,7 +145,8 @@ def status(arguments: argparse.Namespace) -> int:
 
 def down(arguments: argparse.Namespace) -> None:
     where = layout.Layout.at(arguments.dir)
-    testbed.Testbed(where, testbed.hosts_of(where)).down(wipe=arguments.wipe)
+    testbed.Testbed(where, where.shape or layout.Shape()).down(
+        wipe=arguments.wipe)
     say('The testbed is down.')
 
 

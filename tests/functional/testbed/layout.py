@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import fcntl
+import json
 import os
 import pathlib
 import zlib
@@ -86,6 +87,14 @@ def hosts(count: int) -> tuple[Host, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
+class Shape:
+    """The number of storage hosts, and the size of the SSD of each."""
+
+    hosts: int = 3
+    size_gib: int = 6
+
+
+@dataclasses.dataclass(frozen=True)
 class Layout:
     """The testbed's directory, and what is in it."""
 
@@ -138,7 +147,21 @@ class Layout:
         return self.directory / 'records.json'
 
     @property
-    def facts(self) -> pathlib.Path:
+    def shape(self) -> Shape | None:
+        """Of the testbed whose disks are there."""
+        try:
+            return Shape(**json.loads(self._shape.read_text()))
+        except FileNotFoundError:
+            return None
+
+    def set_shape(self, shape: Shape | None) -> None:
+        if shape:
+            self._shape.write_text(json.dumps(dataclasses.asdict(shape)))
+        else:
+            self._shape.unlink(missing_ok=True)
+
+    @property
+    def _shape(self) -> pathlib.Path:
         return self.directory / 'testbed.json'
 
     @property

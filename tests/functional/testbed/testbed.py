@@ -7,7 +7,6 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from concurrent import futures
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -30,19 +29,19 @@ Say = Callable[[str], None]
 class Testbed(hs.Hosts):
     """One testbed; up() makes it, attach() finds the one that runs."""
 
-    def __init__(self, where: layout.Layout,
-                 hosts: Sequence[layout.Host]) -> None:
+    def __init__(self, where: layout.Layout, shape: layout.Shape) -> None:
         self._network = network.Network(where.network)
         self._records = records.Records(where.records)
-        super().__init__(where, hosts, rest.Rest(self._network),
-                         self._records)
+        super().__init__(where, layout.hosts(shape.hosts),
+                         rest.Rest(self._network), self._records)
+        self.shape = shape
         self.endpoint = (rest.Rest.url, layout.PROJECT)
         self._control = control.Control(where, self._records)
         self._cinder = cinder.Cinder(where, self._records)
 
     @classmethod
-    def up(cls, directory: os.PathLike | str | None = None, *,
-           hosts: int = 3, size_gib: int = 6,
+    def up(cls, directory: os.PathLike | str | None = None,
+           shape: layout.Shape = layout.Shape(),
            say: Say = lambda _: None) -> Testbed:
         """A new testbed, ready; what an earlier one left is cleaned up.
 
@@ -55,16 +54,14 @@ class Testbed(hs.Hosts):
             if where.records.exists() or network.Network(
                     where.network).exists:
                 say('cleaning up after the last one')
-                cls(where, hosts_of(where))._down(wipe=True)
-            facts = {'hosts': hosts, 'size_gib': size_gib}
-            if where.facts.exists() and json.loads(
-                    where.facts.read_text()) != facts:
+                cls(where, where.shape or shape)._down(wipe=True)
+            if where.shape not in (None, shape):
                 raise layout.TestbedError(
                     'the disks that are there are of another number or '
                     'size; remove them by tools/testbed down --wipe.')
-            where.facts.write_text(json.dumps(facts))
-            testbed = cls(where, layout.hosts(hosts))
-            testbed.start(size_gib, say)
+            where.set_shape(shape)
+            testbed = cls(where, shape)
+            testbed.start(say)
             return testbed
 
     @classmethod
@@ -74,9 +71,9 @@ class Testbed(hs.Hosts):
         if not network.Network(where.network).exists:
             raise layout.TestbedError(
                 'the testbed is down; start it by tools/testbed up.')
-        return cls(where, hosts_of(where))
+        return cls(where, where.shape or layout.Shape())
 
-    def start(self, size_gib: int, say: Say) -> None:
+    def start(self, say: Say) -> None:
         """Starts everything; waits until Cinder knows all the pools."""
         began = time.monotonic()
 
@@ -89,7 +86,7 @@ class Testbed(hs.Hosts):
             network.hosts_file(self.hosts))
         self._network.create(self.hosts)
         for each in self.guests:
-            each.make_disk(size_gib)
+            each.make_disk(self.shape.size_gib)
         self._cinder.configure(self.hosts)
         with futures.ThreadPoolExecutor() as pool:
             for each in self.guests:
@@ -143,7 +140,7 @@ class Testbed(hs.Hosts):
             for path in (self.layout.control, self.layout.serifos,
                          self.layout.inside):
                 shutil.rmtree(path, ignore_errors=True)
-            self.layout.facts.unlink(missing_ok=True)
+            self.layout.set_shape(None)
 
     def _shut_down_guests(self) -> None:
         def shut_down(each: guest.Guest) -> None:
@@ -190,10 +187,3 @@ class Testbed(hs.Hosts):
             backends = self.api.backends_up()
         return {'network': self._network.name, 'processes': processes,
                 'backends': sorted(backends)}
-
-
-def hosts_of(where: layout.Layout) -> tuple[layout.Host, ...]:
-    try:
-        return layout.hosts(json.loads(where.facts.read_text())['hosts'])
-    except FileNotFoundError:
-        return ()
