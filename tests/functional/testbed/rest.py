@@ -10,7 +10,6 @@ from typing import Any
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
 
-TOKEN = f'admin:{layout.PROJECT}'
 VERSION = 'volume 3.70'
 
 
@@ -25,6 +24,9 @@ class Refused(layout.TestbedError):
 class Rest:
     """Requests to cinder-api as the project's admin."""
 
+    port = layout.API_PORT
+    project = layout.PROJECT
+    token = f'admin:{layout.PROJECT}'
     url = f'http://{layout.CONTROL}:{layout.API_PORT}/v3'
 
     def __init__(self, where: network.Network) -> None:
@@ -34,10 +36,11 @@ class Rest:
             body: Mapping[str, Any] | None = None) -> Any:
         """The answer's JSON, None where there is none."""
         status, _, said = self._network.request(
-            method, layout.CONTROL, layout.API_PORT,
-            f'/v3/{layout.PROJECT}{path}',
+            method, layout.CONTROL, self.port,
+            f'/v3/{self.project}{path}',
             json.dumps(body).encode() if body is not None else None,
-            headers={'X-Auth-Token': TOKEN, 'OpenStack-API-Version': VERSION,
+            headers={'X-Auth-Token': self.token,
+                     'OpenStack-API-Version': VERSION,
                      'Content-Type': 'application/json'}, timeout=90)
         if status >= 300:
             text = said.decode(errors='replace')
