@@ -101,7 +101,7 @@ class LayoutTest(testtools.TestCase):
     def test_the_shape_is_kept_until_the_disks_are_wiped(self):
         where = layout.Layout.at(self.useFixture(fixtures.TempDir()).path)
         self.assertIsNone(where.shape)
-        shape = layout.Shape(hosts=2, size_gib=4)
+        shape = layout.Shape(hosts=2, nova=True)
         where.set_shape(shape)
         self.assertEqual(shape, where.shape)
         where.set_shape(None)

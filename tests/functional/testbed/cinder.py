@@ -114,11 +114,15 @@ def host_config(where: layout.Layout, host: layout.Host) -> Config:
 
 
 class Cinder:
-    """cinder-api and cinder-scheduler, and the configuration of all."""
+    """cinder-api and cinder-scheduler, and the configuration of all.
 
-    def __init__(self, where: layout.Layout,
-                 started: records.Records) -> None:
+    :param config: over the testbed's own, for all of them
+    """
+
+    def __init__(self, where: layout.Layout, started: records.Records,
+                 config: Config) -> None:
         self._layout = where
+        self._config = config
         self._records = started
         self._network = network.Network(where.network)
         self._conf = where.control / 'cinder.conf'
@@ -129,10 +133,11 @@ class Cinder:
         for name in ('cinder/lock', 'cinder/coordination'):
             (self._layout.control / name).mkdir(parents=True, exist_ok=True)
         (self._layout.serifos / 'models').mkdir(parents=True, exist_ok=True)
-        self._conf.write_text(render(control_config(self._layout)))
+        self._conf.write_text(render(
+            control_config(self._layout), self._config))
         for host in hosts:
             (self._layout.node(host) / 'cinder-volume.conf').write_text(
-                render(host_config(self._layout, host)))
+                render(host_config(self._layout, host), self._config))
 
     def sync_database(self) -> None:
         done = subprocess.run(
@@ -159,7 +164,7 @@ class Cinder:
         """Ends the one that runs; config goes over the testbed's own."""
         self._records.stop('cinder-scheduler')
         self._scheduler_conf.write_text(
-            render(control_config(self._layout), config))
+            render(control_config(self._layout), self._config, config))
         self._start('cinder-scheduler', self._scheduler_conf,
                     self.scheduler_log)
 

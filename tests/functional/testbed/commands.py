@@ -15,6 +15,7 @@ from tests.functional.testbed import demo
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
+from tests.functional.testbed.nova import config
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
 
@@ -61,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--size-gib', type=int, default=6, metavar='GIB',
                       choices=range(2, 65),
                       help='size of the SSD of each (2 to 64, default 6)')
+    made.add_argument('--nova', action='store_true',
+                      help='start Keystone, Placement and Nova as well, with '
+                      'one compute host')
     command('status', status, 'Say what runs.')
     made = command('load', use, 'Use volumes, and say what they saw.')
     made.add_argument('volumes', nargs='*', metavar='VOLUME',
@@ -112,14 +116,21 @@ def up(arguments: argparse.Namespace) -> int | None:
         pass
     else:
         if is_up(found):
+            if arguments.nova and not found.nova:
+                raise layout.TestbedError(
+                    'the testbed that runs has no Nova; stop it by '
+                    'tools/testbed down --wipe.')
             say('The testbed is up already.')
             return status(arguments)
     found = testbed.Testbed.up(
-        arguments.dir, layout.Shape(arguments.hosts, arguments.size_gib),
-        say)
+        arguments.dir, layout.Shape(
+            arguments.hosts, arguments.size_gib, arguments.nova), say)
     url, project = found.endpoint
     say(f'Cinder is {url}/{project}: tools/testbed cinder list, or any '
         'program by tools/testbed inside PROGRAM ...')
+    if found.nova:
+        say(f'Keystone is {config.AUTH_URL}; user and project are admin, the '
+            f'password is {config.PASSWORD}.')
 
 
 def is_up(found: testbed.Testbed) -> bool:

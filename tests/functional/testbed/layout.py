@@ -86,12 +86,20 @@ def hosts(count: int) -> tuple[Host, ...]:
                  for number in range(1, count + 1))
 
 
+COMPUTE = Host(MAX_HOSTS + 1, 500, 500, 'compute', 1536)
+"""The host of the servers, where there is a Nova."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The number of storage hosts, and the size of the SSD of each."""
+    """The number of storage hosts, and the size of the SSD of each.
+
+    ``nova``: whether it has a Keystone, a Nova and a compute host, too.
+    """
 
     hosts: int = 3
     size_gib: int = 6
+    nova: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

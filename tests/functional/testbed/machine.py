@@ -10,10 +10,12 @@ import subprocess
 
 from tests.functional.testbed import layout
 
-PACKAGES = pathlib.Path(__file__).with_name('packages.txt')
+_HERE = pathlib.Path(__file__).parent
+PACKAGES = _HERE / 'packages.txt'
+NOVA_PACKAGES = _HERE / 'nova' / 'packages.txt'
 
 
-def check(where: layout.Layout) -> None:
+def check(where: layout.Layout, nova: bool) -> None:
     """Missing, with one sentence, where it cannot."""
     if os.geteuid():
         raise layout.Missing('the testbed needs root; run it by sudo.')
@@ -21,15 +23,19 @@ def check(where: layout.Layout) -> None:
         raise layout.Missing(
             'the testbed needs /dev/net/tun, which this machine lacks; '
             "load the kernel's module tun, or give it to the container.")
-    for line in PACKAGES.read_text().splitlines():
-        program, _, package = line.partition('=')
-        if not line.startswith('#') and not which(program):
-            raise layout.Missing(
-                f'the testbed needs {program}; install the Debian package '
-                f'{package}.')
-    if not (where.venv / 'bin' / 'cinder-volume').exists():
-        raise layout.Missing(
-            f'there is no Cinder in {where.venv}; tools/testbed installs it.')
+    for path in (PACKAGES, NOVA_PACKAGES) if nova else (PACKAGES,):
+        for line in path.read_text().splitlines():
+            name, _, package = line.partition('=')
+            if not (line.startswith('#') or which(name)
+                    or os.path.exists(name)):
+                raise layout.Missing(
+                    f'the testbed needs {name}; install the Debian package '
+                    f'{package}.')
+    for name in ('cinder-volume', 'nova-compute') if nova else (
+            'cinder-volume',):
+        if not (where.venv / 'bin' / name).exists():
+            raise layout.Missing(f'there is no {name} in {where.venv}; '
+                                 'tools/testbed installs it.')
     make_shim(where)
 
 

@@ -20,6 +20,8 @@ from tests.functional.testbed import hosts as hs
 from tests.functional.testbed import layout
 from tests.functional.testbed import machine
 from tests.functional.testbed import network
+from tests.functional.testbed.nova import config as nova_config
+from tests.functional.testbed.nova import services
 from tests.functional.testbed import records
 from tests.functional.testbed import rest
 
@@ -27,7 +29,10 @@ Say = Callable[[str], None]
 
 
 class Testbed(hs.Hosts):
-    """One testbed; up() makes it, attach() finds the one that runs."""
+    """One testbed; up() makes it, attach() finds the one that runs.
+
+    ``nova`` is None where there is no Nova.
+    """
 
     def __init__(self, where: layout.Layout, shape: layout.Shape) -> None:
         self._network = network.Network(where.network)
@@ -37,7 +42,11 @@ class Testbed(hs.Hosts):
         self.shape = shape
         self.endpoint = (rest.Rest.url, layout.PROJECT)
         self._control = control.Control(where, self._records)
-        self._cinder = cinder.Cinder(where, self._records)
+        self.nova = (services.Services(where, self._records)
+                     if shape.nova else None)
+        self._cinder = cinder.Cinder(
+            where, self._records,
+            nova_config.CINDER if shape.nova else cinder.STOCK)
 
     @classmethod
     def up(cls, directory: os.PathLike | str | None = None,
@@ -49,7 +58,7 @@ class Testbed(hs.Hosts):
         again, those of one that did not are not.
         """
         where = layout.Layout.at(directory)
-        machine.check(where)
+        machine.check(where, shape.nova)
         with where.alone():
             if where.records.exists() or network.Network(
                     where.network).exists:
@@ -57,8 +66,8 @@ class Testbed(hs.Hosts):
                 cls(where, where.shape or shape)._down(wipe=True)
             if where.shape not in (None, shape):
                 raise layout.TestbedError(
-                    'the disks that are there are of another number or '
-                    'size; remove them by tools/testbed down --wipe.')
+                    'the disks that are there are of a testbed with other '
+                    'options; remove them by tools/testbed down --wipe.')
             where.set_shape(shape)
             testbed = cls(where, shape)
             testbed.start(say)
@@ -73,6 +82,10 @@ class Testbed(hs.Hosts):
                 'the testbed is down; start it by tools/testbed up.')
         return cls(where, where.shape or layout.Shape())
 
+    @property
+    def _all_guests(self) -> list[guest.Guest]:
+        return [*self.guests, *([self.nova.compute] if self.nova else [])]
+
     def start(self, say: Say) -> None:
         """Starts everything; waits until Cinder knows all the pools."""
         began = time.monotonic()
@@ -82,21 +95,26 @@ class Testbed(hs.Hosts):
 
         shutil.copytree(layout.INSIDE, self.layout.inside,
                         dirs_exist_ok=True)
+        guests = self._all_guests
+        hosts = [each.host for each in guests]
         (self.layout.directory / 'hosts').write_text(
-            network.hosts_file(self.hosts))
-        self._network.create(self.hosts)
-        for each in self.guests:
+            network.hosts_file(hosts))
+        self._network.create(hosts)
+        for each in guests:
             each.make_disk(self.shape.size_gib)
         self._cinder.configure(self.hosts)
+        if self.nova:
+            self.nova.configure()
         with futures.ThreadPoolExecutor() as pool:
-            for each in self.guests:
+            for each in guests:
                 each.boot()
             self._control.start()
             self._control.wait_database()
             reached('MariaDB')
             synced = pool.submit(self._cinder.sync_database)
-            list(pool.map(guest.Guest.wait_up, self.guests))
-            reached(f'{len(self.guests)} guests')
+            nova = pool.submit(self.nova.start) if self.nova else None
+            list(pool.map(guest.Guest.wait_up, guests))
+            reached(f'{len(guests)} guests')
             self._control.wait_queue()
             reached('RabbitMQ')
             synced.result()
@@ -108,15 +126,26 @@ class Testbed(hs.Hosts):
                 self.hosts))
             self._cinder.wait_api()
             reached('cinder-api')
+            if self.nova and nova:
+                nova.result()
+                self.nova.start_cinder_api()
+                self.nova.start_compute()
+                reached('Keystone and Placement')
         self.wait_backends()
         reached(f'{len(self.hosts)} backends')
         self.wait_pools()
+        if self.nova:
+            self.nova.wait_up()
+            reached('Nova')
         reached('up')
 
     def down(self, *, wipe: bool = False) -> None:
-        """Ends all of it; wipe takes the disks and the database along."""
+        """Ends all of it; wipe takes the disks and the database along.
+
+        Those of one with a Nova always go: its servers end here.
+        """
         with self.layout.alone():
-            self._down(wipe)
+            self._down(wipe or self.shape.nova)
 
     def _down(self, wipe: bool) -> None:
         if not wipe:
@@ -135,8 +164,9 @@ class Testbed(hs.Hosts):
         shutil.rmtree(self.layout.directory / 'uml', ignore_errors=True)
         self.layout.records.unlink(missing_ok=True)
         if wipe:
-            for host in self.hosts:
-                shutil.rmtree(self.layout.node(host), ignore_errors=True)
+            for each in self._all_guests:
+                shutil.rmtree(self.layout.node(each.host),
+                              ignore_errors=True)
             for path in (self.layout.control, self.layout.serifos,
                          self.layout.inside):
                 shutil.rmtree(path, ignore_errors=True)
