@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import json
 import pathlib
 import subprocess
@@ -36,25 +37,31 @@ cat {name}.json
 
 
 class Balancer:
-    """serifos-balancer and serifos-model, in the testbed's network."""
+    """serifos-balancer and serifos-model, in the testbed's network.
 
-    def __init__(self, on: testbed.Testbed) -> None:
+    :param cinder: options of [cinder]; the one without Keystone by default
+    """
+
+    def __init__(self, on: testbed.Testbed,
+                 cinder: Mapping[str, object] | None = None) -> None:
         self._testbed = on
+        url, project = on.endpoint
+        self._cinder = cinder or {
+            'noauth_endpoint': url, 'noauth_project_id': project}
         self.state = on.layout.serifos
         self.models = self.state / 'models'
         self.file = self.state / 'serifos.conf'
 
     def configure(self, **balancer: object) -> None:
         """Writes serifos.conf; the options go to [balancer]."""
-        url, project = self._testbed.endpoint
         endpoints = ','.join(f'{host.name}:{host.exporter}'
                              for host in self._testbed.hosts)
         said = {'settle': 0, 'poll_interval': 1, **balancer}
         self.file.write_text('\n'.join([
             '[serifos]', f'state_dir = {self.state}',
             f'models_dir = {self.models}',
-            '[cinder]', f'noauth_endpoint = {url}',
-            f'noauth_project_id = {project}',
+            '[cinder]',
+            *(f'{name} = {value}' for name, value in self._cinder.items()),
             '[telemetry]', f'endpoints = {endpoints}', 'window = 30',
             'interval = 10', '[balancer]',
             *(f'{name} = {value}' for name, value in said.items()), '']))

@@ -2,8 +2,9 @@
 """A test that needs the testbed; all of them share one.
 
 The first that asks brings it up, which takes half a minute once Cinder is
-installed; who brought it up takes it down at the end. One that runs already,
-such as a developer's, is used and left alone.
+installed, one and a half with a Nova; who brought it up takes it down at the
+end. One that runs already, such as a developer's, is used and left alone. The
+first test that needs a Nova replaces one that was brought up here without.
 """
 
 from __future__ import annotations
@@ -24,20 +25,32 @@ from tests.functional.testbed import testbed
 TOOL = layout.ROOT / 'tools' / 'testbed'
 UP_S = 900
 
+_begun: list[bool] = []
+"""For each testbed that this process brought up, whether it has a Nova."""
+
 
 @functools.cache
-def shared() -> testbed.Testbed | layout.TestbedError:
-    """The testbed, or what is missing: one attempt is enough."""
-    try:
-        found = testbed.Testbed.attach()
-        if commands.is_up(found):
-            return found
-    except layout.TestbedError:
-        pass
-    atexit.register(subprocess.run, [TOOL, 'down', '--wipe'],
-                    stdout=subprocess.DEVNULL)
+def shared(nova: bool) -> testbed.Testbed | layout.TestbedError:
+    """The testbed, or what is missing: one attempt is enough.
+
+    :param nova: whether it is to have one; it may in any case
+    """
+    found = _running()
+    if found and (found.nova or not nova):
+        return found
+    if found and not _begun:
+        return layout.TestbedError(
+            'the testbed that runs has no Nova; stop it by tools/testbed '
+            'down, or start it by tools/testbed up --nova.')
+    options = ['--nova'] if nova else []
+    if _begun:
+        _take_down()
+        shared.cache_clear()
+    else:
+        atexit.register(_take_down)
+    _begun.append(nova)
     # Not on stdout, where a test's results go.
-    done = subprocess.run([TOOL, 'up'], stdout=subprocess.PIPE,
+    done = subprocess.run([TOOL, 'up', *options], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=UP_S)
     if done.returncode:
         kind = {layout.Missing.exit_code: layout.Missing}.get(
@@ -46,12 +59,27 @@ def shared() -> testbed.Testbed | layout.TestbedError:
     return testbed.Testbed.attach()
 
 
+def _running() -> testbed.Testbed | None:
+    """The one that is up, all of it."""
+    try:
+        found = testbed.Testbed.attach()
+    except layout.TestbedError:
+        return None
+    return found if commands.is_up(found) else None
+
+
+def _take_down() -> None:
+    subprocess.run([TOOL, 'down', '--wipe'], stdout=subprocess.DEVNULL)
+
+
 class TestbedTest(machine.MachineTest):
     """Has ``testbed``; a machine without one skips it, or fails in CI."""
 
+    nova = False
+
     def setUp(self) -> None:
         super().setUp()
-        found = shared()
+        found = shared(self.nova)
         if isinstance(found, layout.Missing):
             self.need(False, str(found))
         if isinstance(found, layout.TestbedError):
@@ -69,3 +97,9 @@ class TestbedTest(machine.MachineTest):
         found = self.testbed.create_volume(name, **options)
         self.addCleanup(self.testbed.delete_volume, found)
         return found
+
+
+class NovaTest(TestbedTest):
+    """Its testbed has a Nova."""
+
+    nova = True
