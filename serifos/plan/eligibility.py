@@ -118,6 +118,8 @@ def _in_use(record: inv.Record, rules: Rules) -> str | None:
         return None
     if rules.allow_attached is False:
         return 'attached'
+    if not record.attachments:
+        return 'it is in use and has no attachment: its server is not known'
     if len(record.attachments) > 1:
         return f'{len(record.attachments)} servers share it'
     if '' in record.attachments:

@@ -84,6 +84,17 @@ class PlanTest(Case):
         self.assertEqual((), plan.moves)
         self.assertIn('no route', self.refusals(plan)['v'])
 
+    @ddt.data(None, True)
+    def test_one_in_use_whose_attachment_is_not_there_yet(self, allowed):
+        # For a second after a migration; its server is not known then.
+        self.set(allow_attached=allowed)
+        self.cinder = self.cloud(
+            [cloud.record(name, status='in-use') for name in 'uv'],
+            {'u': cloud.busy(64), 'v': cloud.busy(32)})
+        plan = self.balancer.round()
+        self.assertEqual((), plan.moves)
+        self.assertIn('no attachment', self.refusals(plan)['u'])
+
     def test_nova_is_not_needed_for_volumes_that_no_server_uses(self):
         self.cinder = self.cloud(
             [cloud.record('u'), cloud.record('v')],
