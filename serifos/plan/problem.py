@@ -98,11 +98,11 @@ class Problem:
 
     @functools.cached_property
     def candidates(self) -> Ints:
-        """The volumes that may move, by decreasing block size, then id."""
+        """The volumes that may move: large blocks, then few GiB, first."""
         able = np.array([i for i in range(len(self.volumes))
                          if i not in self.refusals], np.intp)
         block = np.array([self.volumes[i].workload.block_kib for i in able])
-        return able[np.argsort(-block, kind='stable')]
+        return able[np.lexsort((self.size_gib[able], -block))]
 
     @functools.cached_property
     def promise_us(self) -> Floats:

@@ -99,7 +99,7 @@ class Reference:
         """
         room = {pool.name: pool.free_gib for pool in cluster.pools}
         largest_first = [v.id for v in sorted(cluster.volumes, key=lambda v: (
-            -(v.workload.block_kib if v.workload else 0), v.id))]
+            -(v.workload.block_kib if v.workload else 0), v.size_gib, v.id))]
         queue, steps, quiet = [*largest_first], [], 0
         while True:
             if quiet < len(queue):

@@ -2,7 +2,9 @@
 """What the copy of a volume costs, and which moves it is worth."""
 
 import dataclasses
+import itertools
 
+import ddt
 import testtools
 
 from serifos.facts import cluster as cl
@@ -17,6 +19,7 @@ from tests.unit.plan.clusters import volume
 DAY = 86400.0
 
 
+@ddt.ddt
 class CopyingTest(testtools.TestCase):
     """10 µs for each KiB of block on a pool, whichever it is."""
 
@@ -43,16 +46,13 @@ class CopyingTest(testtools.TestCase):
         self.assertEqual(800 + 1280, move.source_during_us)
         self.assertEqual(1280, move.target_during_us)
 
-    def test_of_equal_moves_the_smaller_volume_goes(self):
-        self.sized(u=500.0, v=10.0)
-        self.assertEqual(['v'], [m.volume for m in self.plan().moves])
-        self.sized(u=10.0, v=500.0)
-        self.assertEqual(['u'], [m.volume for m in self.plan().moves])
-
-    def test_also_without_a_horizon(self):
-        self.sized(u=500.0, v=10.0)
-        self.assertEqual(
-            ['v'], [m.volume for m in self.plan(horizon_s=None).moves])
+    @ddt.data(*itertools.product((relieve, bfd), (DAY, None)))
+    @ddt.unpack
+    def test_of_equal_moves_the_smaller_volume_goes(self, planner, horizon_s):
+        for small, large in ('v', 'u'), ('u', 'v'):
+            self.sized(**{small: 10.0, large: 500.0})
+            plan = self.plan(planner, horizon_s=horizon_s)
+            self.assertEqual([small], [m.volume for m in plan.moves])
 
     def test_a_gain_that_its_copy_outweighs_is_refused(self):
         # 0.4 ms for an hour are less than 1.28 ms for 2,000 s.
