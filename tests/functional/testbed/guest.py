@@ -62,11 +62,20 @@ class Guest:
             f'TESTBED_ADDRESS={host.address}',
             f'TESTBED_IQN=iqn.2026-01.org.serifos:{host.name}',
         ], node / 'console.log', {
-            'LD_PRELOAD': str(where.shim),
-            'SSD_IMAGE': str(where.image(host)),
-            'SSD_READ_MBS': str(host.read_mbs),
-            'SSD_WRITE_MBS': str(host.write_mbs),
+            'LD_PRELOAD': str(where.shim), **self._ssd(),
             'TMPDIR': str(_memory_directory(where, host.memory_mib))})
+
+    def _ssd(self) -> dict[str, str]:
+        """What the shim makes an SSD of, at a real-time priority.
+
+        The emulated processors of a compute host, at the same priority, would
+        keep everything else from running.
+        """
+        host = self.host
+        return {} if host.role != 'storage' else {
+            'SSD_IMAGE': str(self._layout.image(host)),
+            'SSD_READ_MBS': str(host.read_mbs),
+            'SSD_WRITE_MBS': str(host.write_mbs)}
 
     def wait_up(self) -> None:
         """Until it answers, which it does when all is prepared."""
