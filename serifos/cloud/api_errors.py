@@ -14,6 +14,7 @@ from keystoneauth1 import exceptions as ks_exceptions
 
 from serifos.cloud import refused
 from serifos import errors
+from serifos.web import token_errors
 
 _REQUEST_TIMEOUT = 408
 
@@ -39,15 +40,26 @@ def _where(api: Any) -> str:
 
 @contextlib.contextmanager
 def sentences(api: Any) -> Iterator[None]:
-    """Errors as one sentence; 4xx as Refused."""
+    """Errors as one sentence; 4xx, and what was not sent, as Refused."""
     try:
         yield
-    except (exceptions.Unauthorized, exceptions.Forbidden,
-            ks_exceptions.Unauthorized, ks_exceptions.Forbidden) as exc:
+    except token_errors.NoToken as exc:
         raise refused.Refused(
-            f'Cinder denies access ({said(exc)}); [cinder] of serifos.conf '
-            'needs an administrator.',
-            exc.http_status) from None
+            f'Cinder cannot be asked, since {exc}; see [cinder] of '
+            'serifos.conf.', 401) from None
+    except ks_exceptions.CatalogException as exc:
+        raise refused.Refused(
+            f'Keystone\'s catalogue does not tell where Cinder is: '
+            f'{said(exc)}; look at region_name, valid_interfaces and the '
+            'project in [cinder] of serifos.conf, or set endpoint_override.',
+            refused.MISDIRECTED) from None
+    except (exceptions.Unauthorized, ks_exceptions.Unauthorized) as exc:
+        raise refused.Refused(
+            f'Cinder does not accept the token ({said(exc)}); where [cinder] '
+            'of serifos.conf gives a token, it has expired: give a password '
+            'or an application credential.', exc.http_status) from None
+    except (exceptions.Forbidden, ks_exceptions.Forbidden) as exc:
+        raise denied(said(exc)) from None
     except exceptions.ClientException as exc:
         if exc.code == 404 and 'The resource' in str(exc):
             raise refused.Refused(
@@ -59,6 +71,10 @@ def sentences(api: Any) -> Iterator[None]:
                                   exc.code) from None
         raise errors.CloudError(
             f'Cinder reports an error: {said(exc)}.') from None
+    except ks_exceptions.SSLError as exc:
+        raise errors.CloudError(
+            f'Cinder cannot be asked, since {token_errors.tls(exc, "Cinder")}'
+            '; see [cinder] of serifos.conf.') from None
     except ks_exceptions.ClientException as exc:
         raise errors.CloudError(
             f'Cinder does not answer: {said(exc)}.') from None
@@ -68,6 +84,16 @@ def sentences(api: Any) -> Iterator[None]:
             f'What answers at {_where(api)} is not a Cinder API as expected '
             f'({said(exc)}); look at the URL in [cinder] of serifos.conf.'
             ) from exc
+
+
+def denied(why: str) -> refused.Refused:
+    """The error of an account that lacks a right.
+
+    :param why: a clause
+    """
+    return refused.Refused(
+        f'Cinder denies access ({why}); give the account in [cinder] of '
+        'serifos.conf the role admin, or a role that has this right.', 403)
 
 
 def said(exc: Exception) -> str:

@@ -79,6 +79,8 @@ class App(app.App):
         if self.options.verbose_level < 2:
             for name in ('matplotlib', 'PIL', 'stevedore'):
                 logging.getLogger(name).setLevel(logging.WARNING)
+            # Its warnings come again in our own sentence.
+            logging.getLogger('keystoneauth').setLevel(logging.ERROR)
 
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:

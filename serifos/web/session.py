@@ -16,11 +16,13 @@ from urllib import parse
 
 from keystoneauth1 import exceptions
 from keystoneauth1 import loading
+from keystoneauth1 import plugin
 from keystoneauth1 import session as ks
 
 from serifos import errors
 from serifos.web import adapter
 from serifos.web import budget as bg
+from serifos.web import token_errors
 
 TIMEOUT_S = 60.0
 """Default seconds for a whole answer."""
@@ -92,6 +94,17 @@ class Session(ks.Session):
             except exceptions.ConnectionError as exc:
                 exc.args = (errors.masked(str(exc)),)  # a redirect's, say
                 raise
+
+    def get_auth_headers(self, auth: plugin.BaseAuthPlugin | None = None,
+                         **others: Any) -> Any:
+        """As that of keystoneauth.
+
+        :raises NoToken: where there is no token
+        """
+        try:
+            return super().get_auth_headers(auth, **others)
+        except exceptions.ClientException as exc:
+            raise token_errors.failed(exc, auth or self.auth) from None
 
     def get_endpoint(self, *args: Any, **others: Any) -> str | None:
         """As that of keystoneauth, without a login that is written in it."""

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import os
 import pathlib
+import ssl
 
 from keystoneauth1 import exceptions
+from keystoneauth1 import identity
 from keystoneauth1 import loading
 from keystoneauth1 import plugin
 from oslo_config import cfg
@@ -171,6 +174,7 @@ def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,
 
     :raises InputError: where that is not enough
     """
+    _refuse_unusable_files(conf[group], group)
     try:
         return session.Loader().load_from_conf_options(
             conf, group, auth=_login(conf, group), stopped=stopped,
@@ -180,12 +184,32 @@ def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,
             f'[{group}] of serifos.conf cannot be used: {exc}') from None
 
 
+def _refuse_unusable_files(said: cfg.ConfigOpts.GroupAttr,
+                           group: str) -> None:
+    """:raises InputError: where TLS cannot use the files of a group"""
+    context = ssl.create_default_context()
+    name = 'cafile'
+    try:
+        if said.cafile and not os.path.isdir(said.cafile):
+            context.load_verify_locations(said.cafile)
+        name = 'certfile'
+        if said.certfile:
+            context.load_cert_chain(said.certfile, said.keyfile, '')
+    except OSError as exc:
+        raise errors.InputError(
+            f'{name} {said[name]} in [{group}] of serifos.conf cannot be '
+            f'used: {exc.strerror or exc}.') from None
+
+
 def _login(conf: cfg.ConfigOpts, group: str) -> plugin.BaseAuthPlugin:
     try:
         auth = loading.load_auth_from_conf_options(conf, group)
     except (exceptions.ClientException, cfg.Error) as exc:
         raise errors.InputError(
             f'[{group}] of serifos.conf cannot be used: {exc}') from None
+    if isinstance(auth, identity.Password) and not conf[group].password:
+        raise errors.InputError(
+            f'[{group}] of serifos.conf lacks the password of its login.')
     if auth is None:
         raise errors.InputError(
             'serifos.conf does not say how to reach Cinder; set auth_type '

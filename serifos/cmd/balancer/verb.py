@@ -110,10 +110,14 @@ class Verb(app.Fails, _AsOwner):
         """Takes the readings that the source lacks.
 
         A thread goes on taking them until the program ends.
+
+        :raises CloudError: where Cinder refuses us, before the minutes that
+            the readings take
         """
         source = balancer.telemetry
         if not isinstance(source, scrape.Scrape):
             return
+        balancer.cinder.inventory()
         with progress.shown() as show:
             source.gather(
                 balancer.settings.window_s,

@@ -4,6 +4,7 @@
 import logging
 import pathlib
 
+import ddt
 import fixtures
 from requests_mock.contrib import fixture
 import testtools
@@ -13,7 +14,9 @@ from serifos import conf
 from serifos.facts import activity
 from tests.unit import case
 from tests.unit.cloud import test_client
+from tests.unit.cmd import command
 
+KEYSTONE = 'http://keystone:5000/v3'
 PLACE = activity.MeasuredVolume('u', 'u', 'a@ssd#ssd')
 
 
@@ -70,3 +73,44 @@ gnocchi_url = http://u:s3cr@gnocchi:8041
             logging.getLogger(), logging.DEBUG)
         self.assertIn('telemetry.endpoints', log.output)
         self.assertNotIn('s3cr', log.output)
+
+
+@ddt.ddt
+class LoginTest(case.DirectoryCase):
+    """[cinder] of serifos.conf with a login at Keystone."""
+
+    def setUp(self):
+        super().setUp()
+        self.http = self.useFixture(fixture.Fixture())
+
+    def refused(self, code, words, **changed):
+        """Asserts the exit code, and one sentence, of observe."""
+        options = {'auth_type': 'v3password', 'auth_url': KEYSTONE,
+                   'username': 'serifos', 'password': 's3cr',
+                   'user_domain_id': 'default', **changed}
+        file = self.dir / 'serifos.conf'
+        file.write_text('\n'.join([
+            f'[serifos]\nstate_dir = {self.dir}\nmodels_dir = {self.dir}',
+            '[telemetry]\nendpoints = node1:http://node1:9100/metrics',
+            '[cinder]', *(f'{name} = {value}'
+                          for name, value in options.items())]))
+        found, out, err = command.balance('--config-file', file, 'observe')
+        self.assertEqual((code, '', 1), (found, out, err.count('\n')), err)
+        self.assertIn(words, err)
+        self.assertNotIn('s3cr', err)
+
+    def test_a_wrong_password_is_said_before_readings_are_taken(self):
+        self.http.post(f'{KEYSTONE}/auth/tokens', status_code=401)
+        self.refused(5, 'Keystone refuses the login')
+        self.assertEqual(1, self.http.call_count, 'it asked an exporter')
+
+    def test_no_password(self):
+        self.refused(2, 'lacks the password', auth_type='password',
+                     password='')
+
+    @ddt.data('cafile', 'certfile')
+    def test_a_file_that_tls_cannot_use(self, name):
+        self.refused(2, f'{name} /nowhere in [cinder]', **{name: '/nowhere'})
+        rubbish = self.dir / 'rubbish'
+        rubbish.write_text('rubbish')
+        self.refused(2, f'{name} {rubbish} in [cinder]', **{name: rubbish})
