@@ -25,6 +25,7 @@ from serifos.cloud import api_errors
 from serifos.cloud import api_views
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
+from serifos.cloud import rights
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts import inventory as inv
@@ -92,13 +93,14 @@ class Cinder:
                 'service', _items(self._get(
                     '/os-services', binary='cinder-volume'), 'services'),
                 api_views.service)
+            volumes = self._volumes()
+            types = self._list('/types', 'volume_types', is_public=None)
+            self._refuse_hidden(volumes, types)
             records, bad_records = api_views.each(
-                'volume', self._volumes(), lambda doc: api_views.record(
+                'volume', volumes, lambda doc: api_views.record(
                     doc, snapshots.get(api_views.id_of(doc), 0)))
             kinds, bad_kinds = api_views.each(
-                'volume type', self._list('/types', 'volume_types',
-                                          is_public=None),
-                lambda doc: api_views.kind(doc, qos))
+                'volume type', types, lambda doc: api_views.kind(doc, qos))
         return inv.Inventory(
             pools, services, records, kinds,
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
@@ -182,6 +184,16 @@ class Cinder:
             return frozenset(
                 fields.Field(one)['reference']['source-name'].name()
                 for one in found) or None
+
+    def _refuse_hidden(self, volumes: list[Any], types: list[Any]) -> None:
+        """:raises Refused: where the account does not see all that we need"""
+        why = (rights.hidden(volumes, rights.VOLUME)
+               or rights.hidden(types, rights.TYPE))
+        if why is None and not volumes:
+            why = rights.of_one_project(self._list(
+                '/types', 'volume_types', is_public=False))
+        if why is not None:
+            raise api_errors.denied(why)
 
     def _volumes(self, **query: object) -> list[Any]:
         return self._list('/volumes/detail', 'volumes', all_tenants=1,

@@ -5,6 +5,8 @@ import threading
 from urllib import parse
 
 import ddt
+from keystoneauth1 import fixture as ks_fixture
+from keystoneauth1 import identity
 from keystoneauth1 import session as ks
 import requests
 import requests_mock
@@ -14,10 +16,12 @@ import testtools
 from serifos.cloud import client as volumes
 from serifos.cloud import refused
 from serifos import errors
+from serifos.web import session
 from tests.unit.cloud import test_api_views
 from tests.unit.web import hostile
 
 PROJECT = 'ad' * 16
+KEYSTONE = 'http://keystone:5000/v3'
 URL = f'http://cinder:8776/v3/{PROJECT}'
 GONE = {'itemNotFound': {'code': 404,
                          'message': 'Volume v could not be found.'}}
@@ -142,6 +146,53 @@ class InventoryTest(Case):
 
 
 @ddt.ddt
+class RightsTest(Case):
+    """What Cinder 29 leaves out where a policy does not let us see it."""
+
+    def denied(self):
+        error = self.assertRaises(refused.Refused, self.cinder.inventory)
+        self.assertEqual(403, error.status)
+        self.assertIn('Cinder denies access (it ', str(error))
+        return str(error)
+
+    @ddt.data(
+        ('migration_status', 'context_is_admin'),
+        ('os-vol-host-attr:host', 'volume_host_attribute'),
+        ('os-vol-mig-status-attr:name_id', 'volume_mig_status_attribute'),
+        ('os-vol-tenant-attr:tenant_id', 'volume_tenant_attribute'))
+    @ddt.unpack
+    def test_volumes_without_a_field(self, field, policy):
+        self.everything()
+        hidden = volume('u')
+        del hidden[field]
+        self.page('/volumes/detail', 'volumes', [hidden])
+        self.assertIn(policy, self.denied())
+
+    @ddt.data(('extra_specs', 'access_types_extra_specs'),
+              ('qos_specs_id', 'access_types_qos_specs_id'))
+    @ddt.unpack
+    def test_types_without_a_field(self, field, policy):
+        self.everything()
+        hidden = {'id': 't', 'name': 'gold', 'is_public': True,
+                  'extra_specs': {}, 'qos_specs_id': None}
+        del hidden[field]
+        self.page('/types', 'volume_types', [hidden])
+        self.assertIn(policy, self.denied())
+
+    def test_a_project_without_volumes(self):
+        self.everything()
+        self.page('/volumes/detail', 'volumes', [])
+        self.assertIn('context_is_admin', self.denied())
+
+    def test_a_cloud_without_volumes(self):
+        self.everything()
+        self.page('/volumes/detail', 'volumes', [])
+        self.http.get(f'{URL}/types?is_public=False',
+                      json={'volume_types': []})
+        self.assertEqual((), self.cinder.inventory().records)
+
+
+@ddt.ddt
 class VerbTest(Case):
 
     def test_a_volume(self):
@@ -251,6 +302,32 @@ class ErrorTest(Case):
         self.assertEqual(seconds, error.retry_s)
         self.assertEqual(1, self.http.call_count)
 
+    @ddt.data((401, 'does not accept the token'),
+              (403, 'denies access (Policy does'))
+    @ddt.unpack
+    def test_a_login_without_the_right(self, code, words):
+        self.http.get(f'{URL}/volumes/v', status_code=code, json={
+            'forbidden': {'code': code, 'message': 'Policy does not allow it.'
+                          }})
+        error = self.assertRaises(refused.Refused, self.cinder.volume, 'v')
+        self.assertIn(words, str(error))
+        self.assertEqual(code, error.status)
+
+    def test_what_needs_no_answer_was_not_sent(self):
+        """No token, or no endpoint: nothing can have begun."""
+        token = ks_fixture.V3Token()
+        token.set_project_scope()
+        self.http.post(f'{KEYSTONE}/auth/tokens', [
+            {'status_code': 401}, {'json': token, 'headers': {
+                'X-Subject-Token': 't'}}])
+        cinder = volumes.keystone(session.Session(auth=identity.V3Password(
+            KEYSTONE, username='u', password='p', user_domain_id='d')))
+        for words in 'Keystone refuses the login', 'catalogue does not tell':
+            error = self.assertRaises(
+                refused.Refused, cinder.migrate, 'v', 'b@ssd#ssd')
+            self.assertIn(words, str(error))
+            self.assertFalse(error.of_the_volume)
+
     def test_a_wrong_url_is_no_matter_of_the_volume(self):
         self.http.post(f'{URL}/volumes/v/action', status_code=404,
                        json=NOWHERE)
@@ -342,6 +419,6 @@ class ErrorTest(Case):
 
     def test_an_api_that_hangs_does_not_hang_us(self):
         for said, timeout in (None, 60.0), (7, 7.0):
-            session = ks.Session(timeout=said)
-            volumes.keystone(session)
-            self.assertEqual(timeout, session.timeout)
+            asking = ks.Session(timeout=said)
+            volumes.keystone(asking)
+            self.assertEqual(timeout, asking.timeout)
