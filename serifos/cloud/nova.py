@@ -18,6 +18,7 @@ from keystoneauth1 import session as ks_session
 from serifos.cloud import api_errors
 from serifos.facts import fields
 from serifos.facts import servers as sv
+from serifos.web import token_errors
 
 VERSION = '2.69'
 """The API's microversion, in Nova since Stein: it lists the servers of a cell
@@ -32,6 +33,10 @@ MOST = 200_000
 _STATE = 'OS-EXT-STS:vm_state'
 _TASK = 'OS-EXT-STS:task_state'
 _HOST = 'OS-EXT-SRV-ATTR:host'
+
+
+class _Hidden(exceptions.ClientException):
+    """What Nova left out of an answer, a clause."""
 
 
 class Nova:
@@ -61,10 +66,16 @@ class Nova:
                 '/os-services', binary='nova-compute')['services'].items()]
         except exceptions.EndpointNotFound:
             return sv.Servers(absent='the catalogue has no compute service')
-        except (exceptions.Unauthorized, exceptions.Forbidden) as exc:
+        except token_errors.NoToken as exc:
+            return sv.Servers(problem=f'{exc}; see serifos.conf')
+        except (exceptions.Unauthorized, exceptions.Forbidden,
+                _Hidden) as exc:
             return sv.Servers(problem=(
                 f'Nova denies access ({api_errors.said(exc)}); the account '
-                'needs to read all servers and compute services'))
+                'needs to read all servers, their hosts and compute '
+                'services'))
+        except exceptions.SSLError as exc:
+            return sv.Servers(problem=token_errors.tls(exc, 'Nova'))
         except exceptions.ClientException as exc:
             return sv.Servers(problem=(
                 f'Nova does not answer: {api_errors.said(exc)}'))
@@ -79,12 +90,15 @@ class Nova:
             return [_server(self._get(f'/servers/{server_id}')['server'])]
         except exceptions.NotFound as exc:
             # A 404 of a wrong URL does not name the server.
-            if exc.response is not None and server_id in exc.response.text:
-                return []
-            raise
+            if exc.response is None or server_id not in exc.response.text:
+                raise
+        # Nova shows one of another project to an administrator alone, but
+        # lists it for whoever may list all; it may ignore the filter.
+        return [server for server in self._pages(uuid=server_id)
+                if server.id == server_id]
 
-    def _pages(self) -> Iterator[sv.Server]:
-        query: dict[str, object] = {'all_tenants': 1, 'limit': PAGE}
+    def _pages(self, **wanted: object) -> Iterator[sv.Server]:
+        query: dict[str, object] = {'all_tenants': 1, 'limit': PAGE, **wanted}
         seen: set[str] = set()
         while page := self._get('/servers/detail', **query)['servers'].items():
             servers = [_server(doc) for doc in page]
@@ -105,6 +119,10 @@ class Nova:
 def _server(doc: fields.Field) -> sv.Server:
     """A server; of a cell that is down Nova gives little but its id."""
     server_id = doc['id'].name()
+    if _HOST not in doc.object() and _STATE in doc.object():
+        raise _Hidden(
+            'it does not say on which host a server is; policy '
+            'os_compute_api:os-extended-server-attributes')
     return sv.Server(
         server_id, doc['name'].text_or_none() or server_id,
         doc['status'].name_or_none(), vm_state=doc[_STATE].name_or_none(),

@@ -93,6 +93,23 @@ class NovaTest(testtools.TestCase):
         found = self.nova.server('gone')
         self.assertEqual(({}, None), (found.by_id, found.problem))
 
+    def test_one_of_another_project(self):
+        """Nova shows it to an administrator alone, and lists it."""
+        self.serve([server('s'), server('gone')], [])
+        self.http.get(f'{URL}/servers/gone', status_code=404, json=GONE)
+        found = self.nova.server('gone')
+        self.assertEqual(['gone'], [*found.by_id])
+        asked = parse.parse_qs(self.http.request_history[1].query)
+        self.assertEqual((['gone'], ['1']),
+                         (asked['uuid'], asked['all_tenants']))
+
+    def test_hosts_that_are_hidden(self):
+        hidden = server('s')
+        del hidden['OS-EXT-SRV-ATTR:host']
+        self.serve([hidden], [])
+        self.assertIn('policy os_compute_api:os-extended-server-attributes',
+                      self.nova.servers().problem)
+
     @ddt.data(
         ({'status_code': 403, 'json': {'forbidden': {
             'code': 403, 'message': 'Policy'}}}, 'Nova denies access'),
