@@ -15,6 +15,7 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer import outcome as oc
+from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import requests as rq
 from serifos.cloud import refused
@@ -119,9 +120,14 @@ class Executor:
         volume = asked.facts['volume']
         limit = began + self.timeouts.timeout_s + (
             asked.facts['size_gib'] * self.timeouts.timeout_per_gib_s)
+        seen_before, copied_s = False, None
         while True:
             try:
                 record = self.cinder.volume(volume)
+                if record and record.pool != asked.facts['target']:
+                    seen_before = True
+                elif record and seen_before and copied_s is None:
+                    copied_s = self.clock() - began
                 if record and eligibility.migrating(record) and not sure:
                     sure = True
                     self.journal.write('accepted', volume=volume)
@@ -137,7 +143,7 @@ class Executor:
                     'Cinder may still end it, and nothing else is moved '
                     'before that'))
             if outcome is not None:
-                return self._over(asked, outcome)
+                return self._over(asked, outcome, copied_s)
             if self.pause(self.timeouts.poll_s):
                 return oc.Outcome('waiting', 'interrupted before it was over')
             if self.clock() - refreshed >= self.refresh_s:
@@ -206,7 +212,9 @@ class Executor:
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left))
 
-    def _over(self, asked: jn.Entry, outcome: oc.Outcome) -> oc.Outcome:
+    def _over(self, asked: jn.Entry, outcome: oc.Outcome,
+              copied_s: float | None = None) -> oc.Outcome:
+        """:param copied_s: from the request until it was on its target"""
         volume = asked.facts['volume']
         took = self.clock() - times.parse(asked.at)
         if outcome.failed:
@@ -219,7 +227,8 @@ class Executor:
                            reason=outcome.reason,
                            source=asked.facts['source'],
                            target=asked.facts['target'],
-                           seconds=round(took, 1))
+                           seconds=round(took, 1),
+                           **pc.achieved(asked, outcome.result, copied_s))
         if outcome.backs_off:
             self._back_off(volume)
         return outcome

@@ -134,7 +134,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
                                else names.pool_name(record.pool or '')
                                or None),
         max_latency_us=_promise(kind), movable=why or True,
-        workload=seen and seen.mean)
+        workload=seen and seen.mean, attached=record.status == 'in-use')
 
 
 def _promise(kind: inv.Type | None) -> float | None:

@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
+from serifos.facts import fields
 from serifos.facts import journal as jn
 from serifos.facts import times
+from serifos.plan import limits as lm
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 _LATEST = 20
-"""Migrations from whose times the rate is learnt."""
+"""Migrations of each sort from whose times rates are learnt."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,22 +81,57 @@ def moved_gib(entries: Iterable[jn.Entry], since: float) -> float:
                for at, gib in each if at > since)
 
 
-def copy_s_per_gib(entries: Iterable[jn.Entry], usual: float) -> float:
-    """Seconds for each GiB of the latest migrations that succeeded.
+def achieved(asked: jn.Entry, result: str,
+             copied_s: float | None) -> dict[str, Any]:
+    """Facts of an outcome: what was estimated of the copy, and its rate.
+
+    :param copied_s: from the request until the volume was on its target;
+        what it takes from there the source is wiped and deleted
+    """
+    if result != 'success' or not copied_s:
+        return {}
+    return {'copied_s': round(copied_s, 1),
+            'estimated_s': asked.facts.get('estimated_s'),
+            'mib_per_s': round(1024 * asked.facts['size_gib'] / copied_s, 1)}
+
+
+def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
+    """How long the latest migrations that succeeded took for each GiB.
+
+    Detached volumes, volumes in use and wiping, each by their own.
 
     :param usual: where there is none yet
     """
-    asked: dict[str, float] = {}
-    had: list[tuple[float, float]] = []
+    asked: dict[str, jn.Entry] = {}
+    had: dict[str, list[tuple[float, float]]] = {
+        'detached': [], 'attached': [], 'wiping': []}
     for entry in entries:
         if entry.kind == 'request':
-            asked[entry.facts['volume']] = entry.facts['size_gib']
+            asked[entry.facts['volume']] = entry
         elif entry.kind == 'outcome':
-            gib = asked.pop(entry.facts['volume'], 0.0)
-            if entry.facts['result'] == 'success' and gib > 0:
-                had.append((max(0.0, entry.facts['seconds']), gib))
-    seconds, gib = map(sum, zip(*had[-_LATEST:])) if had else (usual, 1.0)
-    return seconds / gib
+            request = asked.pop(entry.facts['volume'], None)
+            if request is None or entry.facts['result'] != 'success' or (
+                    request.facts['size_gib'] <= 0):
+                continue
+            gib, all_s = request.facts['size_gib'], entry.facts['seconds']
+            copied_s = fields.finite(entry.facts.get('copied_s'))
+            had['attached' if _was_in_use(request) else 'detached'].append(
+                (all_s if copied_s is None else copied_s, gib))
+            if copied_s is not None:
+                had['wiping'].append((all_s - copied_s, gib))
+    return dataclasses.replace(usual, **{
+        name: _mean(each[-_LATEST:]) for name, each in had.items() if each})
+
+
+def _mean(had: Sequence[tuple[float, float]]) -> float:
+    """Seconds for each GiB, of (seconds, GiB) each."""
+    return max(0.0, sum(seconds for seconds, _ in had)) / sum(
+        gib for _, gib in had)
+
+
+def _was_in_use(request: jn.Entry) -> bool:
+    seen = request.facts.get('seen')
+    return isinstance(seen, Mapping) and seen.get('status') == 'in-use'
 
 
 def _minute(text: str) -> int:

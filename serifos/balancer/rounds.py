@@ -155,10 +155,10 @@ class Balancer:
         return kept
 
     def limits(self) -> lm.Limits:
-        """The limits of plans, with the rate of the latest migrations."""
+        """The limits of plans, with the rates of the latest migrations."""
         found = self.settings.limits
-        return dataclasses.replace(found, copy_s_per_gib=pc.copy_s_per_gib(
-            self.journal.entries(), found.copy_s_per_gib))
+        return dataclasses.replace(found, copying=pc.learnt(
+            self.journal.entries(), found.copying))
 
     def _within_pace(self, moves: Sequence[pl.Move]) -> list[pl.Move]:
         """The moves that max_gib_per_hour and max_gib_per_day allow now."""

@@ -92,6 +92,11 @@ OPTS = [
         'copy_rate', default=100.0, min=0.1, max=1e6,
         help='MiB/s at which volumes are copied, until migrations by '
              'serifos-balancer have shown it.'),
+    cfg.IntOpt(
+        'volume_copy_bps_limit', default=0, min=0, max=10 ** 15,
+        help='The volume_copy_bps_limit that cinder.conf has on the storage '
+             'hosts, bytes a second: detached volumes count as copied no '
+             'faster. Cinder does not tell it. 0: none.'),
     cfg.ListOpt(
         'windows', default=[], item_type=types.String(
             regex='^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5]'

@@ -24,6 +24,7 @@ class Volume:
     """A Cinder volume; ``movable`` is True or the reason why it is not.
 
     ``workload`` is its mean over a window, None where it is unknown.
+    ``attached`` says that it is in use, so that Nova copies it.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Volume:
     max_latency_us: float | None = None
     movable: bool | str = True
     workload: wl.Workload | None = None
+    attached: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,9 +12,29 @@ from serifos.plan import score
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
 
-
-COPY_S_PER_GIB = 10.0
+USUAL_S_PER_GIB = 10.0
 """Seconds for each GiB where no copy was seen yet: 100 MiB/s."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Copying:
+    """How long migrations take, in seconds for each GiB.
+
+    :param detached: of Cinder's copy of a volume that is not in use
+    :param attached: of Nova's copy of one in use
+    :param wiping: of wiping the source afterwards
+    :param limited: of Cinder's copy at its volume_copy_bps_limit
+    """
+
+    detached: float = USUAL_S_PER_GIB
+    attached: float = USUAL_S_PER_GIB
+    wiping: float = 0.0
+    limited: float = 0.0
+
+    @property
+    def s_per_gib(self) -> tuple[float, float]:
+        """Of a detached volume, and of one in use."""
+        return max(self.detached, self.limited), self.attached
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +45,7 @@ class Limits:
         the variance over the pools, must fall for a move to be accepted
     :param max_moves: moves a plan may hold, or None for no limit
     :param active_floor: outstanding I/Os below which a volume is idle
-    :param copy_s_per_gib: seconds that a copy takes for each GiB
+    :param copying: how long copies take
     :param horizon_s: the time over which a move must pay for its copy, or
         None where copies are not priced
     """
@@ -33,7 +53,7 @@ class Limits:
     min_gain: float = 0.05
     max_moves: int | None = None
     active_floor: float = wl.ACTIVE_FLOOR
-    copy_s_per_gib: float = COPY_S_PER_GIB
+    copying: Copying = Copying()
     horizon_s: float | None = None
 
     @property

@@ -29,7 +29,10 @@ LatencyOf = Callable[[Ints, Floats], Floats]
 COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
         wl.Workload(100.0, 128.0, 8.0, random_pct=0.0))
 """What a copy does to its source and to its target: sequential requests of
-128 KiB, 1 MiB of them outstanding."""
+128 KiB, at most 1 MiB of them outstanding."""
+
+COPY_REQUESTS = 1024 * 1024 / 128
+"""Such requests that a GiB takes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,6 +58,7 @@ class Problem:
     volumes: tuple[cl.Volume, ...]
     home: Ints
     size_gib: Floats
+    attached: Ints
     device: Ints
     modelled: Bools
     members: Ints
@@ -90,6 +94,7 @@ class Problem:
         return cls(
             cluster, limits, latency, volumes, home,
             np.array([v.size_gib for v in volumes], float),
+            np.array([v.attached for v in volumes], np.intp),
             device, modelled, members, begins, loads, kind,
             np.array([load(each) for each in COPY], float),
             _open(rules, pools) & modelled, group,
@@ -103,6 +108,12 @@ class Problem:
                          if i not in self.refusals], np.intp)
         block = np.array([self.volumes[i].workload.block_kib for i in able])
         return able[np.lexsort((self.size_gib[able], -block))]
+
+    @functools.cached_property
+    def copy_s(self) -> Floats:
+        """s[volumes]: how long a copy of each takes."""
+        rates = np.array(self.limits.copying.s_per_gib)
+        return self.size_gib * rates[self.attached]
 
     @functools.cached_property
     def promise_us(self) -> Floats:

@@ -86,19 +86,39 @@ class State:
             np.arange(len(device)), self.loads[device])
 
     @functools.cached_property
-    def reading_us(self) -> Floats:
-        """µs[pools] while a volume is copied off each."""
-        return self._with(self.problem.copies[0])
+    def copied_us(self) -> Floats:
+        """µs[2, 2, pools]: the mean while a volume is copied.
+
+        A detached one and one in use; off each pool and to each.
+        """
+        return np.array([[self._with(us, each) for us in self._busiest]
+                         for each in self.problem.limits.copying.s_per_gib])
 
     @functools.cached_property
-    def writing_us(self) -> Floats:
-        """µs[pools] while a volume is copied to each."""
-        return self._with(self.problem.copies[1])
+    def wiped_us(self) -> Floats:
+        """µs[pools]: the mean while a volume is wiped on each."""
+        return self._with(self._busiest[1],
+                          self.problem.limits.copying.wiping)
 
-    def _with(self, load: Floats) -> Floats:
+    @functools.cached_property
+    def _busiest(self) -> tuple[Floats, Floats]:
+        """µs[pools] under the reader and the writer of COPY."""
         device = self.problem.device
-        return self.problem.latency(
+        reader, writer = (self.problem.latency(
             np.arange(len(device)), self.loads[device] + load)
+            for load in self.problem.copies)
+        return reader, writer
+
+    def _with(self, busiest_us: Floats, s_per_gib: float) -> Floats:
+        """µs[pools] under such a reader or writer, at the rate that it has.
+
+        Its requests are outstanding for the part of the time in which they
+        come to that rate, by Little's law.
+        """
+        per_s = pm.COPY_REQUESTS / max(s_per_gib, 1e-9)
+        share = np.minimum(
+            1.0, per_s * busiest_us / 1e6 / pm.COPY[0].iodepth)
+        return self.latency_us + share * (busiest_us - self.latency_us)
 
     @functools.cached_property
     def score(self) -> score.Score:

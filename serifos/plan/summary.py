@@ -59,8 +59,9 @@ def move(state: st.State, after: st.State, volume: int,
     return pl.Move(
         moved.id, *(pools[i].name for i in pair), moved.size_gib,
         *(_known(s.latency_us[i]) for i in pair for s in (state, after)),
-        reason, moved.size_gib * state.problem.limits.copy_s_per_gib,
-        _known(state.reading_us[pair[0]]), _known(state.writing_us[pair[1]]))
+        reason, float(state.problem.copy_s[volume]), *(
+            _known(us[i]) for us, i in zip(
+                state.copied_us[state.problem.attached[volume]], pair)))
 
 
 def _known(latency_us: float) -> float | None:

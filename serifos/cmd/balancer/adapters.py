@@ -76,9 +76,12 @@ def settings(conf: cfg.ConfigOpts,
 def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
     """The limits of plans, from [balancer]."""
     said = conf.balancer
+    usual, limit = _MIB / said.copy_rate, said.volume_copy_bps_limit
     return limits.Limits(
         said.min_gain, said.max_moves, said.active_floor,
-        copy_s_per_gib=_MIB / said.copy_rate, horizon_s=said.horizon or None)
+        limits.Copying(usual, usual,
+                       limited=2 ** 30 / limit if limit else 0.0),
+        said.horizon or None)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

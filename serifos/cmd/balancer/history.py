@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 import json
+from typing import Any
 
 from serifos.cmd.balancer import verb
 from serifos import errors
@@ -55,9 +57,20 @@ def _said(entry: jn.Entry) -> str:
                 + f'plan {facts["plan"]}')
     if entry.kind == 'outcome':
         return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
-                f'{facts["reason"]}')
+                f'{facts["reason"]}' + _rate(facts))
     return '  '.join(filter(None, [volume, ', '.join(
         f'{name} {value}' for name, value in facts.items() if value)]))
+
+
+def _rate(facts: Mapping[str, Any]) -> str:
+    """How long the copy took, beside the estimate, where that is known."""
+    copied_s, estimated_s, rate = (fields.finite(facts.get(name)) for name in (
+        'copied_s', 'estimated_s', 'mib_per_s'))
+    if copied_s is None or rate is None:
+        return ''
+    return f', copied in {copied_s:g} s' + (
+        '' if estimated_s is None else f', estimated {estimated_s:g} s'
+    ) + f', {rate:g} MiB/s'
 
 
 class Recover(verb.Asks):

@@ -7,8 +7,10 @@ import testtools
 from serifos.balancer import pace
 from serifos.facts import journal as jn
 from serifos.facts import times
+from serifos.plan import limits as lm
 from tests.unit.balancer import cloud
 
+USUAL = lm.Copying()
 NOON = times.parse('2027-01-15T12:00:00Z')
 
 
@@ -16,10 +18,12 @@ def entry(kind, at, volume, **facts):
     return jn.Entry(times.text(at), kind, {'volume': volume, **facts})
 
 
-def moved(at, volume, gib, seconds=100.0, result='success'):
-    return (entry('request', at, volume, size_gib=gib),
+def moved(at, volume, gib, seconds=100.0, result='success',
+          status='available', **facts):
+    return (entry('request', at, volume, size_gib=gib,
+                  seen={'status': status}),
             entry('outcome', at + seconds, volume, result=result,
-                  seconds=seconds))
+                  seconds=seconds, **facts))
 
 
 @ddt.ddt
@@ -58,12 +62,27 @@ class PaceTest(testtools.TestCase):
             moved(NOON - 60, 'u', 7)[:1], NOON - 3600))
 
     def test_the_rate_is_learnt_from_the_latest_successes(self):
-        self.assertEqual(10.0, pace.copy_s_per_gib((), 10.0))
+        def rate(entries):
+            return pace.learnt(entries, USUAL).detached
+        self.assertEqual(USUAL, pace.learnt((), USUAL))
         entries = (*moved(NOON, 'u', 10, 100), *moved(NOON, 'v', 30, 900),
                    *moved(NOON, 'w', 1, 9000, result='error'))
-        self.assertEqual(25.0, pace.copy_s_per_gib(entries, 10.0))
+        self.assertEqual(25.0, rate(entries))
         later = [each for _ in range(20) for each in moved(NOON, 'u', 1, 5)]
-        self.assertEqual(5.0, pace.copy_s_per_gib((*entries, *later), 10.0))
+        self.assertEqual(5.0, rate((*entries, *later)))
+
+    def test_of_volumes_in_use_and_of_wiping_apart(self):
+        entries = (*moved(NOON, 'u', 10, 300, copied_s=100.0),
+                   *moved(NOON, 'v', 1, 62, copied_s=60.0, status='in-use'))
+        self.assertEqual(
+            lm.Copying(detached=10.0, attached=60.0, wiping=202 / 11),
+            pace.learnt(entries, USUAL))
+
+    def test_cinders_limit_holds_for_detached_volumes(self):
+        usual = lm.Copying(10.0, 10.0, limited=64.0)
+        self.assertEqual((64.0, 10.0), usual.s_per_gib)
+        learnt = pace.learnt(moved(NOON, 'u', 1, 100), usual)
+        self.assertEqual((100.0, 10.0), learnt.s_per_gib)
 
 
 class RoundTest(cloud.Case):
@@ -83,14 +102,26 @@ class RoundTest(cloud.Case):
         self.assertEqual(1, len(self.cinder.asked))
 
     def test_the_next_plan_knows_how_long_the_last_copy_took(self):
-        self.assertEqual(10.0, self.balancer.limits().copy_s_per_gib)
+        self.assertEqual(USUAL, self.balancer.limits().copying)
         self.balancer.round()
-        took = [each.facts['seconds'] for each in self.entries()
-                if each.kind == 'outcome']
-        self.assertEqual(took[0], self.balancer.limits().copy_s_per_gib)
+        facts, = (each.facts for each in self.entries()
+                  if each.kind == 'outcome')
+        found = self.balancer.limits().copying
+        self.assertEqual(facts['copied_s'], found.detached)
+        self.assertAlmostEqual(facts['seconds'] - facts['copied_s'],
+                               found.wiping)
+        self.assertEqual(USUAL.attached, found.attached)
 
     def test_the_journal_has_what_was_estimated(self):
         self.balancer.round()
         asked, = (each.facts for each in self.entries()
                   if each.kind == 'request')
         self.assertEqual(10.0 * asked['size_gib'], asked['estimated_s'])
+
+    def test_and_what_was_achieved_beside_it(self):
+        self.balancer.round()
+        facts, = (each.facts for each in self.entries()
+                  if each.kind == 'outcome')
+        self.assertEqual(10.0, facts['estimated_s'])
+        self.assertEqual(round(1024 / facts['copied_s'], 1),
+                         facts['mib_per_s'])

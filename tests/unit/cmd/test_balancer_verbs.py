@@ -237,7 +237,9 @@ class HistoryTest(Case):
         request, accepted, outcome = out.splitlines()
         self.assertIn(f'request   u  {A} -> {B}, 1 GiB, '
                       'estimated 10 s, plan', request)
-        self.assertIn('outcome   u  success after', outcome)
+        self.assertRegex(outcome, (
+            r'outcome   u  success after [\d.]+ s: .*, copied in [\d.]+ s, '
+            r'estimated 10 s, [\d.]+ MiB/s$'))
         _, out, _ = self.verb(balancer_history.History, '-f', 'json')
         self.assertEqual(['request', 'accepted', 'outcome'],
                          [entry['kind'] for entry in json.loads(out)])

@@ -41,10 +41,25 @@ class CopyingTest(testtools.TestCase):
 
     def test_a_plan_says_how_long_and_what_is_seen_meanwhile(self):
         self.sized()
-        move, = self.plan(copy_s_per_gib=20.0).moves
-        self.assertEqual(20.0, move.copy_s)
+        move, = self.plan(copying=lm.Copying(1.0)).moves
+        self.assertEqual(1.0, move.copy_s)
         self.assertEqual(800 + 1280, move.source_during_us)
         self.assertEqual(1280, move.target_during_us)
+
+    def test_a_slower_copy_is_felt_less(self):
+        # 128 requests a second that take 2.08 ms: 0.266 outstanding of 8.
+        self.sized()
+        move, = self.plan(copying=lm.Copying(64.0)).moves
+        self.assertAlmostEqual(800 + 1280 * 128 * 2080e-6 / 8,
+                               move.source_during_us)
+
+    def test_novas_copy_of_a_volume_in_use_has_its_own_rate(self):
+        self.sized(u=2.0, v=3.0)
+        self.cluster = dataclasses.replace(self.cluster, volumes=tuple(
+            dataclasses.replace(each, attached=True)
+            for each in self.cluster.volumes))
+        move, = self.plan(copying=lm.Copying(1.0, attached=50.0)).moves
+        self.assertEqual(100.0, move.copy_s)
 
     @ddt.data(*itertools.product((relieve, bfd), (DAY, None)))
     @ddt.unpack
@@ -55,21 +70,30 @@ class CopyingTest(testtools.TestCase):
             self.assertEqual([small], [m.volume for m in plan.moves])
 
     def test_a_gain_that_its_copy_outweighs_is_refused(self):
-        # 0.4 ms for an hour are less than 1.28 ms for 2,000 s.
+        # 0.4 ms for 600 s are less than 1.28 ms for 200 s.
         self.sized(u=200.0, v=200.0)
         for planner in relieve, bfd:
-            plan = self.plan(planner, horizon_s=3600.0)
+            plan = self.plan(planner, copying=lm.Copying(1.0),
+                             horizon_s=600.0)
             self.assertEqual((), plan.moves)
             self.assertEqual(['u', 'v'], [r.volume for r in plan.refused])
             self.assertEqual(
-                'copying it takes 33.3 min, in which the slower of both '
+                'copying it takes 3.33 min, in which the slower of both '
                 'pools shows 2.08 ms, not 0.8; that outweighs a gain of '
-                '0.4 ms over 60 min', plan.refused[0].reason)
+                '0.4 ms over 10 min', plan.refused[0].reason)
             self.assertFalse(plan.truncated)
 
     def test_and_accepted_over_a_longer_horizon(self):
         self.sized(u=200.0, v=200.0)
-        self.assertEqual(1, len(self.plan(horizon_s=7200.0).moves))
+        self.assertEqual(1, len(self.plan(
+            copying=lm.Copying(1.0), horizon_s=700.0).moves))
+
+    def test_wiping_the_source_is_a_harm_too(self):
+        self.sized(u=200.0, v=200.0)
+        plan = self.plan(copying=lm.Copying(1.0, wiping=1.0),
+                         horizon_s=1000.0)
+        self.assertIn('takes 3.33 min and wiping its source 3.33 min, in',
+                      plan.refused[0].reason)
 
     def test_durations_in_words(self):
         self.assertEqual(['40 s', '119 s', '12 min', '5.5 h', '24 h'], [
