@@ -15,7 +15,7 @@ VOLUME = '00d7abca-0b40-4edb-8ca5-ac9f4308e795'
 
 def line(disk=VOLUME[:20], **figures):
     return json.dumps({
-        'disk': disk, 'seconds': 1.0, 'reads': 60, 'writes': 40,
+        'disk': disk, 'at': 1e9, 'seconds': 1.0, 'reads': 60, 'writes': 40,
         'checked': 60, 'errors': 0, 'wrong': 0, 'mean_us': 1000,
         'p99_us': 3000, 'max_us': 4000, **figures}).encode() + b'\r\n'
 

@@ -40,12 +40,14 @@ class TenantJob:
 class Second:
     """What one tenant did in about a second, and since it was attached.
 
+    ``at`` is when it said so, in seconds of the epoch by the server's clock.
     ``checked`` blocks were read and compared, ``wrong`` ones were not what
     had been written last, ``errors`` requests failed; all since then.
     Latencies are those in the server, in µs.
     """
 
     disk: str
+    at: float
     seconds: float
     reads: int
     writes: int

@@ -37,12 +37,17 @@ static unsigned long reads, writes, errors, wrong, checked;
 static uint32_t took_us[MOST];
 static unsigned long taken;
 
-static double now(void)
+static double read_clock(clockid_t which)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which, &t);
     return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static double now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 static void stamp(uint64_t *words, size_t bytes, uint64_t place,
@@ -131,11 +136,12 @@ static void tell(double seconds)
     qsort(took_us, taken, sizeof *took_us, by_size);
     for (unsigned long i = 0; i < taken; i++)
         sum += took_us[i];
-    printf("{\"disk\": \"%s\", \"seconds\": %.3f, \"reads\": %lu, "
-           "\"writes\": %lu, \"checked\": %lu, \"errors\": %lu, "
-           "\"wrong\": %lu, \"mean_us\": %.0f, \"p99_us\": %u, "
-           "\"max_us\": %u}\n", disk, seconds, reads, writes, checked, errors,
-           wrong, taken ? sum / taken : 0,
+    printf("{\"disk\": \"%s\", \"at\": %.3f, \"seconds\": %.3f, "
+           "\"reads\": %lu, \"writes\": %lu, \"checked\": %lu, "
+           "\"errors\": %lu, \"wrong\": %lu, \"mean_us\": %.0f, "
+           "\"p99_us\": %u, \"max_us\": %u}\n", disk,
+           read_clock(CLOCK_REALTIME), seconds, reads, writes, checked,
+           errors, wrong, taken ? sum / taken : 0,
            taken ? took_us[(taken * 99) / 100] : 0,
            taken ? took_us[taken - 1] : 0);
     reads = writes = taken = 0;
