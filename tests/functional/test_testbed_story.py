@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos relieves an overloaded host of a real Cinder, data intact."""
 
+from tests.functional.testbed import available
 from tests.functional.testbed import case
-from tests.functional.testbed import story
 
 
 class StoryTest(case.TestbedTest):
@@ -10,7 +10,7 @@ class StoryTest(case.TestbedTest):
     def setUp(self):
         super().setUp()
         told = []
-        self.story = story.Story(self.testbed, told.append)
+        self.story = available.AvailableStory(self.testbed, told.append)
         self.story.balancer.forget()
         self.addCleanup(self.story.end)
         self.detail('story', told)
@@ -43,7 +43,7 @@ class StoryTest(case.TestbedTest):
         after = self.story.felt()
         self.assertLess(after.worst, before.worst)
         self.assertLess(after.variance, before.variance)
-        self.assertEqual(dict.fromkeys(story.TENANTS, True),
+        self.assertEqual(dict.fromkeys(available.TENANTS, True),
                          self.story.intact())
         self.assertEqual(
             ['request', 'accepted', 'outcome'] * len(moves),

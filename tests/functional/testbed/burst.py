@@ -18,10 +18,10 @@ import re
 import statistics
 import time
 
+from tests.functional.testbed import available
 from tests.functional.testbed import cinder
 from tests.functional.testbed import fio_result
 from tests.functional.testbed import load
-from tests.functional.testbed import story
 from tests.functional.testbed import testbed
 
 SCHEDULERS: Mapping[str, cinder.Config] = {
@@ -87,7 +87,7 @@ class Burst:
     def __init__(self, on: testbed.Testbed, count: int,
                  say: testbed.Say = lambda _: None) -> None:
         self.on = on
-        self.story = story.Story(on, say)
+        self.story = available.AvailableStory(on, say)
         self._count = count
         self._say = say
         self._type = ''

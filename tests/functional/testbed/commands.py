@@ -6,9 +6,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from collections.abc import Sequence
+import functools
 import sys
 import time
 
+from tests.functional.testbed import available
 from tests.functional.testbed import burst
 from tests.functional.testbed import completing
 from tests.functional.testbed import demo
@@ -180,7 +182,9 @@ def use(arguments: argparse.Namespace) -> None:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    return demo.tell(testbed.Testbed.attach(arguments.dir), say)
+    found = testbed.Testbed.attach(arguments.dir)
+    return demo.tell(
+        functools.partial(available.AvailableStory, found), say)
 
 
 def burst_in(arguments: argparse.Namespace) -> int:
