@@ -6,6 +6,7 @@ import io
 import json
 import pathlib
 import subprocess
+import types
 
 import fixtures
 import testtools
@@ -122,6 +123,17 @@ class CommandTest(testtools.TestCase):
         self.assertEqual(
             (1, 'testbed: the testbed is down; start it by tools/testbed '
              'up.\n'), (code, err.getvalue()))
+
+    def test_a_demo_with_servers_needs_a_nova(self):
+        # One that runs takes root and a minute.
+        self.useFixture(fixtures.MonkeyPatch(
+            'tests.functional.testbed.testbed.Testbed.attach',
+            lambda *_: types.SimpleNamespace(nova=None)))
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = commands.main(['demo'])
+        self.assertEqual(1, code)
+        self.assertRegex(err.getvalue(), 'no Nova.* demo --available.* up '
+                                         '--nova')
 
 
 class ResultTest(testtools.TestCase):

@@ -138,7 +138,8 @@ class AvailableStory(story.Story):
             self.on.api.delete_volume(volume)
         self.volumes.clear()
 
-    def compared(self, before: Felt, after: Felt) -> list[str]:
+    def compared(self, before: Felt, after: Felt,
+                 moves: Sequence[Mapping]) -> list[str]:
         return [
             f'{"":25} {"before":>8} {"after":>8}',
             *(story.change(f'{host}, mean ms', before.hosts[host] / 1e3,

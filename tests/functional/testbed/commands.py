@@ -18,6 +18,7 @@ from tests.functional.testbed import fault
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed.nova import config
+from tests.functional.testbed.nova import in_use
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
 
@@ -83,8 +84,10 @@ def parser() -> argparse.ArgumentParser:
                       choices=range(1, 86401), help='(default 10)')
     made.add_argument('--verify', action='store_true',
                       help='fio reads again what it wrote and compares')
-    command('demo', show, 'Tell what serifos does, from a model of each '
-            'host to the last migration; about 10 minutes.')
+    made = command('demo', show, 'Tell what serifos does, from a model of '
+                   'each host to the last migration; about 10 minutes.')
+    made.add_argument('--available', action='store_true',
+                      help='with volumes that no server uses; needs no Nova')
     made = command('burst', burst_in, 'Create many volumes at once, by '
                    "Cinder's scheduler and by ours, and compare; about 10 "
                    'minutes.')
@@ -183,8 +186,14 @@ def use(arguments: argparse.Namespace) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     found = testbed.Testbed.attach(arguments.dir)
-    return demo.tell(
-        functools.partial(available.AvailableStory, found), say)
+    if not arguments.available and not found.nova:
+        raise layout.TestbedError(
+            'the testbed that runs has no Nova, hence no servers; tell it by '
+            'tools/testbed demo --available, or start one with a Nova by '
+            'tools/testbed down --wipe and tools/testbed up --nova.')
+    made = (available.AvailableStory if arguments.available
+            else in_use.InUseStory)
+    return demo.tell(functools.partial(made, found), say)
 
 
 def burst_in(arguments: argparse.Namespace) -> int:

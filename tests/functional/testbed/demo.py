@@ -32,13 +32,13 @@ def tell(make: Callable[[testbed.Say], story.Story],
         chapter('A new volume, by SerifosScheduler.')
         told.place()
         chapter('serifos-balancer run --once and apply, until nothing moves.')
-        told.balance()
+        moves = told.balance()
         chapter('What the tenants see now, and whether their data is '
                 'intact.')
         after = told.felt()
         intact = told.intact()
         chapter('Before and after.')
-        for line in told.compared(before, after):
+        for line in told.compared(before, after, moves):
             say(f'        {line}'.rstrip())
     finally:
         told.end()

@@ -16,6 +16,7 @@ import contextlib
 import time
 from typing import Any
 
+from serifos.plan import text
 from tests.functional.testbed import balancer
 from tests.functional.testbed import cinder
 from tests.functional.testbed import testbed
@@ -37,6 +38,9 @@ class Story:
 
     MOVE_IN = ''
     """What tenants() does, a sentence."""
+
+    SETTLE_S = 0
+    """Seconds after migrations, until nothing of them is observed."""
 
     def __init__(self, on: testbed.Testbed,
                  say: testbed.Say = lambda _: None,
@@ -62,8 +66,9 @@ class Story:
         """The tenants leave."""
         raise NotImplementedError
 
-    def compared(self, before: Any, after: Any) -> list[str]:
-        """Tables of what felt() gave before and after the migrations."""
+    def compared(self, before: Any, after: Any,
+                 moves: Sequence[Mapping]) -> list[str]:
+        """Tables of what felt() gave before and after these moves."""
         raise NotImplementedError
 
     def moving(self, moves: Sequence[Mapping],
@@ -105,11 +110,13 @@ class Story:
             if plan is None:
                 self._say('There is nothing more to move.')
                 return moved
-            self._say(f'A plan of {len(plan["moves"])} moves: worst latency '
+            self._say(f'The plan moves {text.volumes(len(plan["moves"]))}: '
+                      'worst latency '
                       f'{plan["max_us"]["before"] / 1e3:.1f} -> '
                       f'{plan["max_us"]["after"] / 1e3:.1f} ms, predicted')
             self.apply(plan)
             moved += plan['moves']
+            time.sleep(self.SETTLE_S)
 
     def plan(self) -> dict | None:
         """What one round in mode advise plans, None for nothing."""
@@ -127,6 +134,8 @@ class Story:
         for move in plan['moves']:
             self._say(f'{names.get(move["volume"], move["volume"])}: '
                       f'{move["from"]} -> {move["to"]} ({move["reason"]})')
+            for line in predicted(move):
+                self._say(line)
         began = time.monotonic()
         with self.moving(plan['moves']):
             status, out, err = self.balancer.run('apply', plan['id'], '--yes')
@@ -140,3 +149,13 @@ def change(name: str, was: float, then: float) -> str:
     """A line of a table: a figure before and after, and the change in %."""
     return f'{name:25} {was:8.1f} {then:8.1f}' + (
         f'  {100 * (then / was - 1):+5.0f} %' if was else '')
+
+
+def predicted(move: Mapping) -> list[str]:
+    """What the plan says of both devices: before, during and after."""
+    return [
+        f'predicted for the device of {move[end].partition("@")[0]}: '
+        f'{move[f"{part}_before_us"] / 1e3:.1f} ms, '
+        f'{move[f"{part}_during_us"] / 1e3:.1f} while it is copied, then '
+        f'{move[f"{part}_after_us"] / 1e3:.1f}'
+        for end, part in (('from', 'source'), ('to', 'target'))]
