@@ -116,3 +116,13 @@ class ZuulTest(testtools.TestCase):
                 'CINDER_ENABLED_BACKENDS'])
             self.assertTrue((ROOT / 'etc' / 'serifos' / 'examples' / 'models'
                              / f'{model}.json').exists())
+
+    def test_devstack_job_migrates_attached_volumes(self):
+        found = self.jobs['serifos-devstack-lvm']['vars']
+        self.assertRegex('tempest.scenario.test_volume_migrate_attached',
+                         found['tempest_test_regex'])
+        # The environment that runs what is slow, too, as those tests are.
+        self.assertEqual('all', found['tox_envlist'])
+        # Tempest skips them where there are fewer than two.
+        self.assertGreater(len(found['devstack_localrc'][
+            'CINDER_ENABLED_BACKENDS'].split(',')), 1)
