@@ -118,8 +118,7 @@ class Executor:
         """
         began, refreshed = times.parse(asked.at), self.clock()
         volume = asked.facts['volume']
-        limit = began + self.timeouts.timeout_s + (
-            asked.facts['size_gib'] * self.timeouts.timeout_per_gib_s)
+        limit = began + self.timeouts.limit_s(asked.facts['size_gib'])
         seen_before, copied_s = False, None
         while True:
             try:
@@ -141,7 +140,7 @@ class Executor:
                 outcome = oc.Outcome('timeout', (
                     f'not over after {self.clock() - began:.0f} s; '
                     'Cinder may still end it, and nothing else is moved '
-                    'before that'))
+                    'before it has, or before it counts as forgotten'))
             if outcome is not None:
                 return self._over(asked, outcome, copied_s)
             if self.pause(self.timeouts.poll_s):

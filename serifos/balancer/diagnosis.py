@@ -6,8 +6,45 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.balancer import copies
+from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
 from serifos.plan import eligibility
+
+QUIET_S = 900.0
+"""After this time without a request no copy is under way."""
+
+CALL_S = 120.0
+"""After which no RPC between services is under way: twice 60 s, Cinder's
+rpc_response_timeout, for the call and for its time in the queue."""
+
+STILL_S = 30.0
+"""For which a copy must be quiet where what copied was restarted or ended."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Swap:
+    """What Cinder and Nova say of the copy of a volume in use.
+
+    :param own: the attachments of the volume
+    :param copys: those of the copy
+    :param server: None where it is gone
+    :param service: of its compute host
+    :param doings: since the copy was made
+    :param problem: why Nova could not be asked, a clause
+    :param resumed: whether a recovery was begun that did not end
+    :param keep: whether that recovery keeps the copy
+    """
+
+    copy: inv.Record
+    own: tuple[at.Attachment, ...] = ()
+    copys: tuple[at.Attachment, ...] = ()
+    server: sv.Server | None = None
+    service: sv.ComputeService | None = None
+    doings: sv.Doings = sv.Doings()
+    problem: str | None = None
+    resumed: bool = False
+    keep: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +60,13 @@ class Diagnosis:
     :param removals: how its hidden records are removed, where it is forgotten
     :param orphans: copies that no record names
     :param listed: whether Cinder lists the logical volumes of its backend
+    :param swap: where Nova copies the volume, which is in use
+    :param stuck: Nova does not go on with it, and libvirt may still mirror
+        the volume to its copy, or the server use that
+    :param moved: the server uses the copy, or seems to
+    :param cure: what a person does on the compute host then
+    :param keep: the copy becomes a volume of its own, since the server may
+        have written to it alone
     """
 
     record: inv.Record
@@ -34,11 +78,16 @@ class Diagnosis:
     removals: tuple[copies.Removal, ...] = ()
     orphans: tuple[copies.Orphan, ...] = ()
     listed: bool = False
+    swap: Swap | None = None
+    stuck: bool = False
+    moved: bool = False
+    cure: tuple[str, ...] = ()
+    keep: bool = False
 
     @property
     def over(self) -> bool:
-        """Whether Cinder does nothing for it any more."""
-        return self.forgotten or self.broken
+        """Whether neither Cinder nor Nova does anything for it any more."""
+        return self.forgotten or self.broken or self.stuck
 
     @property
     def ends(self) -> tuple[inv.Record, ...]:
@@ -50,6 +99,10 @@ class Diagnosis:
         return f'serifos-balancer recover {self.record.id}'
 
     def sentence(self) -> str:
+        if self.stuck:
+            return (f'The migration of volume {self.record.id}, which is in '
+                    f'use, is stuck: {self.why}. What ends it is shown by: '
+                    f'{self.command}')
         if self.broken:
             return (f'The migration of volume {self.record.id} broke off '
                     f'while Cinder completed it: {self.why}.')
@@ -67,10 +120,28 @@ class Diagnosis:
 
     def plan(self) -> list[str]:
         """The steps of the recovery, a sentence each."""
-        return [*(orphan.before() for orphan in self.orphans if orphan.copy),
+        ending = [f'The attachment {each.id} of the copy {each.volume} to '
+                  f'server {each.server_id} will be deleted.'
+                  for each in (self.swap.copys if self.swap else ())]
+        if self.keep and self.swap:
+            return [*ending, kept(self.swap.copy), self._stays]
+        return [*ending,
+                *(orphan.before() for orphan in self.orphans if orphan.copy),
                 *(removal.sentence(_words(removal.record))
-                  for removal in self.removals),
-                f'The volume stays on {self.record.pool}, with its data.']
+                  for removal in self.removals), self._stays]
+
+    @property
+    def _stays(self) -> str:
+        return f'The volume stays on {self.record.pool}, with its data.'
+
+
+def kept(copy: inv.Record) -> str:
+    """What becomes of a copy that a server may have written to."""
+    return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
+            'own: where nova-compute died in the very seconds in which it '
+            'gave the server the copy, what was written then is in the copy '
+            'alone. Once the data of the volume is found complete: openstack '
+            f'volume delete {copy.id}')
 
 
 def _words(half: inv.Record) -> str:

@@ -144,14 +144,25 @@ def _promise(kind: inv.Type | None) -> float | None:
         return None
 
 
+def touched(found: cl.Cluster, pools: Collection[str | None]) -> cl.Cluster:
+    """The cluster with stuck migrations on these pools and their devices."""
+    devices = {pool.device_key for pool in found.pools if pool.name in pools}
+    return dataclasses.replace(found, pools=tuple(
+        dataclasses.replace(pool, state=cl.TOUCHED)
+        if pool.device_key in devices and pool.state == 'up' else pool
+        for pool in found.pools))
+
+
 def hindrances(inventory: inv.Inventory, found: cl.Cluster,
-               models: Collection[str], least: int) -> Iterator[str]:
+               models: Collection[str], least: int,
+               over: Collection[str] = ()) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each.
 
     :param models: the names of the usable ones
     :param least: pools that have to be seen, with a model
+    :param over: volumes whose migrations nobody goes on with
     """
-    yield from in_flight(inventory)
+    yield from in_flight(inventory, over)
     homes = {volume.pool for volume in found.volumes}
     for pool in found.pools:
         service = inventory.service_of(pool.name)
@@ -165,15 +176,20 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
                f'telemetry and have a model; moves need {least}.')
 
 
-def in_flight(inventory: inv.Inventory) -> Iterator[str]:
+def in_flight(inventory: inv.Inventory,
+              over: Collection[str] = ()) -> Iterator[str]:
     """The migrations under way, ours or others', a sentence each.
 
     A volume that cannot be read may be migrating.
+
+    :param over: volumes whose migrations nobody goes on with
     """
     for unread in inventory.unread:
         if unread.migration_status not in eligibility.AT_REST:
             yield unread.sentence()
     for record in inventory.records:
+        if record.id in over or eligibility.leftover_of(record) in over:
+            continue
         if eligibility.migrating(record) and not eligibility.hidden(record):
             yield (f'Volume {record.id} on {record.pool} is being migrated '
                    f'({record.migration_status}).')

@@ -23,6 +23,7 @@ from serifos.balancer import planning
 from serifos.balancer import recover
 from serifos.balancer import settings as sg
 from serifos.balancer import stuck
+from serifos.balancer import swap as sw
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import cluster as cl
@@ -32,7 +33,6 @@ from serifos.facts import servers as sv
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
-from serifos.plan import eligibility
 
 LOG = log.getLogger(__name__)
 
@@ -44,6 +44,8 @@ _MOST_ASKED = 50
 class Observation:
     """The cloud at one moment.
 
+    :param cluster: in which the pools of stuck migrations take part in no
+        move; in the file they are as they were
     :param models: the usable models that the pools name
     :param diagnoses: of the migrations under way, and of copies left behind
     """
@@ -60,9 +62,18 @@ class Observation:
         :param least: pools with telemetry and a model that are needed
         """
         return [*(found.sentence() for found in self.diagnoses
-                  if found.over and eligibility.migrating(found.record)),
+                  if found.over and not found.halves),
                 *join.hindrances(self.inventory, self.cluster, self.models,
-                                 least)]
+                                 least, self.over)]
+
+    @property
+    def over(self) -> frozenset[str]:
+        """Volumes whose migrations nobody goes on with, of known pools.
+
+        Without a record of the copy its pool is not known.
+        """
+        return frozenset(found.record.id for found in self.diagnoses
+                         if found.over and found.halves)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,15 +123,17 @@ class Observer:
             LOG.warning('%s', gap)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'))
-        seen = Observation(inventory, observed, cluster, models, tuple(
-            self._diagnoses(inventory, observed, now)))
-        for diagnosis in seen.diagnoses:
-            if not diagnosis.over:
+        diagnoses = tuple(self._diagnoses(inventory, observed, now))
+        pools = {end.pool for diagnosis in diagnoses if diagnosis.over
+                 for end in diagnosis.ends}
+        for diagnosis in diagnoses:
+            if diagnosis.over:
+                LOG.warning('%s', diagnosis.sentence())
+            else:
                 LOG.info('The migration of volume %s counts as running: %s.',
                          diagnosis.record.id, diagnosis.why)
-            elif not eligibility.migrating(diagnosis.record):
-                LOG.warning('%s', diagnosis.sentence())
-        return seen
+        return Observation(inventory, observed, join.touched(cluster, pools),
+                           models, diagnoses)
 
     def _servers(self, inventory: inv.Inventory) -> sv.Servers:
         """Nova's servers, where a volume is attached to one."""
@@ -141,21 +154,42 @@ class Observer:
                    now: float) -> Iterator[dg.Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
         watched = self._watch(inventory, observed)
+        swaps = dict(self._swaps(inventory))
+        for diagnosis in stuck.diagnoses(inventory, watched, now, swaps,
+                                         self.settings.timeouts.limit_s):
+            yield self._confirmed(diagnosis, inventory, watched)
+
+    def _confirmed(self, diagnosis: dg.Diagnosis, inventory: inv.Inventory,
+                   watched: activity.Observed) -> dg.Diagnosis:
+        """One that counts as forgotten, by the logical volumes there are."""
         groups = copies.volume_groups(inventory)
-        for diagnosis in stuck.diagnoses(inventory, watched, now):
-            if not diagnosis.forgotten:
-                yield diagnosis
+        if not diagnosis.forgotten:
+            return diagnosis
+        pools = self._pools(diagnosis, groups) & {*groups}
+        try:
+            names = {pool: self.cinder.logical_volumes(pool)
+                     for pool in sorted(pools)}
+        except errors.CloudError as exc:
+            return dataclasses.replace(diagnosis, forgotten=False, why=(
+                'Cinder does not list the logical volumes of '
+                f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
+        return stuck.confirm(diagnosis, names, groups, watched)
+
+    def _swaps(self, inventory: inv.Inventory
+               ) -> Iterator[tuple[str, dg.Swap]]:
+        """What Cinder and Nova say of each copy that Nova works on."""
+        for volume, halves in stuck.suspects(inventory).items():
+            record = inventory.record_by_id[volume]
+            copy = sw.copy_at_work(record, halves)
+            if copy is None:
                 continue
-            pools = self._pools(diagnosis, groups) & {*groups}
             try:
-                names = {pool: self.cinder.logical_volumes(pool)
-                         for pool in sorted(pools)}
+                found = sw.asked(self.cinder, self.nova, record, copy)
             except errors.CloudError as exc:
-                yield dataclasses.replace(diagnosis, forgotten=False, why=(
-                    'Cinder does not list the logical volumes of '
-                    f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
-                continue
-            yield stuck.confirm(diagnosis, names, groups, watched)
+                found = dg.Swap(copy, problem=str(exc).rstrip('.'))
+            if found is not None:
+                yield volume, recover.resumed(found, volume,
+                                              self.journal.entries())
 
     def _pools(self, diagnosis: dg.Diagnosis,
                groups: Collection[str]) -> set[str]:
@@ -186,10 +220,12 @@ class Observer:
              if place.volume in ends],
             max(self.settings.window_s, stuck.WATCH_S))
 
-    def diagnose(self, volume: str) -> dg.Diagnosis:
+    def diagnose(self, volume: str, disk: str | None = None) -> dg.Diagnosis:
         """Whether the migration of a volume has been forgotten.
 
-        :raises InputError: where none is under way
+        :param disk: the iSCSI target that its server's disk uses
+        :raises InputError: where none is under way, or the disk is of
+            another volume
         """
         seen = self.observe()
         record = seen.inventory.record_by_id.get(volume)
@@ -202,4 +238,11 @@ class Observer:
                 f'Volume {volume} is not being migrated (its migration '
                 f'status is {record.migration_status}) and no copy of it is '
                 'left; there is nothing to recover.')
-        return found
+        if not found.stuck:
+            return found
+        ends = {end.id for end in found.ends}
+        recent = self.telemetry.observe(
+            [place for place in join.places(seen.inventory)
+             if place.volume in ends], sw.LOOK_S)
+        return self._confirmed(sw.proven(found, recent, disk),
+                               seen.inventory, recent)

@@ -37,6 +37,10 @@ class Timeouts:
     unanswered_s: float = 900.0
     back_off_s: float = 3600.0
 
+    def limit_s(self, size_gib: float) -> float:
+        """What the migration of a volume may take."""
+        return self.timeout_s + size_gib * self.timeout_per_gib_s
+
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:

@@ -84,10 +84,13 @@ def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
         return why
     if volume.movable is not True:
         return str(volume.movable)
+    source = cluster.pool(volume.pool)
+    if source.state == cl.TOUCHED:
+        return f'{source.name} is {source.state}'
     if target is None:
         return f'there is no pool {move.target}'
     if volume.size_gib > target.free_gib:
         return lm.no_room(target, target.free_gib, volume.size_gib)
     return lm.target_refusal(
-        cluster.pool(volume.pool).zone, volume.required_backend_name,
+        source.zone, volume.required_backend_name,
         volume.volume_type, target)

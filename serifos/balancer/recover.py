@@ -9,6 +9,10 @@ Cinder deletes a copy only after its migration status was reset, which says
 whose copy it is. A recovery that stops between the two leaves a record that
 looks like any volume and may name the logical volume of somebody's data: the
 journal's entry of the recovery identifies it.
+
+Of a volume in use Nova made an attachment of the copy, which goes first. A
+copy that its server may have written to alone is not deleted but becomes a
+volume of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from oslo_log import log
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
 from serifos.balancer import requests as rq
-from serifos.balancer import stuck
+from serifos.balancer import swap as sw
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
@@ -44,16 +48,24 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
     if not diagnosis.forgotten:
         raise errors.InputError(diagnosis.sentence())
     journal.write('recover', volume=record.id, result='begun',
-                  reason=diagnosis.why,
+                  reason=diagnosis.why, keep=diagnosis.keep,
                   halves=[half.id for half in diagnosis.halves])
     _still_there(record, diagnosis, cinder)
-    for removal in diagnosis.removals:
+    swap, removals = diagnosis.swap, diagnosis.removals
+    for each in swap.copys if swap else ():
+        requests.delete_attachment(each.id)
+    if swap and diagnosis.keep:
+        removals = tuple(removal for removal in removals
+                         if removal.record.id != swap.copy.id)
+    for removal in removals:
         _remove(removal, record, requests)
     if eligibility.migrating(record):
-        requests.reset(record.id, _status_at_rest(record))
+        requests.reset(record.id, _status_at_rest(record, swap))
+    if swap and diagnosis.keep:
+        requests.reset(swap.copy.id, 'available')
     waited = 0.0
-    while left := [half.id for half in diagnosis.halves
-                   if cinder.volume(half.id) is not None]:
+    while left := [removal.record.id for removal in removals
+                   if cinder.volume(removal.record.id) is not None]:
         if waited > timeout_s or pause(poll_s):
             journal.write('recover', volume=record.id, result='unfinished',
                           reason=f'{left} not deleted')
@@ -62,6 +74,8 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
                 f'its copy {left[0]} yet; look at it with: '
                 f'openstack volume show {left[0]}')
         waited += poll_s
+    if swap:
+        _as_before(record, swap, cinder)
     journal.write('recover', volume=record.id, result='success', reason='')
     LOG.info('Volume %s is at rest on %s, and Cinder knows of no copy of '
              'it.', record.id, record.pool)
@@ -82,6 +96,17 @@ def recalled(inventory: inv.Inventory,
             record, migration_status=f'target:{volumes[record.id]}')
         if record.id in volumes and _was_reset(record) else record
         for record in inventory.records))
+
+
+def resumed(swap: dg.Swap, volume: str,
+            entries: Iterable[jn.Entry]) -> dg.Swap:
+    """What is known of a copy, with a recovery of it that did not end."""
+    for begun in jn.open_recoveries(entries):
+        if begun.facts['volume'] == volume and (
+                swap.copy.id in _names(begun.facts.get('halves'))):
+            swap = dataclasses.replace(
+                swap, resumed=True, keep=begun.facts.get('keep') is not False)
+    return swap
 
 
 def _names(value: object) -> list[str]:
@@ -105,6 +130,12 @@ def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
         raise errors.InputError(
             f'Volume {record.id} has changed since it was diagnosed; nothing '
             'was done. Run recover again.')
+    swap = diagnosis.swap
+    if swap and (cinder.attachments_of(record.id) != swap.own
+                 or cinder.attachments_of(swap.copy.id) != swap.copys):
+        raise errors.InputError(
+            f'The attachments of volume {record.id} have changed since it '
+            'was diagnosed; nothing was done. Run recover again.')
     if not diagnosis.listed:
         return
     names = cinder.logical_volumes(record.pool or '')
@@ -122,7 +153,9 @@ def _remove(removal: copies.Removal, record: inv.Record,
         return
     if not _was_reset(now) and record.id not in (
             now.target_of, eligibility.leftover_of(now)) or (
-            now.attachments or now.status in stuck.AT_WORK) or (
+            now.attachments or (now.status in sw.AT_WORK and (
+                now.status == 'in-use'
+                or requests.cinder.attachments_of(half.id)))) or (
             (now.pool, now.lv_id) != (half.pool, half.lv_id)):
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; it was '
@@ -134,8 +167,22 @@ def _remove(removal: copies.Removal, record: inv.Record,
         requests.unmanage(half.id)
 
 
-def _status_at_rest(record: inv.Record) -> str | None:
+def _as_before(record: inv.Record, swap: dg.Swap, cinder: inv.Cloud) -> None:
+    """:raises CloudError: where its server does not use it as before"""
+    now = cinder.volume(record.id)
+    if now is None or (now.pool, now.lv_id) != (record.pool, record.lv_id) or (
+            cinder.attachments_of(record.id) != swap.own):
+        raise errors.CloudError(
+            f'Volume {record.id} or its attachments have changed while it was '
+            'recovered; look at: openstack volume show '
+            f'{record.id}; openstack --os-volume-api-version 3.44 volume '
+            f'attachment list --volume-id {record.id}')
+
+
+def _status_at_rest(record: inv.Record, swap: dg.Swap | None) -> str | None:
     """The status to set, None where it is right already."""
+    if swap and not swap.own and record.status == 'in-use':
+        return 'available'  # Nova detached it meanwhile, from a server gone
     if record.status not in ('maintenance', 'retyping'):
         return None
     return 'in-use' if record.attachments else 'available'

@@ -38,6 +38,10 @@ class Requests:
         self.prove()
         self.cinder.reset(volume, status)
 
+    def delete_attachment(self, attachment: str) -> None:
+        self.prove()
+        self.cinder.delete_attachment(attachment)
+
     def delete(self, volume: str) -> None:
         """Deletes a record, and its logical volume where it has one."""
         self.prove()

@@ -2,12 +2,14 @@
 """The balancer's round: observe, plan, act on a small batch, observe again.
 
 Nothing is moved, and the log says why, while any migration is under way, a
-pool is down, telemetry or models are missing, or after repeated failures.
+pool is down, telemetry or models are missing, or after repeated failures. Of
+a migration that nobody goes on with the pools alone take part in no move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -101,9 +103,9 @@ class Balancer:
         """As :meth:`.observer.Observer.observe`."""
         return self.observer.observe(cool_down)
 
-    def diagnose(self, volume: str) -> dg.Diagnosis:
+    def diagnose(self, volume: str, disk: str | None = None) -> dg.Diagnosis:
         """As :meth:`.observer.Observer.diagnose`."""
-        return self.observer.diagnose(volume)
+        return self.observer.diagnose(volume, disk)
 
     def _refresh(self) -> None:
         """Updates ``cluster.json`` while a migration runs."""
@@ -150,7 +152,7 @@ class Balancer:
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._must_wait():
             self.carry_out(self._within_pace(plan.moves)[:settings.batch],
-                           kept.id)
+                           kept.id, seen.over)
             self.observe()
         return kept
 
@@ -194,16 +196,18 @@ class Balancer:
             return True
         return False
 
-    def carry_out(self, moves: Sequence[pl.Move],
-                  plan_id: str) -> list[oc.Outcome]:
+    def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
+                  over: Collection[str] = ()) -> list[oc.Outcome]:
         """Carries the moves out one by one.
 
         What fails at one volume is that volume's business; the batch ends
         where another move cannot be requested now, or the balancer pauses.
+
+        :param over: volumes whose migrations nobody goes on with
         """
         outcomes: list[oc.Outcome] = []
         for move in moves:
-            busy = next(join.in_flight(self.cinder.inventory()), None)
+            busy = next(join.in_flight(self.cinder.inventory(), over), None)
             if busy is not None:
                 LOG.warning('Volume %s stays: %s', move.volume, busy)
                 outcomes.append(oc.Outcome('hindered', busy))

@@ -7,11 +7,13 @@ refuses to migrate or delete either. If it dies while it completes the
 migration, the volume stays ``completing``; if after that, before it deletes
 the old copy, that stays ``deleting``. The recovery (:mod:`.recover`) resets
 the volume and removes the copy; it would ruin a copy that is still being
-written, so it is offered only where none can be.
+written, so it is offered only where none can be. Volumes in use, which Nova
+copies, are decided on in :mod:`.swap`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -19,29 +21,17 @@ import functools
 
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
+from serifos.balancer import swap as sw
 from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import times
 from serifos.plan import eligibility
 
-QUIET_S = 900.0
-"""After this time without a request no copy is under way."""
-
-WATCH_S = 1.5 * QUIET_S
-"""The window of activity that is needed to know that."""
-
-CALL_S = 120.0
-"""After which no RPC between services is under way: twice 60 s, Cinder's
-rpc_response_timeout, for the call and for its time in the queue."""
-
-STILL_S = 30.0
-"""For which a copy must be quiet where its source was restarted."""
+WATCH_S = 1.5 * dg.QUIET_S
+"""The window of activity that is needed to know what is quiet."""
 
 AHEAD_S, BEHIND_S = 60.0, 300.0
 """By which the last heartbeat of a service that is up may differ from now."""
-
-AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
-"""Statuses of a copy that Nova is working on."""
 
 Suspects = Mapping[str, tuple[inv.Record, ...]]
 """Volume → the hidden records of its migration, possibly none."""
@@ -61,33 +51,37 @@ def suspects(inventory: inv.Inventory) -> Suspects:
 
 
 def diagnoses(inventory: inv.Inventory, observed: activity.Observed,
-              now: float) -> list[dg.Diagnosis]:
+              now: float, swaps: Mapping[str, dg.Swap],
+              limit_s: Callable[[float], float]) -> list[dg.Diagnosis]:
     """One for each suspect, still to be confirmed by :func:`confirm`.
 
     :param observed: over at least :data:`WATCH_S`
     :param now: when the inventory was taken, seconds of the epoch
+    :param swaps: volume → what is known of its copy by Nova
+    :param limit_s: what a migration of so many GiB may take
     """
     return [diagnose(inventory.record_by_id[volume], halves, inventory,
-                     observed, now)
+                     observed, now, swaps.get(volume), limit_s)
             for volume, halves in suspects(inventory).items()]
 
 
 def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
              inventory: inv.Inventory, observed: activity.Observed,
-             now: float) -> dg.Diagnosis:
+             now: float, swap: dg.Swap | None,
+             limit_s: Callable[[float], float]) -> dg.Diagnosis:
     """Whether this migration can still be running.
 
     It cannot where the services of both ends are up and either the source's
     was restarted since the migration last changed, or neither logical volume
-    has had a request for :data:`QUIET_S`. Where the volume is in use only
+    has had a request for :data:`dg.QUIET_S`. Where the volume is in use only
     the copy has to be quiet, since it would be written. A restart of the
     source proves nothing for an attached volume, which Nova copies, nor for
     an old copy, which a source that starts goes on deleting. A volume that
     is ``completing`` is copied already: it is enough that neither record
     changes.
     """
-    answer = functools.partial(dg.Diagnosis, record, halves=halves)
-    why = (_unread(inventory) or _in_use(halves)
+    answer = functools.partial(dg.Diagnosis, record, halves=halves, swap=swap)
+    why = (_unread(inventory) or (_in_use(halves) if swap is None else None)
            or _service(record, halves, inventory, now))
     if why is not None:
         return answer(False, why)
@@ -95,25 +89,29 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     ends = (record, *halves) if eligibility.migrating(record) else halves
     changed = max(map(_changed, ends))
     age_s = min((now, *_heartbeats(ends, inventory))) - changed
+    if swap is not None:
+        return sw.diagnose(
+            answer(False, ''), observed, age_s,
+            now - (swap.copy.created_at or 0.0), limit_s(record.size_gib))
     started = observed.started.get(record.pool or '')
     if started is not None and changed < started <= now and not in_use and (
             not any(map(eligibility.leftover_of, halves))):
-        calls_s = CALL_S * (record.migration_status == 'completing')
+        calls_s = dg.CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
             return answer(True, f'its source {record.pool} was restarted '
                           f'since, at {times.text(started)}')
-    if age_s < QUIET_S:
+    if age_s < dg.QUIET_S:
         return answer(False, f'it last changed {max(0.0, age_s):.0f} s ago')
     if record.migration_status == 'completing' and not in_use:
         return answer(True, 'Cinder was completing it, and has not gone on '
-                      f'for {QUIET_S / 60:.0f} min')
+                      f'for {dg.QUIET_S / 60:.0f} min')
     watched = halves if in_use and halves else ends
     why = _not_quiet(watched, observed)
     if why is not None:
         return answer(False, why)
     return answer(
         True, 'no request to its logical volumes for '
-        f'{QUIET_S / 60:.0f} min', unseen=tuple(
+        f'{dg.QUIET_S / 60:.0f} min', unseen=tuple(
             end for end in watched if end.id not in observed.volumes))
 
 
@@ -149,7 +147,7 @@ def _unread(inventory: inv.Inventory) -> str | None:
 
 def _in_use(halves: Sequence[inv.Record]) -> str | None:
     for half in halves:
-        if half.attachments or half.status in AT_WORK:
+        if half.attachments or half.status in sw.AT_WORK:
             return (f'its copy {half.id} on {half.pool} is {half.status} '
                     f'with {len(half.attachments)} attachments, so that Nova '
                     'copies to it or an instance uses it')
@@ -190,8 +188,8 @@ def _heartbeats(ends: Sequence[inv.Record],
 
 
 def _busy(halves: Sequence[inv.Record], observed: activity.Observed) -> bool:
-    """Whether a copy had requests within :data:`STILL_S`."""
-    return any(seen.quiet_s < min(STILL_S, seen.seconds)
+    """Whether a copy had requests within :data:`dg.STILL_S`."""
+    return any(seen.quiet_s < min(dg.STILL_S, seen.seconds)
                for half in halves
                if (seen := observed.volumes.get(half.id)) is not None)
 
@@ -200,9 +198,9 @@ def _not_quiet(ends: Sequence[inv.Record],
                observed: activity.Observed) -> str | None:
     for end in ends:
         seen = observed.volumes.get(end.id)
-        if seen is not None and seen.quiet_s < QUIET_S:
+        if seen is not None and seen.quiet_s < dg.QUIET_S:
             return (f'its logical volume on {end.pool} is known to be quiet '
-                    f'for {seen.quiet_s:.0f} s only, {QUIET_S:.0f} s are '
+                    f'for {seen.quiet_s:.0f} s only, {dg.QUIET_S:.0f} s are '
                     'needed')
     return None
 

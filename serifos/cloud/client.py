@@ -23,10 +23,12 @@ from keystoneauth1 import session as ks_session
 
 from serifos.cloud import api_errors
 from serifos.cloud import api_views
+from serifos.cloud import attachments
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
 from serifos.cloud import rights
 from serifos import errors
+from serifos.facts import attachments as at
 from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.web import session as web
@@ -128,6 +130,19 @@ class Cinder:
                 if api_views.mentions(doc, volume_id)]
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
+
+    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+        """The attachments of a volume, those that are not complete too."""
+        with api_errors.sentences(self._api):
+            return tuple(map(attachments.attachment, self._list(
+                '/attachments/detail', 'attachments', all_tenants=1,
+                volume_id=volume_id)))
+
+    def delete_attachment(self, attachment_id: str) -> None:
+        """Ends an attachment and its export; nothing where it is gone."""
+        with (api_errors.sentences(self._api),
+              api_errors.gone(attachment_id)):
+            self._api.attachments.delete(attachment_id)
 
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.

@@ -20,9 +20,9 @@ from serifos.facts import fields
 from serifos.facts import servers as sv
 from serifos.web import token_errors
 
-VERSION = '2.69'
-"""The API's microversion, in Nova since Stein: it lists the servers of a cell
-that is down, too."""
+VERSION = '2.89'
+"""The API's microversion, in Nova since Xena: it lists the servers of a cell
+that is down, too, and names the attachments of Cinder."""
 
 PAGE = 500
 """Servers asked for at a time; Nova may give fewer."""
@@ -33,6 +33,10 @@ MOST = 200_000
 _STATE = 'OS-EXT-STS:vm_state'
 _TASK = 'OS-EXT-STS:task_state'
 _HOST = 'OS-EXT-SRV-ATTR:host'
+_DOMAIN = 'OS-EXT-SRV-ATTR:instance_name'
+_HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
+_MOST_ACTIONS = 20
+"""Actions of one server of which the parts are read, the oldest of them."""
 
 
 class _Hidden(exceptions.ClientException):
@@ -59,43 +63,66 @@ class Nova:
         """One server, none where it is gone, and its compute service."""
         return self._asked(lambda: self._one(server_id))
 
+    def doings(self, server_id: str, volume_id: str,
+               since: float) -> sv.Doings:
+        """The server's actions, and how it uses the volume."""
+        try:
+            return self._doings(server_id, volume_id, since)
+        except _ERRORS as exc:
+            return sv.Doings(problem=_problem(exc))
+
+    def _doings(self, server_id: str, volume_id: str,
+                since: float) -> sv.Doings:
+        at = f'/servers/{server_id}'
+        listed = self._or_none(server_id, f'{at}/os-instance-actions')
+        if listed is None:
+            return sv.Doings(problem=(
+                f'Nova shows no actions of server {server_id}; policy '
+                'os_compute_api:os-instance-actions:list'))
+        begun = [each['request_id'].name()
+                 for each in listed['instanceActions'].items()
+                 if each['start_time'].moment() >= since]
+        actions = [_action(self._get(f'{at}/os-instance-actions/{each}')
+                           ['instanceAction'])
+                   for each in begun[::-1][:_MOST_ACTIONS]]
+        used = self._or_none(
+            server_id, f'{at}/os-volume_attachments/{volume_id}')
+        if used is None:
+            return sv.Doings((*actions,))
+        doc = used['volumeAttachment']
+        return sv.Doings((*actions,), doc['attachment_id'].name_or_none(),
+                         doc['device'].name_or_none())
+
     def _asked(self, read: Callable[[], list[sv.Server]]) -> sv.Servers:
         try:
             found = read()
             services = [_service(doc) for doc in self._get(
                 '/os-services', binary='nova-compute')['services'].items()]
-        except exceptions.EndpointNotFound:
-            return sv.Servers(absent='the catalogue has no compute service')
-        except token_errors.NoToken as exc:
-            return sv.Servers(problem=f'{exc}; see serifos.conf')
-        except (exceptions.Unauthorized, exceptions.Forbidden,
-                _Hidden) as exc:
-            return sv.Servers(problem=(
-                f'Nova denies access ({api_errors.said(exc)}); the account '
-                'needs to read all servers, their hosts and compute '
-                'services'))
-        except exceptions.SSLError as exc:
-            return sv.Servers(problem=token_errors.tls(exc, 'Nova'))
-        except exceptions.ClientException as exc:
-            return sv.Servers(problem=(
-                f'Nova does not answer: {api_errors.said(exc)}'))
-        except (LookupError, RecursionError, TypeError, ValueError) as exc:
-            return sv.Servers(problem=(
-                f'what answers is not Nova as expected ({exc})'))
+        except exceptions.EndpointNotFound as exc:
+            return sv.Servers(absent=_problem(exc))
+        except _ERRORS as exc:
+            return sv.Servers(problem=_problem(exc))
         return sv.Servers({server.id: server for server in found},
                           {service.host: service for service in services})
 
     def _one(self, server_id: str) -> list[sv.Server]:
-        try:
-            return [_server(self._get(f'/servers/{server_id}')['server'])]
-        except exceptions.NotFound as exc:
-            # A 404 of a wrong URL does not name the server.
-            if exc.response is None or server_id not in exc.response.text:
-                raise
+        doc = self._or_none(server_id, f'/servers/{server_id}')
+        if doc is not None:
+            return [_server(doc['server'])]
         # Nova shows one of another project to an administrator alone, but
         # lists it for whoever may list all; it may ignore the filter.
         return [server for server in self._pages(uuid=server_id)
                 if server.id == server_id]
+
+    def _or_none(self, server_id: str, path: str) -> fields.Field | None:
+        """The object, None where Nova has no such one of the server."""
+        try:
+            return self._get(path)
+        except exceptions.NotFound as exc:
+            # A 404 of a wrong URL does not name the server.
+            if exc.response is not None and server_id in exc.response.text:
+                return None
+            raise
 
     def _pages(self, **wanted: object) -> Iterator[sv.Server]:
         query: dict[str, object] = {'all_tenants': 1, 'limit': PAGE, **wanted}
@@ -116,6 +143,39 @@ class Nova:
             retriable_status_codes=[502, 503, 504]).json())
 
 
+_ERRORS = (exceptions.ClientException, LookupError, RecursionError, TypeError,
+           ValueError)
+
+
+def _problem(exc: Exception) -> str:
+    """What is wrong, a clause."""
+    if isinstance(exc, exceptions.EndpointNotFound):
+        return 'the catalogue has no compute service'
+    if isinstance(exc, token_errors.NoToken):
+        return f'{exc}; see serifos.conf'
+    if isinstance(exc, (exceptions.Unauthorized, exceptions.Forbidden,
+                        _Hidden)):
+        return (f'Nova denies access ({api_errors.said(exc)}); the account '
+                'needs to read all servers, their hosts and compute services')
+    if isinstance(exc, exceptions.SSLError):
+        return token_errors.tls(exc, 'Nova')
+    if isinstance(exc, exceptions.ClientException):
+        return f'Nova does not answer: {api_errors.said(exc)}'
+    return f'what answers is not Nova as expected ({exc})'
+
+
+def _action(doc: fields.Field) -> sv.Action:
+    """An action with its parts, which each begin and end."""
+    parts = doc['events'].items()
+    ends = [part['finish_time'].moment_or_none() for part in parts]
+    return sv.Action(
+        doc['action'].name(), doc['start_time'].moment(),
+        taken_up=any((part['event'].name_or_none() or '').startswith(
+            'compute_') for part in parts),
+        ended_at=max(filter(None, ends)) if ends and all(ends) else None,
+        failed=any(part['result'].value == 'Error' for part in parts))
+
+
 def _server(doc: fields.Field) -> sv.Server:
     """A server; of a cell that is down Nova gives little but its id."""
     server_id = doc['id'].name()
@@ -127,7 +187,9 @@ def _server(doc: fields.Field) -> sv.Server:
         server_id, doc['name'].text_or_none() or server_id,
         doc['status'].name_or_none(), vm_state=doc[_STATE].name_or_none(),
         task_state=doc[_TASK].name_or_none(),
-        host=doc[_HOST].name_or_none())
+        host=doc[_HOST].name_or_none(),
+        domain=doc[_DOMAIN].name_or_none(),
+        hypervisor=doc[_HYPERVISOR].name_or_none())
 
 
 def _service(doc: fields.Field) -> sv.ComputeService:

@@ -18,6 +18,9 @@ from serifos.facts import workload as wl
 
 CLUSTER_SCHEMA = 'serifos-cluster/1'
 
+TOUCHED = 'touched by a stuck migration'
+"""The state of a pool, in plans alone: neither source nor target."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Volume:

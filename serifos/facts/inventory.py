@@ -13,6 +13,7 @@ import functools
 import math
 from typing import Protocol
 
+from serifos.facts import attachments as at
 from serifos.facts import names
 
 
@@ -199,6 +200,9 @@ class Cloud(Protocol):
         (``migration src for ID``).
         """
 
+    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+        """The attachments of a volume, those that are not complete too."""
+
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
         """The names of the logical volumes that a pool's driver lists.
 
@@ -210,6 +214,9 @@ class Cloud(Protocol):
 
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
+
+    def delete_attachment(self, attachment_id: str) -> None:
+        """Ends an attachment; the server keeps what it has connected."""
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume, or a hidden record of one."""

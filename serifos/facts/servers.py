@@ -21,6 +21,8 @@ class Server:
     :param vm_state: ``active``, ``stopped``, ``resized``, ...
     :param task_state: what Nova does with it now, None for nothing
     :param host: of the nova-compute service that runs it
+    :param domain: its name in libvirt
+    :param hypervisor: the name of the compute host itself
     """
 
     id: str
@@ -29,6 +31,8 @@ class Server:
     vm_state: str | None = None
     task_state: str | None = None
     host: str | None = None
+    domain: str | None = None
+    hypervisor: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +41,40 @@ class ComputeService:
 
     host: str
     up: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Action:
+    """An action of a server, such as ``swap_volume``, as Nova records it.
+
+    :param began_at: seconds of the epoch
+    :param taken_up: whether a compute host has begun with it
+    :param ended_at: of all that it consists of; None where not all ended
+    :param failed: whether something of it ended with an error
+    """
+
+    name: str
+    began_at: float
+    taken_up: bool = False
+    ended_at: float | None = None
+    failed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Doings:
+    """What Nova records of a server and of one of its volumes.
+
+    :param actions: since some time, the oldest first
+    :param attachment_id: the attachment by which it uses the volume; None
+        where it does not
+    :param device: the volume's, such as ``/dev/vdb``
+    :param problem: why Nova could not be asked, a clause
+    """
+
+    actions: tuple[Action, ...] = ()
+    attachment_id: str | None = None
+    device: str | None = None
+    problem: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +107,15 @@ class Compute(Protocol):
     def server(self, server_id: str) -> Servers:
         """One server, none where it is gone, and its compute service."""
 
+    def doings(self, server_id: str, volume_id: str,
+               since: float) -> Doings:
+        """What was done with a server since then, and a volume of its.
+
+        Also of a server that is deleted.
+
+        :param since: seconds of the epoch
+        """
+
 
 @dataclasses.dataclass(frozen=True)
 class NoCompute:
@@ -84,6 +131,10 @@ class NoCompute:
 
     def server(self, server_id: str) -> Servers:
         return self.servers()
+
+    def doings(self, server_id: str, volume_id: str,
+               since: float) -> Doings:
+        return Doings(problem=self.why)
 
 
 NOT_CONFIGURED = NoCompute('it is not configured')

@@ -29,9 +29,14 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
     """Moves that empty a pool as far as its volumes may move.
 
     :param pool: its name; it needs no model, and may be disabled
-    :raises InputError: where the cluster has no such pool, or it is down
+    :raises InputError: where the cluster has no such pool, it is down, or a
+        stuck migration touches it
     """
     left = cluster.pool(pool)
+    if left.state == cl.TOUCHED:
+        raise errors.InputError(
+            f'{pool} is {left.state}; end that first, see serifos-balancer '
+            'run --once.')
     if left.state == 'down':
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '

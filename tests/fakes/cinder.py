@@ -24,6 +24,7 @@ from serifos.facts import names
 from serifos.facts import workload as wl
 from serifos.plan import eligibility
 from tests.fakes import migrations
+from tests.fakes import swaps
 
 COMPLETING = ('not renamed', 'half recorded', 'renamed', 'not renamable',
               'half swapped')
@@ -36,8 +37,8 @@ swapped``: the source has written the volume's record, and not the copy's.
 """
 
 FAULTS = ('full', 'error', 'killed', 'busy', 'no answer', 'lost', 'late',
-          'refused', 'denied', 'throttled', *COMPLETING)
-"""Faults of a migration.
+          'refused', 'denied', 'throttled', *COMPLETING, *swaps.SWAPS)
+"""Faults of a migration, beside those of :mod:`.swaps`.
 
 ``full``: the scheduler finds no room. ``error``: the copy fails.
 ``killed``: the source dies in the copy. ``busy``: it succeeds, but the old
@@ -58,7 +59,7 @@ _DELETABLE = ('available', 'error', 'error_restoring', 'error_extending',
               'error_managing')
 
 
-class Cinder(migrations.Migrations):
+class Cinder(swaps.Swaps):
     """Volumes that migrate by the clock, behind the ports.
 
     :param clock: seconds of the epoch
@@ -198,6 +199,10 @@ class Cinder(migrations.Migrations):
         """A tenant creates a volume."""
         self._records[record.id] = record
         self.lvs.add((record.pool or '', f'volume-{record.lv_id}'))
+
+    def forget(self, volume_id: str) -> None:
+        """The record and its logical volume are gone."""
+        self._gone(volume_id)
 
     def serve(self, pool: str, **changes: object) -> None:
         """Changes the service of a pool, for example ``up=False``."""

@@ -17,6 +17,7 @@ import heapq
 import itertools
 
 from serifos.cloud import extra_specs
+from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import workload as wl
@@ -43,6 +44,7 @@ class Migrations:
         self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
         self._copies: dict[str, wl.Workload] = {}
+        self.swaps: dict[str, at.Attachment] = {}
         self._last_copied: dict[str, float] = {}
         self.lvs = {(record.pool or '', f'volume-{record.lv_id}')
                     for record in self._records.values()}
@@ -143,8 +145,8 @@ class Migrations:
             self.lvs |= {new}
 
     def _gone(self, volume_id: str, with_data: bool = True) -> None:
-        record = self._records.pop(volume_id)
-        if with_data:
+        record = self._records.pop(volume_id, None)
+        if record and with_data:
             self.lvs -= {(record.pool, f'volume-{record.lv_id}')}
 
     def _wipe(self, volume_id: str) -> None:

@@ -16,8 +16,10 @@ class Nova:
 
     def __init__(self, *server_ids: str) -> None:
         self._servers = {name: sv.Server(
-            name, f'{name}-vm', 'ACTIVE', 'active', host='compute1')
+            name, f'{name}-vm', 'ACTIVE', 'active', host='compute1',
+            domain=f'instance-{name}', hypervisor='compute1.example')
             for name in server_ids}
+        self._actions: list[tuple[str, sv.Action]] = []
         self._service = sv.ComputeService('compute1')
         self.problem: str | None = None
         self.asked: list[str] = []
@@ -30,6 +32,23 @@ class Nova:
         self.asked.append(server_id)
         return self._answer({name: server for name, server in
                              self._servers.items() if name == server_id})
+
+    def doings(self, server_id: str, volume_id: str,
+               since: float) -> sv.Doings:
+        actions = [action for name, action in self._actions
+                   if name == server_id and action.began_at >= since]
+        if server_id not in self._servers:
+            return sv.Doings(problem='Nova shows no actions')
+        return sv.Doings((*actions,), f'attachment-{volume_id}', '/dev/vdb',
+                         self.problem)
+
+    def do(self, server_id: str, name: str, began_at: float,
+           **others: object) -> None:
+        """Nova records an action."""
+        self._actions.append((server_id, sv.Action(name, began_at, **others)))
+
+    def delete(self, server_id: str) -> None:
+        del self._servers[server_id]
 
     def change(self, server_id: str, **changes: str | None) -> None:
         """A tenant or Nova does something with a server."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from collections.abc import Sequence
 import time
 
@@ -24,12 +25,12 @@ class Acting(verb.Asks):
     """A verb that migrates volumes and prints the outcome of each."""
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
-                  plan_id: str) -> None:
+                  plan_id: str, over: Collection[str]) -> None:
         outcomes: list[outcome.Outcome] = []
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
-            outcomes += balancer.carry_out([move], plan_id)
+            outcomes += balancer.carry_out([move], plan_id, over)
             print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
                   flush=True)
             if balancer.ends_a_batch(outcomes[-1]):
@@ -94,7 +95,7 @@ class Apply(Acting):
             print(text.moves(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             with self.gently():
-                self.carry_out(balancer, moves, plan.id)
+                self.carry_out(balancer, moves, plan.id, seen.over)
 
 
 class Evacuate(Acting):
@@ -133,7 +134,7 @@ class Evacuate(Acting):
                     plan, time.time(), balancer.settings.plan_ttl_s),
                 time.time(), self.say)
             with self.gently():
-                self.carry_out(balancer, plan.moves, kept.id)
+                self.carry_out(balancer, plan.moves, kept.id, seen.over)
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
                          'its volumes.')

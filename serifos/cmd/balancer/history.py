@@ -79,28 +79,37 @@ class Recover(verb.Asks):
     If the source died during the copy, the volume stays in migrating; if it
     died after the copy, the old copy stays in deleting. The status is reset
     and the copy deleted, only where none can still be written, which is
-    checked twice.
+    checked twice. Of a volume in use, whose copy libvirt may still write, the
+    commands for the compute host are printed first.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('volume', metavar='VOLUME', help='its id')
+        parser.add_argument(
+            '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
+            'target that the disk of its server uses, as the last of the '
+            'commands for the compute host prints it')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
             self.gather(balancer)
-            diagnosis = balancer.diagnose(parsed_args.volume)
+            diagnosis = balancer.diagnose(parsed_args.volume, parsed_args.disk)
             print(diagnosis.sentence())
+            for line in diagnosis.cure:
+                print(line)
             if not diagnosis.forgotten:
                 raise errors.InputError('Nothing was done.')
             for line in diagnosis.plan():
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
-                balancer.recover(balancer.diagnose(parsed_args.volume))
-            print(f'Volume {parsed_args.volume} is at rest, and Cinder '
-                  'knows of no copy of it.')
+                balancer.recover(balancer.diagnose(
+                    parsed_args.volume, parsed_args.disk))
+            print(f'Volume {parsed_args.volume} is at rest'
+                  + ('.' if diagnosis.keep else
+                     ', and Cinder knows of no copy of it.'))
             for orphan in diagnosis.orphans:
                 print(orphan.after())
 

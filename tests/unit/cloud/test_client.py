@@ -266,6 +266,42 @@ class VerbTest(Case):
         names.clear()
         self.assertIsNone(self.cinder.logical_volumes('a@ssd#ssd'))
 
+    def test_attachments(self):
+        iscsi = {'driver_volume_type': 'iscsi', 'target_lun': 0,
+                 'target_iqn': 'iqn.x:volume-c', 'auth_password': 'secret',
+                 'target_portal': '10.0.0.1:3260'}
+        paths = {'driver_volume_type': 'iscsi', 'data': {
+            'target_iqn': 'iqn.x:volume-c', 'target_portal': '10.0.0.1:3260',
+            'target_iqns': ['iqn.x:volume-c'] * 2,
+            'target_portals': ['10.0.0.1:3260', '10.0.1.1:3260']}}
+        self.http.get(f'{URL}/attachments/detail', json={'attachments': [
+            {'id': f'a{i}', 'volume_id': 'c', 'status': status,
+             'instance': 's', 'attached_at': '', 'detached_at': '',
+             'attach_mode': 'rw', 'connection_info': conn}
+            for i, (status, conn) in enumerate([
+                ('reserved', None), ('reserved', {}), ('attaching', iscsi),
+                ('attached', paths), ('attached', {
+                    'driver_volume_type': 'rbd', 'name': 'pool/c'})])]})
+        found = self.cinder.attachments_of('c')
+        asked = parse.parse_qs(self.http.last_request.query)
+        self.assertEqual((['1'], ['c']), (asked['all_tenants'],
+                                          asked['volume_id']))
+        self.assertEqual([None, None, 'iscsi', 'iscsi', 'rbd'],
+                         [each.protocol for each in found])
+        self.assertEqual([0, 0, 1, 2, 0],
+                         [len(each.targets) for each in found])
+        self.assertEqual((('10.0.0.1:3260', 'iqn.x:volume-c'),),
+                         found[2].targets)
+        self.assertNotIn('secret', repr(found))
+
+    @ddt.data({'status_code': 200, 'json': {'attachments': []}},
+              {'status_code': 404, 'json': {'itemNotFound': {
+                  'code': 404, 'message': 'VolumeAttachment a.'}}})
+    def test_delete_an_attachment(self, answer):
+        self.http.delete(f'{URL}/attachments/a', **answer)
+        self.cinder.delete_attachment('a')
+        self.assertEqual(1, self.http.call_count)
+
     @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
     def test_delete(self, answer):
         self.http.delete(f'{URL}/volumes/v', **answer)

@@ -10,6 +10,8 @@ from requests_mock.contrib import fixture
 import testtools
 
 from serifos.cloud import nova
+from serifos.facts import servers as sv
+from serifos.facts import times
 from serifos.web import session
 
 URL = 'http://nova:8774/v2.1'
@@ -69,7 +71,7 @@ class NovaTest(testtools.TestCase):
             name: each.up for name, each in found.services.items()})
         asked = parse.parse_qs(self.http.request_history[0].query)
         self.assertEqual(['1'], asked['all_tenants'])
-        self.assertEqual('compute 2.69', self.http.request_history[0].headers[
+        self.assertEqual('compute 2.89', self.http.request_history[0].headers[
             'OpenStack-API-Version'])
 
     def test_a_service_that_is_forced_down_is_down(self):
@@ -109,6 +111,66 @@ class NovaTest(testtools.TestCase):
         self.serve([hidden], [])
         self.assertIn('policy os_compute_api:os-extended-server-attributes',
                       self.nova.servers().problem)
+
+    def serve_doings(self, *actions):
+        at = f'{URL}/servers/s'
+        self.http.get(f'{at}/os-instance-actions', json={
+            'instanceActions': [{
+                'action': name, 'request_id': f'req-{name}',
+                'start_time': start, 'message': None, 'updated_at': start}
+                for name, start, _ in reversed(actions)]})
+        for name, start, events in actions:
+            self.http.get(f'{at}/os-instance-actions/req-{name}', json={
+                'instanceAction': {
+                    'action': name, 'start_time': start,
+                    'events': [{'event': event, 'start_time': start,
+                                'finish_time': finish, 'result': result,
+                                'host': 'compute1', 'traceback': None}
+                               for event, finish, result in events]}})
+        self.http.get(f'{at}/os-volume_attachments/v', json={
+            'volumeAttachment': {
+                'volumeId': 'v', 'serverId': 's', 'device': '/dev/vdb',
+                'attachment_id': 'a', 'bdm_uuid': 'b', 'tag': None,
+                'delete_on_termination': False}})
+
+    def test_what_was_done_with_a_server(self):
+        self.serve_doings(
+            ('create', '2026-01-01T00:00:00.000000', []),
+            ('swap_volume', '2026-01-02T00:00:00.000000', [
+                ('compute_swap_volume', None, None)]),
+            ('reboot', '2026-01-02T00:10:00.000000', [
+                ('compute_reboot_instance', '2026-01-02T00:11:00.000000',
+                 'Error')]))
+        since = times.parse('2026-01-01T23:00:00Z')
+        found = self.nova.doings('s', 'v', since)
+        self.assertIsNone(found.problem)
+        swap, reboot = found.actions
+        self.assertEqual(('swap_volume', True, None, False), (
+            swap.name, swap.taken_up, swap.ended_at, swap.failed))
+        self.assertEqual((since + 4260, True), (reboot.ended_at,
+                                                reboot.failed))
+        self.assertEqual(('a', '/dev/vdb'), (found.attachment_id,
+                                             found.device))
+
+    def test_a_volume_that_the_server_does_not_use(self):
+        self.serve_doings()
+        self.http.get(f'{URL}/servers/s/os-volume_attachments/v',
+                      status_code=404, json={'itemNotFound': {
+                          'code': 404, 'message':
+                          'Instance s is not attached to volume v'}})
+        self.assertEqual(sv.Doings(), self.nova.doings('s', 'v', 0.0))
+
+    def test_a_server_whose_actions_nova_does_not_show(self):
+        self.http.get(f'{URL}/servers/gone/os-instance-actions',
+                      status_code=404, json=GONE)
+        self.assertIn('shows no actions',
+                      self.nova.doings('gone', 'v', 0.0).problem)
+
+    def test_an_account_that_may_not_read_actions(self):
+        self.http.get(f'{URL}/servers/s/os-instance-actions',
+                      status_code=403, json={})
+        self.assertIn('Nova denies access',
+                      self.nova.doings('s', 'v', 0.0).problem)
 
     @ddt.data(
         ({'status_code': 403, 'json': {'forbidden': {

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands for a compute host whose libvirt mirrors a volume to its copy.
+
+Cinder and Nova cannot end a mirror that a nova-compute has left behind, and
+do not see which of the two a server uses. A line that begins with blanks is a
+command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+from serifos.balancer import diagnosis as dg
+from serifos.facts import attachments as at
+from serifos.plan import attached
+
+_TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
+            "/scsi disk/ {print $4, t}'")
+"""Prints the disk and the target of each iSCSI session."""
+
+
+def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
+    """The end of a mirror whose server goes on with its volume."""
+    swap = found.swap
+    assert swap is not None
+    domain, device = _domain(swap), _device(swap)
+    return (
+        f'{_on(swap)} look at the copy:',
+        f'    virsh blockjob {domain} {device} --info',
+        'Where it is below 100 % it is still being copied: wait. Where there '
+        'is no job, go on with the last command. Else end it; the server goes '
+        'on with its volume, without a pause:',
+        f'    virsh blockjob {domain} {device} --abort',
+        'Give libvirt back the definition that Nova removed for the copy:',
+        f'    virsh dumpxml --inactive --security-info {domain} | '
+        'virsh define /dev/stdin',
+        *_disconnect(swap.copys),
+        'Print the target that the disk of the server uses:',
+        f'    {_look(domain, device)}',
+        'Then, here, with what that printed in place of TARGET:',
+        f'    {found.command} --disk "TARGET"')
+
+
+def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
+    """The way back where the server uses the copy: its data is there.
+
+    Where Nova has ended the volume's own attachment there is none: Cinder has
+    to be told that the copy is complete.
+    """
+    swap = found.swap
+    assert swap is not None
+    record, copy, domain, device = (
+        found.record, swap.copy, _domain(swap), _device(swap))
+    warning = (f'The newest data is in the copy {copy.id} on {copy.pool}; '
+               'do not delete it, and do not restart the server.')
+    if swap.server is None or swap.server.vm_state not in attached.COPIED or (
+            record.migration_status == 'completing' or not swap.own):
+        return (
+            warning, 'Cinder makes the copy the volume where it is asked to '
+            'complete the migration:',
+            f'    POST /v3/PROJECT/volumes/{record.id}/action '
+            '{"os-migrate_volume_completion": {"new_volume": '
+            f'"{copy.id}", "error": false}}}}',
+            'Nova then names an attachment that is gone; once the server is '
+            'stopped: nova-manage volume_attachment refresh')
+    return (
+        warning, f'{_on(swap)} find the disk of the volume:',
+        f'    {_TARGETS} | grep {record.lv_id}',
+        'Where it is not connected: '
+        + ' '.join(_login(swap.own)) + ' Copy the data back to it, in place '
+        'of DISK; the server uses the volume then, without a pause:',
+        f'    virsh blockcopy {domain} {device} --dest /dev/DISK --blockdev '
+        '--reuse-external --transient-job --wait --verbose --pivot',
+        'Print the target that the disk of the server uses:',
+        f'    {_look(domain, device)}',
+        'Where that is the volume again:',
+        f'    virsh dumpxml --inactive --security-info {domain} | '
+        'virsh define /dev/stdin', *_disconnect(swap.copys),
+        'Then, here, with what was printed in place of TARGET:',
+        f'    {found.command} --disk "TARGET"')
+
+
+def _on(swap: dg.Swap) -> str:
+    server = swap.server
+    return (f'On {server and (server.hypervisor or server.host)}, the '
+            'compute host, as root, where virsh speaks to its libvirt,')
+
+
+def _domain(swap: dg.Swap) -> str:
+    return (swap.server and swap.server.domain) or 'DOMAIN'
+
+
+def _device(swap: dg.Swap) -> str:
+    return (swap.doings.device or 'DEVICE').rpartition('/')[2]
+
+
+def _look(domain: str, device: str) -> str:
+    """Of multipath it prints one for each path."""
+    return (f'{_TARGETS} | grep -w "$(lsblk -snro KNAME "$(virsh domblklist '
+            f"{domain} | awk '$1 == \"{device}\" {{print $2}}')\")\"")
+
+
+def _disconnect(copys: Iterable[at.Attachment]) -> Iterator[str]:
+    targets = [target for each in copys for target in each.targets]
+    if not targets:
+        yield ('Disconnect the copy; how it was connected, Cinder does not '
+               'say here.')
+        return
+    yield ('Disconnect the copy (of multipath after multipath -f of its '
+           'device):')
+    for portal, iqn in targets:
+        yield f'    iscsiadm -m node -T {iqn} -p {portal} --logout'
+        yield f'    iscsiadm -m node -T {iqn} -p {portal} -o delete'
+
+
+def _login(own: Iterable[at.Attachment]) -> Iterator[str]:
+    for each in own:
+        for portal, iqn in each.targets:
+            yield (f'iscsiadm -m node -T {iqn} -p {portal} --login, with the '
+                   f'login of Cinder\'s attachment {each.id}.')

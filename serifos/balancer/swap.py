@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations of volumes in use, which Nova copies (its ``swap_volume``).
+
+nova-compute has libvirt mirror the volume to the copy, and when both are
+equal makes the server use the copy alone. If it dies before that, nobody ends
+the mirror: every write goes to both for ever. What Nova says tells whether it
+may still go on; whether the server uses the copy already, where deleting it
+would lose data, only the compute host and the requests to both tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+from serifos.balancer import cure
+from serifos.balancer import diagnosis as dg
+from serifos import errors
+from serifos.facts import activity
+from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
+
+AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
+"""Statuses of a copy that Nova is working on."""
+
+LOOK_S = 60.0
+"""The window in which requests tell which logical volume the server uses."""
+
+SKEW_S = 60.0
+"""By which the clocks of Nova and Cinder may differ."""
+
+SWAP = 'swap_volume'
+
+NEW_DOMAIN = ('evacuate', 'migrate', 'reboot', 'rebuild', 'rescue', 'resize',
+              'shelve', 'start', 'stop', 'unshelve')
+"""Actions that end the QEMU process of a server, and its mirrors.
+
+The server is then made anew from Nova's own record, which names the volume
+until Nova has copied it. A nova-compute that still copies a volume lets none
+of them begin, or notices at once that its copy is over.
+"""
+
+STOPPED = ('stopped', 'shelved', 'shelved_offloaded')
+"""States (``vm_state``) of a server without a QEMU process."""
+
+
+def copy_at_work(record: inv.Record,
+                 halves: Sequence[inv.Record]) -> inv.Record | None:
+    """The copy that Nova works on, or None."""
+    return next((half for half in halves if half.target_of == record.id
+                 and half.status in AT_WORK), None)
+
+
+def asked(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
+          copy: inv.Record) -> dg.Swap | None:
+    """What Cinder and Nova say; None where there is no Nova to ask.
+
+    :raises CloudError: where Cinder does not answer
+    """
+    own = cinder.attachments_of(record.id)
+    copys = cinder.attachments_of(copy.id)
+    server_id = next((each.server_id for each in (*copys, *own)
+                      if each.server_id), None)
+    if server_id is None:
+        return dg.Swap(copy, own, copys)
+    servers = nova.server(server_id)
+    if servers.absent is not None:
+        return None
+    doings = nova.doings(server_id, record.id,
+                         (copy.created_at or 0.0) - SKEW_S)
+    server = servers.by_id.get(server_id)
+    return dg.Swap(copy, own, copys, server, servers.services.get(
+        (server.host if server else None) or ''), doings,
+        servers.problem or (doings.problem if server else None))
+
+
+def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
+             lasted_s: float, limit_s: float) -> dg.Diagnosis:
+    """Whether Nova may still go on with the copy, and what ends it.
+
+    :param found: with what Cinder and Nova say, and nothing decided
+    :param age_s: since Cinder last changed one of the records
+    :param lasted_s: since the copy was made
+    :param limit_s: what a migration of this volume may take
+    """
+    swap = found.swap
+    assert swap is not None
+    running = functools.partial(dataclasses.replace, found, forgotten=False)
+    if swap.problem is not None:
+        return running(why='Nova copies it, and whether it goes on is not '
+                       f'known: {swap.problem}')
+    copy, where = swap.copy, _where(swap)
+    if swap.service is not None and not swap.service.up:
+        return running(why=(
+            f'Nova copies it to {copy.id} on {copy.pool}, and {where} is '
+            'down; start it. It then begins the copy if it had not yet'))
+    if age_s < dg.CALL_S:
+        return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
+    moved = _moved(found, observed)
+    if moved is not None:
+        return _uses_copy(found, moved) if age_s >= dg.QUIET_S else running(
+            why=f'{moved}; Nova may still complete it')
+    if all(each.status == 'reserved' for each in swap.copys):
+        return _not_begun(found, age_s, where)
+    over = _over(swap)
+    if over is not None:
+        return _kept(found, f'{over}, which has ended the copy', observed)
+    action = _action(swap)
+    if action is not None and action.failed:
+        return _stuck(found, 'Nova failed to copy it and did not clean up')
+    if lasted_s < limit_s:
+        return running(why=(
+            f'Nova has copied it to {copy.id} on {copy.pool} for '
+            f'{lasted_s:.0f} s; it may take {limit_s:.0f} s'))
+    return _stuck(found, (
+        f'Nova has not ended its copy to {copy.id} on {copy.pool} in '
+        f'{lasted_s:.0f} s, though {where} is up: it was restarted '
+        'meanwhile, or is very slow'))
+
+
+def proven(found: dg.Diagnosis, observed: activity.Observed,
+           disk: str | None) -> dg.Diagnosis:
+    """A stuck migration as forgotten, where its copy is not used any more.
+
+    :param observed: over :data:`LOOK_S`
+    :param disk: the iSCSI target that the server's disk uses, as the last
+        command of the cure printed it
+    :raises InputError: where that is neither the volume's nor the copy's
+    """
+    swap = found.swap
+    if not found.stuck or swap is None:
+        return found
+    record, copy = found.record, swap.copy
+    if disk is not None and copy.lv_id in disk:
+        return _uses_copy(found, f'its server uses {disk.strip()}, which is '
+                          f'its copy {copy.id} on {copy.pool}')
+    if disk is not None and record.lv_id not in disk:
+        raise errors.InputError(
+            f'--disk {disk} names neither the volume\'s logical volume, '
+            f'volume-{record.lv_id}, nor that of its copy; give what the '
+            'last command printed.')
+    own, other = (observed.volumes.get(each.id) for each in (record, copy))
+    if own is None or other is None:
+        return dataclasses.replace(found, why=(
+            f'{found.why}; telemetry does not see the logical volumes'))
+    if other.quiet_s < dg.STILL_S:
+        return dataclasses.replace(found, why=(
+            f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
+            f'and has to be without one for {dg.STILL_S:.0f} s'))
+    if disk is not None:
+        why = f'its mirror has ended; its server uses volume-{record.lv_id}'
+        return (_kept if found.moved else _deleted)(found, why)
+    writes = own.mean.iops * own.mean.write_pct
+    if not found.moved and other.mean.iops == 0 < writes:
+        return _kept(found, f'in the last {own.seconds:.0f} s its server '
+                     'wrote to the volume and not to the copy, so that its '
+                     'mirror has ended', observed)
+    return found
+
+
+def _where(swap: dg.Swap) -> str:
+    server = swap.server
+    return 'its nova-compute' if server is None else (
+        f'the nova-compute on {server.host} of its server {server.id}')
+
+
+def _action(swap: dg.Swap) -> sv.Action | None:
+    return next((action for action in swap.doings.actions
+                 if action.name == SWAP), None)
+
+
+def _moved(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
+    """Why the server uses the copy, a clause, or None."""
+    swap = found.swap
+    assert swap is not None
+    copy = swap.copy
+    words = f'its server uses its copy {copy.id} on {copy.pool} already'
+    if any(each.status == 'attached' for each in swap.copys):
+        return f'{words}: Cinder has it as attached'
+    if swap.doings.attachment_id in [each.id for each in swap.copys]:
+        return f'{words}: Nova names its attachment'
+    if any(copy.lv_id in iqn for each in swap.own
+           for _, iqn in each.targets):
+        return f'{words}: the attachment of the volume names it'
+    own, other = (observed.volumes.get(each.id)
+                  for each in (found.record, copy))
+    if own and other and other.quiet_s < dg.STILL_S < dg.CALL_S < (
+            own.quiet_s - other.quiet_s):
+        return (f'{words}, it seems: the copy has requests, and for '
+                f'{own.quiet_s:.0f} s the volume has had none')
+    return None
+
+
+def _over(swap: dg.Swap) -> str | None:
+    """Why the QEMU process that mirrored is gone, a clause, or None."""
+    server, action = swap.server, _action(swap)
+    if server is None:
+        return 'its server is gone'
+    if server.vm_state in STOPPED and server.task_state is None:
+        return f'its server {server.id} is {server.status}'
+    begun = action.began_at if action else swap.copy.created_at or 0.0
+    since = next((each for each in swap.doings.actions
+                  if each.name in NEW_DOMAIN and each.ended_at is not None
+                  and each.began_at > begun and not each.failed), None)
+    return since and f'{since.name} was done with its server {server.id}'
+
+
+def _not_begun(found: dg.Diagnosis, age_s: float,
+               where: str) -> dg.Diagnosis:
+    """Of a copy that no compute host was allowed to connect."""
+    swap = found.swap
+    assert swap is not None
+    if swap.resumed:
+        return _kept(found, 'its recovery was begun') if swap.keep else (
+            _deleted(found, 'its recovery was begun'))
+    if not swap.copys:
+        if age_s < dg.QUIET_S:
+            return dataclasses.replace(found, why=(
+                'Nova ended its attachment to the copy '
+                f'{age_s:.0f} s ago and may still tell Cinder'))
+        return _kept(found, 'Nova ended its attachment to the copy and did '
+                     'not tell Cinder')
+    if swap.server is not None and age_s < dg.QUIET_S:
+        return dataclasses.replace(found, why=(
+            f'Nova was asked to copy it {age_s:.0f} s ago, and {where} has '
+            'not begun yet'))
+    return _deleted(found, 'Nova was asked to copy it and has not begun, for '
+                    f'{age_s / 60:.0f} min')
+
+
+def _stuck(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+    return dataclasses.replace(found, stuck=True, why=why,
+                               cure=cure.end_mirror(found))
+
+
+def _uses_copy(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+    return dataclasses.replace(found, stuck=True, moved=True, why=why,
+                               cure=cure.copy_back(found))
+
+
+def _deleted(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+    """Forgotten, and the server never used the copy."""
+    return dataclasses.replace(found, forgotten=True, stuck=False, why=why,
+                               cure=())
+
+
+def _kept(found: dg.Diagnosis, why: str,
+          observed: activity.Observed | None = None) -> dg.Diagnosis:
+    """Forgotten, and the server may have used the copy for a moment."""
+    swap = found.swap
+    assert swap is not None
+    other = observed and observed.volumes.get(swap.copy.id)
+    if other and other.quiet_s < dg.STILL_S:
+        return dataclasses.replace(found, forgotten=False, why=(
+            f'{why}, but the copy had a request {other.quiet_s:.0f} s ago'))
+    return dataclasses.replace(found, forgotten=True, stuck=False, why=why,
+                               cure=(), keep=True)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of volumes in use that Nova does not end, and their attachments.
+
+libvirt mirrors all that is written to the copy, until :meth:`end_mirror`.
+"""
+
+from __future__ import annotations
+
+from serifos.facts import attachments as at
+from serifos.facts import inventory as inv
+from tests.fakes import migrations
+
+SWAPS = {'nova killed': 'attaching', 'nova moved': 'in-use',
+         'nova not begun': 'reserved'}
+"""Faults, and what the copy is for ever.
+
+``nova killed``: nova-compute dies in the copy. ``nova moved``: it dies when
+it has given the server the copy. ``nova not begun``: its message is lost.
+"""
+
+
+class Swaps(migrations.Migrations):
+    """Migrations, some of which Nova begins and does not end."""
+
+    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+        record = self.volume(volume_id)
+        return () if record is None else (*(
+            at.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
+                          server, 'iscsi', _target(record))
+            for server in record.attachments), *(
+            each for each in self.swaps.values()
+            if each.volume == volume_id))
+
+    def delete_attachment(self, attachment_id: str) -> None:
+        self._answer()
+        self.swaps.pop(attachment_id, None)
+
+    def end_mirror(self, volume_id: str) -> None:
+        """What virsh blockjob --abort does."""
+        self._live()
+        for half in self.halves(volume_id):
+            self._still(half.id)
+
+    def still(self, volume_id: str) -> None:
+        """The server does nothing any more, or works on the copy alone."""
+        self._live()
+        self.workloads.pop(volume_id)
+        self._still(volume_id)
+
+    def _scheduled(self, was: inv.Record, pool: str,
+                   fault: str | None) -> None:
+        super()._scheduled(was, pool, fault)
+        for half in [each for each in self._records.values()
+                     if each.target_of == was.id and fault in SWAPS]:
+            status = SWAPS[fault or '']
+            self.change(half.id, status=status)
+            self.swaps[f'attachment-{half.id}'] = at.Attachment(
+                f'attachment-{half.id}', half.id,
+                'attached' if status == 'in-use' else status,
+                was.attachments[0], *(() if status == 'reserved' else (
+                    'iscsi', _target(half))))
+            if status == 'reserved':
+                self._still(was.id, half.id)
+
+    def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
+        if fault not in SWAPS:
+            super()._copied(was, half, fault)
+
+
+def _target(record: inv.Record) -> tuple[tuple[str, str], ...]:
+    host = (record.pool or '').partition('@')[0]
+    return ((f'{host}:3260',
+             f'iqn.2010-10.org.openstack:volume-{record.lv_id}'),)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations of volumes in use that Nova does not end, and their recovery."""
+
+import dataclasses
+
+import ddt
+
+from serifos import errors
+from serifos.facts import journal as jn
+from serifos.facts import servers as sv
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer import test_attached
+
+C, D = cloud.C, 'd@ssd#ssd'
+COPY = f'copy-at-{B}-of-u'
+OWN = 'sdb iqn.2010-10.org.openstack:volume-u'
+COPYS = f'sdc iqn.2010-10.org.openstack:volume-{COPY}'
+
+
+class Case(test_attached.Case):
+    """Nova copies u from a to b; x and y are busy on c, d is empty."""
+
+    fault = 'nova killed'
+
+    def setUp(self):
+        super().setUp()
+        self.cinder = self.cloud(
+            [self.in_use('u', 's'), cloud.record('x', C),
+             cloud.record('y', C)],
+            {'u': cloud.busy(64), 'x': cloud.busy(64), 'y': cloud.busy(32)},
+            names=(A, B, C, D))
+        self.cinder.faults['u'] = self.fault
+        self.cinder.migrate('u', B)
+        self.now += 5
+        self.nova.do('s', 'swap_volume', self.now, taken_up=True)
+
+    def found(self, disk=None):
+        return self.balancer.diagnose('u', disk)
+
+    def stuck(self):
+        """Its time is over."""
+        self.now += 200
+        found = self.found()
+        self.assertTrue(found.stuck, found.sentence())
+        return found
+
+    def assert_refused(self, found):
+        self.assertFalse(found.forgotten, found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertEqual('migrating',
+                         self.cinder.volume('u').migration_status)
+        self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
+
+    def assert_recovered(self, found, copy=None, status='in-use'):
+        """The volume is at rest, its copy gone, or of that status."""
+        self.assertTrue(found.forgotten, found.sentence())
+        self.balancer.recover(found)
+        volume, left = self.cinder.volume('u'), self.cinder.volume(COPY)
+        self.assertEqual((A, status, None), (
+            volume.pool, volume.status, volume.migration_status))
+        self.assertIn((A, 'volume-u'), self.cinder.lvs)
+        self.assertEqual(copy, left and left.status)
+        self.assertEqual(copy is not None,
+                         (B, f'volume-{COPY}') in self.cinder.lvs)
+        self.assertEqual({}, self.cinder.swaps)
+        self.assertEqual((), jn.open_recoveries(self.entries()))
+
+
+@ddt.ddt
+class KilledTest(Case):
+
+    def test_nova_may_go_on_with_a_young_one(self):
+        self.now += 60
+        self.assert_refused(self.found())
+        self.now += 70
+        self.set(timeouts=dataclasses.replace(
+            self.settings.timeouts, timeout_s=600.0))
+        found = self.found()
+        self.assertIn('it may take 660 s', found.why)
+        self.assert_refused(found)
+
+    def test_while_nova_compute_is_down_it_is_waited_for(self):
+        self.now += 9000
+        self.nova.serve(up=False)
+        found = self.found()
+        self.assertFalse(found.over)
+        self.assertIn('the nova-compute on compute1 of its server s is down',
+                      found.why)
+        self.assertIsNone(self.balancer.round())
+
+    def test_a_nova_that_does_not_answer(self):
+        self.now += 9000
+        self.nova.problem = 'no route'
+        self.assertFalse(self.found().over)
+
+    def test_without_a_nova_it_is_as_before(self):
+        self.nova = sv.NoCompute('it is not configured')
+        self.now += 9000
+        self.assertIn('so that Nova copies to it', self.found().why)
+
+    def test_its_commands(self):
+        found = self.stuck()
+        self.assertIn('serifos-balancer recover u', found.sentence())
+        cure = '\n'.join(found.cure)
+        for words in ('On compute1.example,',
+                      'virsh blockjob instance-s vdb --abort',
+                      'virsh dumpxml --inactive --security-info instance-s',
+                      '-T iqn.2010-10.org.openstack:volume-'
+                      f'{COPY} -p b:3260 --logout',
+                      'serifos-balancer recover u --disk'):
+            self.assertIn(words, cure)
+        self.assert_refused(found)
+
+    def test_the_other_pools_are_balanced_meanwhile(self):
+        self.stuck()
+        plan = self.balancer.round()
+        move, = plan.moves
+        self.assertEqual((C, D), (move.source, move.target))
+        self.assertEqual(['success'], self.results())
+        self.assertIn('is stuck', self.log.output)
+
+    def test_pools_that_share_a_device_with_it_are_left_out(self):
+        self.cinder.pools = {
+            name: dataclasses.replace(pool, device={
+                A: 'nvme0', C: 'nvme0'}.get(name))
+            for name, pool in self.cinder.pools.items()}
+        self.stuck()
+        self.assertIsNone(self.balancer.round())
+        self.assertIn('1 of 4 pools are up', self.log.output)
+
+    def test_what_a_person_found_on_the_compute_host(self):
+        self.stuck()
+        found = self.found(OWN)
+        self.assertIn('the copy had a request 0 s ago', found.why)
+        self.assert_refused(found)
+        self.cinder.end_mirror('u')
+        self.now += 40
+        found = self.found(OWN)
+        self.assertIn('will be deleted', '\n'.join(found.plan()))
+        self.assert_recovered(found)
+        self.assertEqual(('attachment-u',), tuple(
+            each.id for each in self.cinder.attachments_of('u')))
+
+    def test_a_person_found_the_copy_in_use(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 9000
+        found = self.found(COPYS)
+        self.assertIn('do not delete it', '\n'.join(found.cure))
+        self.assertIn('virsh blockcopy instance-s vdb',
+                      '\n'.join(found.cure))
+        self.assert_refused(found)
+
+    def test_a_person_found_another_disk(self):
+        self.stuck()
+        error = self.assertRaises(errors.InputError, self.found, 'sdd iqn.x')
+        self.assertIn('names neither', str(error))
+
+    def test_an_idle_server_tells_nothing(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.cinder.still('u')
+        self.now += 9000
+        self.assert_refused(self.found())
+
+    def test_what_its_server_writes_shows_that_the_mirror_ended(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 70
+        found = self.found()
+        self.assertIn(f'openstack volume delete {COPY}',
+                      '\n'.join(found.plan()))
+        self.assert_recovered(found, 'available')
+
+    def test_the_copy_has_requests_and_the_volume_none(self):
+        self.now += 300
+        self.cinder.still('u')
+        self.now += 1000
+        found = self.found()
+        self.assertIn('its server uses its copy', found.why)
+        self.assertIn('do not delete it', '\n'.join(found.cure))
+        self.assert_refused(found)
+        self.assert_refused(self.found(OWN))
+
+    @ddt.data('stop', 'reboot', 'rebuild')
+    def test_the_server_was_made_anew(self, action):
+        self.now += 30
+        self.nova.do('s', action, self.now, ended_at=self.now + 5)
+        self.cinder.end_mirror('u')
+        self.now += 130
+        found = self.found()
+        self.assertIn(f'{action} was done with its server', found.why)
+        self.assert_recovered(found, 'available')
+
+    def test_a_reboot_that_nova_has_not_done(self):
+        self.set(timeouts=dataclasses.replace(
+            self.settings.timeouts, timeout_s=600.0))
+        self.nova.do('s', 'reboot', self.now + 10)
+        self.cinder.end_mirror('u')
+        self.now += 130
+        self.assertFalse(self.found().forgotten)
+
+    def test_the_server_was_stopped(self):
+        self.nova.stop('s')
+        self.cinder.end_mirror('u')
+        self.now += 130
+        self.assert_recovered(self.found(), 'available')
+
+    def test_the_server_was_deleted(self):
+        self.nova.delete('s')
+        self.cinder.end_mirror('u')
+        self.cinder.change('u', attachments=())
+        self.now += 130
+        self.assert_recovered(self.found(), 'available', 'available')
+
+    def test_a_server_that_is_gone_whose_copy_is_written(self):
+        self.nova.delete('s')
+        self.now += 130
+        self.assert_refused(self.found())
+
+    def test_nova_failed_and_did_not_clean_up(self):
+        self.nova = type(self.nova)('s')
+        self.nova.do('s', 'swap_volume', self.now, failed=True,
+                     ended_at=self.now)
+        self.now += 130
+        self.assertIn('did not clean up', self.stuck().why)
+
+    def test_the_attachments_change_between_diagnosis_and_recovery(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 40
+        found = self.found(OWN)
+        self.cinder.swaps.clear()
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertIsNotNone(self.cinder.volume(COPY))
+
+    @ddt.data((OWN, 1, None), (OWN, 2, None), (None, 1, 'available'),
+              (None, 2, 'available'))
+    @ddt.unpack
+    def test_a_recovery_that_ends_in_between(self, disk, sent, copy):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 70
+        proofs = iter([True] * sent + [False])
+
+        def prove():
+            if not next(proofs):
+                raise errors.NotLeading('Killed.')
+        self.assertRaises(errors.NotLeading, dataclasses.replace(
+            self.balancer, prove=prove).recover, self.found(disk))
+        self.now += 1000
+        self.assert_recovered(self.found(), copy)
+
+
+class MovedTest(Case):
+    fault = 'nova moved'
+
+    def test_what_cinder_has_as_attached_is_never_deleted(self):
+        self.now += 200
+        self.assertIn('Nova may still complete it', self.found().why)
+        self.now += 1000
+        found = self.found(OWN)
+        self.assertIn('do not delete it', '\n'.join(found.cure))
+        self.assert_refused(found)
+
+    def test_its_data_was_copied_back(self):
+        self.now += 1000
+        self.cinder.end_mirror('u')
+        self.now += 70
+        self.assert_refused(self.found())
+        self.assert_recovered(self.found(OWN), 'available')
+
+    def test_its_server_is_gone(self):
+        self.nova.delete('s')
+        self.cinder.end_mirror('u')
+        self.now += 1000
+        found = self.found()
+        self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
+        self.assert_refused(found)
+
+
+class NotBegunTest(Case):
+    fault = 'nova not begun'
+
+    def test_it_goes_on_when_nova_compute_is_up_again(self):
+        self.nova.serve(up=False)
+        self.now += 9000
+        found = self.found()
+        self.assertFalse(found.over)
+        self.assertIn('It then begins the copy', found.why)
+
+    def test_its_message_was_lost(self):
+        self.now += 200
+        self.assertIn('has not begun yet', self.found().why)
+        self.now += 800
+        self.assert_recovered(self.found())
