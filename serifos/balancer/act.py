@@ -202,9 +202,8 @@ class Executor:
             why) else found
 
     def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
-        """None while Cinder is still deleting the old copy."""
-        left = [half for half in self.cinder.halves(volume)
-                if eligibility.leftover_of(half)]
+        """None while Cinder swaps the records, or deletes the old copy."""
+        left = self.cinder.halves(volume)
         if any(half.status != 'error_deleting' for half in left):
             return None
         return oc.Outcome('success', found.reason + ''.join(

@@ -93,8 +93,9 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     :param sure: whether Cinder is known to have taken it up
     :param waited_s: since the request
     """
-    if eligibility.migrating(record):
-        return None
+    if eligibility.migrating(record) or (
+            record.status == 'in-use' and not record.attachments):
+        return None  # for a second the old copy has the attachments
     source, target = asked.facts['source'], asked.facts['target']
     if record.pool == target:
         return Outcome('success', f'it is on {target}')

@@ -162,3 +162,45 @@ class ActTest(Case):
         moves = self.planned()
         self.cinder.faults.update({move.volume: 'error' for move in moves})
         self.assertEqual(1, len(self.balancer.carry_out(moves, 'p')))
+
+    def rest_after(self, moment, **changes):
+        """The outcome where, after completing, that is so for a while."""
+        moves = self.planned()
+        volume = moves[0].volume
+        copy = f'copy-at-{moves[0].target}-of-{volume}'
+        pause, seen = self.pause, []
+
+        def paused(seconds):
+            record = self.cinder.volume(volume)
+            if record.pool == moves[0].target and len(seen) < 5:
+                seen.append(self.results())
+                moment(self.cinder, volume, copy)
+            elif seen and len(seen) == 5:
+                seen.append(None)
+                self.cinder.change(volume, migration_status='success',
+                                   attachments=('s',))
+                if self.cinder.volume(copy):
+                    self.cinder.forget(copy)
+            return pause(seconds)
+        self.pause = paused
+        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual([[]] * 5, seen[:5])
+        self.assertEqual('success', outcome.result)
+
+    def test_for_a_moment_the_old_copy_has_the_attachments(self):
+        def moment(cinder, volume, copy):
+            cinder.change(volume, migration_status=None, attachments=())
+        self.rest_after(moment)
+
+    def test_for_a_moment_both_records_are_on_the_target(self):
+        def moment(cinder, volume, copy):
+            cinder.change(copy, migration_status=f'target:{volume}',
+                          description=None, status='in-use')
+        self.rest_after(moment)
+
+    def test_the_old_copy_is_gone_before_the_volume_has_them(self):
+        def moment(cinder, volume, copy):
+            if cinder.volume(copy):
+                cinder.forget(copy)
+            cinder.change(volume, migration_status=None, attachments=())
+        self.rest_after(moment)
