@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from collections.abc import Sequence
 import functools
 import sys
@@ -12,25 +11,14 @@ import time
 
 from tests.functional.testbed import available
 from tests.functional.testbed import burst
-from tests.functional.testbed import completing
 from tests.functional.testbed import demo
-from tests.functional.testbed import fault
+from tests.functional.testbed import fault_commands
 from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed.nova import config
 from tests.functional.testbed.nova import in_use
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
-
-FAULTS: dict[str, Callable[[testbed.Testbed, int], None]] = {
-    'kill-guest': testbed.Testbed.kill_guest,
-    'boot-guest': testbed.Testbed.boot_guest,
-    'stop-volume': testbed.Testbed.stop_cinder_volume,
-    'start-volume': testbed.Testbed.start_cinder_volume,
-    'fill': fault.fill,
-    'unfill': fault.unfill,
-}
-"""Those that happen to one host."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -94,12 +82,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--count', type=int, default=20, metavar='N',
                       choices=range(2, 65),
                       help='how many, of 1 GiB each (2 to 64, default 20)')
-    made = command('fault', break_it, 'Break something, or repair it.')
-    made.add_argument('what', choices=[
-        *FAULTS, 'restart-rabbitmq', 'completing', 'all'],
-        help='all: one after the other, and what comes of it')
-    made.add_argument('host', type=int, nargs='?', metavar='N',
-                      help='number of the host, where it is one that suffers')
+    fault_commands.add(command, say)
     made = command('cinder', run_cinder, 'Run python-cinderclient inside.')
     made.add_argument('words', nargs=argparse.REMAINDER)
     made = command('inside', run_inside, "Run a program in its network.")
@@ -214,22 +197,6 @@ def volumes(found: testbed.Testbed, names: Sequence[str]) -> list[str]:
             raise layout.TestbedError(f'no volume {name} is available.')
     return [each['id'] for each in known
             if not names or each['id'] in names or each['name'] in names]
-
-
-def break_it(arguments: argparse.Namespace) -> None:
-    found = testbed.Testbed.attach(arguments.dir)
-    if (arguments.what in FAULTS) != (arguments.host is not None):
-        raise layout.TestbedError(
-            f'fault {arguments.what} takes '
-            f"{'the number of a' if arguments.what in FAULTS else 'no'} host.")
-    if arguments.what == 'all':
-        fault.Story(found, say).tell()
-    elif arguments.what == 'completing':
-        completing.tell(found, say)
-    elif arguments.what == 'restart-rabbitmq':
-        found.restart_rabbitmq()
-    else:
-        FAULTS[arguments.what](found, arguments.host)
 
 
 def run_cinder(arguments: argparse.Namespace) -> int:

@@ -35,11 +35,6 @@ while [ -e /run/lvrename.after ]; do sleep 0.1; done
 exit $code
 """
 
-_KILL = """\
-pid=$(cat /run/cinder-volume.pid)
-kill -9 -- "-$pid" && rm /run/cinder-volume.pid
-"""
-
 
 class Completing:
     """Breaks a migration between two hosts off in a given state."""
@@ -53,23 +48,23 @@ class Completing:
         """Both die before the copy is renamed."""
         with self._held('before'):
             self._migrate(volume, 'called')
-            self.kill(self._source)
-            self.kill(self._target)
+            self._on.kill_cinder_volume(self._source)
+            self._on.kill_cinder_volume(self._target)
         self._restart(self._source, self._target)
 
     def half_recorded(self, volume: str) -> None:
         """Both die when the copy is renamed, and no record says so."""
         with self._held('after'):
             self._migrate(volume, 'done')
-            self.kill(self._source)
-            self.kill(self._target)
+            self._on.kill_cinder_volume(self._source)
+            self._on.kill_cinder_volume(self._target)
         self._restart(self._source, self._target)
 
     def renamed(self, volume: str) -> None:
         """The source dies; its call is carried out by the destination."""
         with self._held('after'):
             self._migrate(volume, 'done')
-            self.kill(self._source)
+            self._on.kill_cinder_volume(self._source)
         self._restart(self._source)
 
     def power_fails(self, volume: str) -> None:
@@ -83,7 +78,7 @@ class Completing:
         """As renamed, but the copy keeps its name, and lends it."""
         with self._held('before', 'fails'):
             self._migrate(volume, 'called')
-            self.kill(self._source)
+            self._on.kill_cinder_volume(self._source)
         self._restart(self._source)
 
     def half_swapped(self, volume: str) -> None:
@@ -94,12 +89,8 @@ class Completing:
                 'the volume is on its target',
                 lambda: self._on.host_of(volume).number == self._target,
                 volumes.MIGRATION_S, every=0.1)
-            self.kill(self._source)
+            self._on.kill_cinder_volume(self._source)
         self._restart(self._source)
-
-    def kill(self, number: int) -> None:
-        """cinder-volume, by SIGKILL; its host goes on."""
-        self._on.guest(number).call(_KILL)
 
     def _migrate(self, volume: str, until: str | None = None) -> None:
         self._on.api.migrate(volume, self._on.host(self._target).pool)

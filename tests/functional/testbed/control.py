@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
 from tests.functional.testbed import layout
@@ -121,6 +122,12 @@ class Control:
         self._records.stop('rabbitmq', 'epmd')
         self.start_queue()
         self.wait_queue()
+
+    def restart_database(self) -> None:
+        """MariaDB dies and starts again, with all that it has committed."""
+        self._records.stop('mariadb', number=signal.SIGKILL)
+        self.start_database()
+        self.wait_database()
 
     def _wait(self, name: str, port: int) -> None:
         log = self._directory / f'{name}.log'

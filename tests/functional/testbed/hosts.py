@@ -60,6 +60,10 @@ class Hosts(volumes.Volumes):
     def stop_cinder_volume(self, number: int) -> None:
         self.guest(number).call('service cinder-volume stop')
 
+    def kill_cinder_volume(self, number: int) -> None:
+        """By SIGKILL; its host goes on."""
+        self.guest(number).call('service cinder-volume kill')
+
     def wait_backend_down(self, number: int) -> None:
         """Until Cinder has noticed, which takes it half a minute."""
         service = self.host(number).service

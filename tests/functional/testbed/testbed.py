@@ -196,6 +196,10 @@ class Testbed(hs.Hosts):
         self._control.restart_queue()
         self.wait_pools()
 
+    def restart_database(self) -> None:
+        """As :meth:`.control.Control.restart_database`."""
+        self._control.restart_database()
+
     def in_network(self, argv: Sequence[object], **options,
                    ) -> subprocess.Popen:
         """Starts a process inside the testbed's network; as Popen.

@@ -6,6 +6,10 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 echo 5e71f05000000000000000000000c0de > /etc/machine-id
 mkdir -p /run/libvirt /run/lock/nova /var/lib/nova /var/lib/libvirt/qemu \
     /etc/libvirt
+# Servers' definitions outlast the guest.
+mkdir -p "$TESTBED_STATE/$TESTBED_NAME/domains" /etc/libvirt/qemu
+mount -t hostfs -o "$TESTBED_STATE/$TESTBED_NAME/domains" none \
+    /etc/libvirt/qemu
 # What QEMU can do is found out once, not at each start.
 mkdir -p "$TESTBED_STATE/libvirt-cache" /var/cache/libvirt
 mount -t hostfs -o "$TESTBED_STATE/libvirt-cache" none /var/cache/libvirt

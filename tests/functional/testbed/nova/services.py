@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
+import signal
 import sys
 
 from tests.functional.testbed import cinder
@@ -66,16 +67,23 @@ class Services:
         control = str(self._layout.control)
         self._serve('placement', 'placement.wsgi.api', config.PLACEMENT_PORT,
                     {'OS_PLACEMENT_CONFIG_DIR': control})
-        # Nova takes the first for its paste file.
-        self._serve('nova-api', 'nova.wsgi.osapi_compute', config.NOVA_PORT, {
-            'OS_NOVA_CONFIG_DIR': control, 'OS_NOVA_CONFIG_FILES':
-                f'{self._layout.venv}/etc/nova/api-paste.ini;nova.conf'})
+        self.start_nova_api()
         for name in ('nova-conductor', 'nova-scheduler'):
             self._start(name, self._layout.venv / 'bin' / name,
                         '--config-file', f'{control}/nova.conf')
         self._start('empty-neutron', sys.executable,
                     f'{_HERE}/empty_neutron.py', layout.CONTROL,
                     config.NEUTRON_PORT)
+
+    def start_nova_api(self) -> None:
+        control = str(self._layout.control)
+        # Nova takes the first for its paste file.
+        self._serve('nova-api', 'nova.wsgi.osapi_compute', config.NOVA_PORT, {
+            'OS_NOVA_CONFIG_DIR': control, 'OS_NOVA_CONFIG_FILES':
+                f'{self._layout.venv}/etc/nova/api-paste.ini;nova.conf'})
+
+    def kill_nova_api(self) -> None:
+        self._records.stop('nova-api', number=signal.SIGKILL)
 
     def start_cinder_api(self) -> None:
         """Once Cinder's database has its schema."""
@@ -89,7 +97,30 @@ class Services:
         """Once Keystone and Placement answer, which it asks as it starts."""
         self._wait('keystone', config.KEYSTONE_PORT)
         self._wait('placement', config.PLACEMENT_PORT)
+        self.start_nova_compute()
+
+    def start_nova_compute(self) -> None:
+        """Ends the one that runs."""
         self.compute.call('service nova-compute start')
+
+    def kill_nova_compute(self) -> None:
+        """By SIGKILL; libvirtd and the servers go on."""
+        self.compute.call('service nova-compute kill')
+
+    def restart_nova_compute(self) -> None:
+        """As systemd would: it has 90 s to end what it does."""
+        self.compute.call('service nova-compute stop 90', 120)
+        self.start_nova_compute()
+
+    def kill_compute(self) -> None:
+        """A power failure of the compute host."""
+        self.compute.kill()
+
+    def boot_compute(self) -> None:
+        """Boots a compute host that was killed, and starts nova-compute."""
+        self.compute.boot()
+        self.compute.wait_up()
+        self.start_nova_compute()
 
     def wait_up(self) -> None:
         """Until servers may be asked for."""

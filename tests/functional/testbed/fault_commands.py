@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The testbed's command fault."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import functools
+
+from tests.functional.testbed import completing
+from tests.functional.testbed import fault
+from tests.functional.testbed import layout
+from tests.functional.testbed.nova import services
+from tests.functional.testbed import testbed
+
+OF_A_HOST: dict[str, Callable[[testbed.Testbed, int], None]] = {
+    'kill-guest': testbed.Testbed.kill_guest,
+    'boot-guest': testbed.Testbed.boot_guest,
+    'kill-volume': testbed.Testbed.kill_cinder_volume,
+    'stop-volume': testbed.Testbed.stop_cinder_volume,
+    'start-volume': testbed.Testbed.start_cinder_volume,
+    'fill': fault.fill,
+    'unfill': fault.unfill,
+}
+
+OF_ALL: dict[str, Callable[[testbed.Testbed], None]] = {
+    'restart-rabbitmq': testbed.Testbed.restart_rabbitmq,
+    'restart-database': testbed.Testbed.restart_database,
+}
+
+OF_NOVA: dict[str, Callable[[services.Services], None]] = {
+    'kill-compute': services.Services.kill_compute,
+    'boot-compute': services.Services.boot_compute,
+    'kill-nova-compute': services.Services.kill_nova_compute,
+    'start-nova-compute': services.Services.start_nova_compute,
+    'restart-nova-compute': services.Services.restart_nova_compute,
+    'kill-nova-api': services.Services.kill_nova_api,
+    'start-nova-api': services.Services.start_nova_api,
+}
+
+TOLD: dict[str, Callable[[testbed.Testbed, testbed.Say], None]] = {
+    'completing': completing.tell,
+    'all': lambda found, say: fault.Story(found, say).tell(),
+}
+
+
+def add(command: Callable[..., argparse.ArgumentParser],
+        say: testbed.Say) -> None:
+    """Adds it; ``command`` makes its parser."""
+    made = command('fault', functools.partial(break_it, say),
+                   'Break something, or repair it.')
+    made.add_argument('what', choices=[*OF_A_HOST, *OF_ALL, *OF_NOVA, *TOLD],
+                      help='all: one after the other, and what comes of it')
+    made.add_argument('host', type=int, nargs='?', metavar='N',
+                      help='number of the host, where it is one that suffers')
+
+
+def break_it(say: testbed.Say, arguments: argparse.Namespace) -> None:
+    what, number = arguments.what, arguments.host
+    found = testbed.Testbed.attach(arguments.dir)
+    if (what in OF_A_HOST) != (number is not None):
+        raise layout.TestbedError(
+            f'fault {what} takes '
+            f"{'the number of a' if what in OF_A_HOST else 'no'} host.")
+    if what in OF_A_HOST:
+        OF_A_HOST[what](found, number)
+    elif what in OF_ALL:
+        OF_ALL[what](found)
+    elif what in TOLD:
+        TOLD[what](found, say)
+    elif found.nova:
+        OF_NOVA[what](found.nova)
+    else:
+        raise layout.TestbedError(
+            f'fault {what} needs a Nova; see tools/testbed up --nova.')
