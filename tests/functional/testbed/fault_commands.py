@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The testbed's command fault."""
+"""The testbed's commands fault and faults."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 import functools
+import pathlib
 
 from tests.functional.testbed import completing
 from tests.functional.testbed import fault
 from tests.functional.testbed import layout
+from tests.functional.testbed.nova import cases
+from tests.functional.testbed.nova import matrix
 from tests.functional.testbed.nova import services
 from tests.functional.testbed import testbed
 
@@ -46,13 +49,25 @@ TOLD: dict[str, Callable[[testbed.Testbed, testbed.Say], None]] = {
 
 def add(command: Callable[..., argparse.ArgumentParser],
         say: testbed.Say) -> None:
-    """Adds it; ``command`` makes its parser."""
+    """Adds the two commands; ``command`` makes the parser of one."""
     made = command('fault', functools.partial(break_it, say),
                    'Break something, or repair it.')
     made.add_argument('what', choices=[*OF_A_HOST, *OF_ALL, *OF_NOVA, *TOLD],
                       help='all: one after the other, and what comes of it')
     made.add_argument('host', type=int, nargs='?', metavar='N',
                       help='number of the host, where it is one that suffers')
+    made = command('faults', functools.partial(try_all, say),
+                   'Make each fault of a cloud with a Nova at each stage of '
+                   'a migration of a volume in use, and keep what came of '
+                   'it; 2 to 10 minutes each.')
+    made.add_argument('faults', nargs='*', metavar='FAULT[,STAGE]',
+                      help='default: all; list: print them')
+    made.add_argument('--minutes', type=float, default=1e9, metavar='M',
+                      help='after which none is begun')
+    made.add_argument('--results', type=pathlib.Path, metavar='FILE',
+                      default='in-use-faults.jsonl',
+                      help='lines of JSON; a fault that has one there is not '
+                      'tried again (default: %(default)s)')
 
 
 def break_it(say: testbed.Say, arguments: argparse.Namespace) -> None:
@@ -73,3 +88,19 @@ def break_it(say: testbed.Say, arguments: argparse.Namespace) -> None:
     else:
         raise layout.TestbedError(
             f'fault {what} needs a Nova; see tools/testbed up --nova.')
+
+
+def try_all(say: testbed.Say, arguments: argparse.Namespace) -> None:
+    known = {f'{name},{stage}': (name, stage)
+             for name, stage in cases.cases()}
+    if arguments.faults == ['list']:
+        say('\n'.join(known))
+        return
+    asked = {*arguments.faults} or {*known}
+    unknown = asked - {*known} - {*cases.FAULTS}
+    if unknown:
+        raise layout.TestbedError(
+            f'{min(unknown)} is no fault; faults list prints them.')
+    matrix.Matrix(testbed.Testbed.attach(arguments.dir), arguments.results,
+                  say).run([case for text, case in known.items()
+                            if asked & {text, case[0]}], arguments.minutes)

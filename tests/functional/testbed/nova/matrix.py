@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each fault at each stage of an in-use migration, and its outcome.
+
+A result is a line of JSON, so that what was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import json
+import pathlib
+import subprocess
+import time
+from typing import Any
+
+from tests.functional.testbed import balancer
+from tests.functional.testbed import layout
+from tests.functional.testbed.nova import cases
+from tests.functional.testbed.nova import config
+from tests.functional.testbed.nova import trial
+from tests.functional.testbed import testbed
+
+
+class Matrix:
+    """Tries cases, one after the other; ``results`` is a file of lines."""
+
+    def __init__(self, on: testbed.Testbed, results: pathlib.Path,
+                 say: testbed.Say) -> None:
+        self._on = on
+        self._results = results
+        self._scene: cases.Scene | None = None
+        self._say = say
+        self._balancer = balancer.Balancer(on, config.auth('admin', 'admin'))
+
+    def run(self, wanted: Sequence[tuple[str, str]], minutes: float) -> None:
+        """Those that have no result yet; none begins after the minutes."""
+        until = time.monotonic() + 60 * minutes
+        done = {(row['fault'], row['stage']) for row in self.rows()}
+        self._balancer.forget()
+        self._balancer.assume_models()
+        self._balancer.configure(
+            cool_down=0, back_off=0, max_failures=1000, interval=120,
+            migration_timeout=trial.APPLY_S, migration_timeout_per_gib=0)
+        with self._daemon():
+            for case in wanted:
+                if case not in done and time.monotonic() < until:
+                    self._say(f'{case[0]}, {case[1]} ...')
+                    self._try(*case)
+
+    def _try(self, fault: str, stage: str) -> None:
+        one = trial.Trial(self._on, self._balancer, fault, stage,
+                          self._scene)
+        try:
+            one.run(self._keep)
+        except layout.TestbedError as error:
+            self._say(f'  no result: {error}')
+            one.clean_up()
+        self._scene = one.scene
+
+    @contextlib.contextmanager
+    def _daemon(self) -> Iterator[None]:
+        """serifos-balancer run, which keeps the readings up to date."""
+        log = self._on.layout.serifos / 'run.log'
+        with open(log, 'w') as file:
+            daemon = self._balancer.start('run', stdout=file,
+                                          stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            daemon.terminate()
+            daemon.communicate(timeout=120)
+
+    def rows(self) -> list[dict[str, Any]]:
+        if not self._results.exists():
+            return []
+        return [json.loads(line)
+                for line in self._results.read_text().splitlines()]
+
+    def _keep(self, row: dict[str, Any]) -> None:
+        with open(self._results, 'a') as file:
+            file.write(json.dumps(row) + '\n')
+        self._say(f'  {row["outcome"]}, {row["seconds"]} s; '
+                  f'data {row["data"]}; apply: {row["said"]["apply"][-1:]}')
