@@ -30,12 +30,14 @@ def places(inventory: inv.Inventory) -> list[activity.MeasuredVolume]:
 
 
 def cluster(inventory: inv.Inventory, observed: activity.Observed,
-            known: Collection[str], rules: eligibility.Rules) -> cl.Cluster:
+            known: Collection[str], rules: eligibility.Rules,
+            qemu_us: Mapping[str, float] | None = None) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
     A pool with a volume that cannot be read has no space that we know of.
 
     :param known: the names of the files in the models directory
+    :param qemu_us: latencies as QEMU sees them, by the disk's serial number
     """
     records = [record for record in inventory.records
                if record.pool and not eligibility.hidden(record)]
@@ -57,8 +59,11 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   known, observed, taken[name]),
             copies_gib=float(copies[name])) for name in pools),
-        tuple(_volume(record, inventory, stats, observed, rules,
-                      record.id in copied) for record in records),
+        tuple(dataclasses.replace(
+            _volume(record, inventory, stats, observed, rules,
+                    record.id in copied),
+            qemu_latency_us=(qemu_us or {}).get(record.id))
+              for record in records),
         times.text(observed.at))
 
 

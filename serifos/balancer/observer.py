@@ -81,6 +81,8 @@ class Observer:
     """Makes observations.
 
     :param clock: seconds of the epoch
+    :param qemu_us: window, s → latencies as QEMU sees them, by the serial
+        number of the disk
     """
 
     cinder: inv.Cloud
@@ -89,6 +91,7 @@ class Observer:
     settings: sg.BalancerSettings
     clock: Callable[[], float]
     nova: sv.Compute = sv.NOT_CONFIGURED
+    qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
@@ -111,7 +114,8 @@ class Observer:
                 settings.rules, servers=servers,
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,
                 moved_at=jn.last_moves(entries),
-                back_off_until=jn.back_offs(entries, self.clock())))
+                back_off_until=jn.back_offs(entries, self.clock())),
+            self._qemu_us())
         documents.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)
@@ -134,6 +138,14 @@ class Observer:
                          diagnosis.record.id, diagnosis.why)
         return Observation(inventory, observed, join.touched(cluster, pools),
                            models, diagnoses)
+
+    def _qemu_us(self) -> Mapping[str, float]:
+        """None where there is no answer: nothing is planned by them."""
+        try:
+            return self.qemu_us(self.settings.window_s)
+        except errors.CloudError as exc:
+            LOG.warning('Latencies as QEMU sees them are not known: %s', exc)
+            return {}
 
     def _servers(self, inventory: inv.Inventory) -> sv.Servers:
         """Nova's servers, where a volume is attached to one."""

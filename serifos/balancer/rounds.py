@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -47,6 +48,7 @@ class Balancer:
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
     :param prove: raises where this balancer may not change anything
+    :param qemu_us: as of :class:`.observer.Observer`
     """
 
     cinder: inv.Cloud
@@ -57,6 +59,7 @@ class Balancer:
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing
     nova: sv.Compute = sv.NOT_CONFIGURED
+    qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -71,7 +74,7 @@ class Balancer:
     def observer(self) -> observer.Observer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
-            self.clock, self.nova)
+            self.clock, self.nova, self.qemu_us)
 
     @property
     def executor(self) -> act.Executor:

@@ -60,6 +60,12 @@ OPTS = [
         help='With prometheus: more label matchers, as in job="node", '
              'where it scrapes a host more than once.'),
     cfg.StrOpt(
+        'libvirt_prometheus_url', secret=True,
+        help='With any source: the URL before /api/v1/query of a Prometheus '
+             'that scrapes the libvirt exporters of the compute hosts, to '
+             'show the latency of each attached volume as QEMU sees it, '
+             'too. Nothing is planned by it. Unset: not read.'),
+    cfg.StrOpt(
         'gnocchi_url', default='http://localhost:8041', secret=True,
         help='With gnocchi: the URL before /v1.'),
     cfg.FloatOpt(

@@ -27,7 +27,8 @@ class Volume:
     """A Cinder volume; ``movable`` is True or the reason why it is not.
 
     ``workload`` is its mean over a window, None where it is unknown.
-    ``attached`` says that it is in use, so that Nova copies it.
+    ``attached`` says that it is in use, so that Nova copies it;
+    ``qemu_latency_us`` is its mean as QEMU sees it, where that is known.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Volume:
     movable: bool | str = True
     workload: wl.Workload | None = None
     attached: bool = False
+    qemu_latency_us: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from serifos.facts import times
 PLAN_SCHEMA = 'serifos-plan/1'
 
 
-_LATER = ('copy_s', 'source_during_us', 'target_during_us')
+_LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
+          'qemu_us')
 """Fields that plans of earlier releases lack."""
 
 
@@ -25,6 +26,8 @@ class Move:
 
     :param copy_s: how long its copy takes, estimated; None in plans of
         earlier releases, as are the two latencies while it is made
+    :param volume_us: its latency at the device, as measured, where
+        ``qemu_us`` is known: the one that QEMU sees
     """
 
     volume: str
@@ -39,6 +42,8 @@ class Move:
     copy_s: float | None = None
     source_during_us: float | None = None
     target_during_us: float | None = None
+    volume_us: float | None = None
+    qemu_us: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         doc = dataclasses.asdict(self)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import math
 
+from serifos.facts import cluster as cl
 from serifos.plan import copying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes
@@ -61,7 +62,15 @@ def move(state: st.State, after: st.State, volume: int,
         *(_known(s.latency_us[i]) for i in pair for s in (state, after)),
         reason, float(state.problem.copy_s[volume]), *(
             _known(us[i]) for us, i in zip(
-                state.copied_us[state.problem.attached[volume]], pair)))
+                state.copied_us[state.problem.attached[volume]], pair)),
+        *_measured(moved))
+
+
+def _measured(volume: cl.Volume) -> tuple[float | None, float | None]:
+    """Its latency at the device and as QEMU sees it, where both are known."""
+    seen = volume.workload
+    return (None, None) if volume.qemu_latency_us is None else (
+        seen and seen.latency_us, volume.qemu_latency_us)
 
 
 def _known(latency_us: float) -> float | None:

@@ -42,12 +42,15 @@ def _observed(cluster: cl.Cluster) -> Iterator[str]:
     idle = sum(v.workload is not None for v in cluster.volumes) - len(seen)
     unknown = len(cluster.volumes) - len(seen) - idle
     yield ''
+    qemu = any(volume.qemu_latency_us is not None for volume, _ in seen)
     yield from _columns([
-        ('volume', 'pool', 'write %', 'KiB', 'IOPS', 'ms', 'outstanding'),
+        ('volume', 'pool', 'write %', 'KiB', 'IOPS', 'ms', 'outstanding',
+         *['QEMU, ms'] * qemu),
         *((volume.id, volume.pool, f'{w.write_pct:.3g}',
            f'{w.block_kib:.4g}', f'{w.iops or 0:.4g}',
-           f'{(w.latency_us or 0) / 1e3:.3g}', f'{w.outstanding:.3g}')
-          for volume, w in seen[:_SHOWN])], '<<>>>>>')
+           f'{(w.latency_us or 0) / 1e3:.3g}', f'{w.outstanding:.3g}',
+           *[_ms(volume.qemu_latency_us)] * qemu)
+          for volume, w in seen[:_SHOWN])], '<<>>>>>>')
     if len(seen) > _SHOWN:
         yield f'and {len(seen) - _SHOWN} more, all of them in cluster.json'
     yield f'{idle} more are idle, {unknown} without telemetry.'
@@ -91,16 +94,18 @@ def _moves(plan: pl.Plan) -> Iterator[str]:
 
 
 def _steps(steps: Sequence[pl.Move]) -> Iterator[str]:
+    qemu = any(move.qemu_us is not None for move in steps)
     yield from _columns([
-        ('volume', 'from', 'to', 'GiB', 'min', 'source, ms', 'target, ms',
-         'why'),
+        ('volume', 'from', 'to', 'GiB', 'min', *['now, QEMU, ms'] * qemu,
+         'source, ms', 'target, ms', 'why'),
         *((move.volume, move.source, move.target, f'{move.size_gib:g}',
            '-' if move.copy_s is None else f'{move.copy_s / 60:.2g}',
+           *[f'{_ms(move.volume_us)}, {_ms(move.qemu_us)}'] * qemu,
            _step(move.source_before_us, move.source_during_us,
                  move.source_after_us),
            _step(move.target_before_us, move.target_during_us,
                  move.target_after_us), move.reason)
-          for move in steps)], '<<<>>>><')
+          for move in steps)], '<<<>>' + '>' * qemu + '>><')
 
 
 def _figure(name: str, change: pl.Change,
@@ -117,6 +122,10 @@ def _step(before_us: float | None, during_us: float | None,
         return '-'
     during = '' if during_us is None else f'({during_us / 1000:.3g}) -> '
     return f'{before_us / 1000:.3g} -> {during}{after_us / 1000:.3g}'
+
+
+def _ms(latency_us: float | None) -> str:
+    return '-' if latency_us is None else f'{latency_us / 1e3:.3g}'
 
 
 def _columns(rows: Sequence[Sequence[str]],

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Telemetry from a real Prometheus server."""
 
+import contextlib
 import time
 
 from serifos import errors
 from serifos.facts import activity
 from serifos.telemetry import http
+from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
 from tests.functional import machine
 from tests.unit.telemetry import readings as rd
@@ -23,6 +25,23 @@ tls_server_config:
   client_auth_type: RequireAndVerifyClientCert
   client_ca_file: cert.pem
 """
+
+
+def exported(meta, domain, serial, seconds):
+    """What libvirt exporters say of a disk; no meta for Debian's 0.2.0."""
+    disk = f'domain="{domain}",target_device="vdb"'
+    if not meta:
+        disk = f'{disk},source_file="/dev/sda",uuid="1"'
+    figures = {'read_requests': 100, 'write_requests': 300,
+               'read_bytes': 409600, 'write_bytes': 1228800}
+    if meta:
+        figures |= {'read_time_seconds': 0.2, 'write_time_seconds': 1.2}
+    said = [f'libvirt_domain_block_stats_{name}_total{{{disk}}} '
+            f'{each * (seconds + 100)}' for name, each in figures.items()]
+    if meta:
+        said.append(f'{meta}{{{disk},serial="{serial}",bus="virtio",'
+                    'source_file="/dev/sda"} 1')
+    return '\n'.join([*said, ''])
 
 
 class PrometheusTest(machine.MachineTest):
@@ -121,6 +140,31 @@ class PrometheusTest(machine.MachineTest):
             one.observe([activity.MeasuredVolume('a', 'a', POOL)],
                         60).problems[POOL],
             r'the newest reading of node1 is ([2-9]|\d\d) s old')
+
+    def test_latency_as_qemu_sees_it(self):
+        """Of two exporters; Debian's has neither times nor serials."""
+        def of(meta, *serials):
+            return lambda *asked: (200, ''.join(
+                exported(meta, f'instance-{nth}', serial, self.seconds())
+                for nth, serial in enumerate(serials)))
+        jobs = [(f'job{nth}', self.enterContext(rd.serving(of(*said))))
+                for nth, said in enumerate((
+                    ('libvirt_domain_block_meta', 'u', 'v'),
+                    ('libvirt_domain_block_stats_info', 'w'),
+                    ('', 'x')))]
+        source = libvirt.Libvirt(
+            http.session(), f'http://{self.started(*jobs)}')
+        found = {}
+
+        def known():
+            with contextlib.suppress(errors.CloudError):
+                found.update(source.latency_us(10))
+            return len(found) == 3
+        machine.wait_until(known, 40)
+        self.assertEqual({'u', 'v', 'w'}, set(found))
+        for value in found.values():
+            # One read in 2 ms to three writes in 4 ms.
+            self.assertAlmostEqual(3500, value, delta=1)
 
     def test_certificates_and_a_password(self):
         self.need_programs('openssl')

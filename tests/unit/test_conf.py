@@ -18,7 +18,8 @@ EMPTY_IS_UNSET = {
     ('balancer', 'excluded_projects'), ('balancer', 'windows'),
     ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
     *(('telemetry', name) for name in (
-        'endpoints', 'prometheus_hosts', 'prometheus_selector', 'username',
+        'endpoints', 'prometheus_hosts', 'prometheus_selector',
+        'libvirt_prometheus_url', 'username',
         'password', 'cafile', 'certfile', 'keyfile'))}
 """What an empty value of these means, their help says."""
 

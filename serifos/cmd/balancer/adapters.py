@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import os
 import pathlib
 import ssl
@@ -28,6 +29,7 @@ from serifos.facts import servers
 from serifos.plan import limits
 from serifos import plugins
 from serifos.telemetry import http
+from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile
 from serifos.telemetry import scrape
@@ -146,14 +148,8 @@ def telemetry(conf: cfg.ConfigOpts,
     said = conf.telemetry
     if said.source not in options.SOURCES:
         return plugins.load(plugins.TELEMETRY, said.source)(conf, stopped)
-    asking = http.session(
-        username=said.username if said.auth == 'basic' else None,
-        password=said.password,
-        auth=_login(conf, 'cinder') if said.auth == 'keystone' else None,
-        cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
-        insecure=said.insecure, timeout_s=said.timeout, stopped=stopped,
-        max_bytes=(http.EXPORTER_BYTES if said.source == 'scrape'
-                   else http.MAX_BYTES))
+    asking = _asking(conf, stopped, http.EXPORTER_BYTES
+                     if said.source == 'scrape' else http.MAX_BYTES)
     if said.source == 'prometheus':
         return prometheus.Prometheus(
             asking, said.prometheus_url, label=said.prometheus_label,
@@ -169,6 +165,28 @@ def telemetry(conf: cfg.ConfigOpts,
         conf.serifos.state_dir, keep_s=2 * max(said.window, _KEPT_S))
     return scrape.Scrape(
         asking, said.endpoints, ring, interval_s=said.interval)
+
+
+def qemu_us(conf: cfg.ConfigOpts, stopped: _Stopped = None
+            ) -> Callable[[float], Mapping[str, float]]:
+    """Latencies as QEMU sees them over a window; none unless configured."""
+    url = conf.telemetry.libvirt_prometheus_url
+    if not url:
+        return lambda _: {}
+    return libvirt.Libvirt(
+        _asking(conf, stopped, http.MAX_BYTES), url).latency_us
+
+
+def _asking(conf: cfg.ConfigOpts, stopped: _Stopped,
+            max_bytes: int) -> session.Session:
+    said = conf.telemetry
+    return http.session(
+        username=said.username if said.auth == 'basic' else None,
+        password=said.password,
+        auth=_login(conf, 'cinder') if said.auth == 'keystone' else None,
+        cafile=said.cafile, certfile=said.certfile, keyfile=said.keyfile,
+        insecure=said.insecure, timeout_s=said.timeout, stopped=stopped,
+        max_bytes=max_bytes)
 
 
 def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,

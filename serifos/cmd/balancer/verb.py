@@ -94,7 +94,8 @@ class Verb(app.Fails, _AsOwner):
         return rounds.Balancer(
             adapters.cinder(conf, stopped), adapters.telemetry(conf, stopped),
             self.journal(), wanted, time.time, pause,
-            nova=adapters.nova(conf, stopped))
+            nova=adapters.nova(conf, stopped),
+            qemu_us=adapters.qemu_us(conf, stopped))
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latencies as QEMU sees them, beside those at the device."""
+
+import dataclasses
+
+from serifos import errors
+from serifos.files import documents
+from serifos.plan import text
+from tests.unit.balancer import cloud
+
+
+class QemuLatencyTest(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.set(auto=False)
+
+    def told(self, qemu_us):
+        return dataclasses.replace(self.balancer, qemu_us=qemu_us)
+
+    def test_observation_and_plan_show_both(self):
+        found = self.told(lambda window_s: {'u': 9500.0, 'gone': 1.0})
+        plan = found.round()
+        seen = documents.read_cluster(self.settings.cluster_file)
+        self.assertEqual(9500.0, seen.volume('u').qemu_latency_us)
+        self.assertIsNone(seen.volume('v').qemu_latency_us)
+        rows = {line.split()[0]: line.split()
+                for line in text.observation(seen).splitlines()
+                if line[:1] in ('u', 'v')}
+        self.assertEqual(['4', '8', '9.5'], rows['u'][-3:])
+        self.assertEqual(['4', '8', '-'], rows['v'][-3:])
+        move, = plan.moves
+        self.assertEqual(('u', 4000.0, 9500.0),
+                         (move.volume, move.volume_us, move.qemu_us))
+        self.assertIn('4, 9.5', text.table(plan))
+
+    def test_without_an_exporter_there_is_no_column(self):
+        plan = self.balancer.round()
+        seen = documents.read_cluster(self.settings.cluster_file)
+        self.assertNotIn('QEMU', text.observation(seen) + text.table(plan))
+        self.assertNotIn('qemu_us', plan.moves[0].to_json())
+
+    def test_without_an_answer_it_goes_on(self):
+        def silent(window_s):
+            raise errors.CloudError('http://p does not answer: x.')
+        self.assertEqual(1, len(self.told(silent).round().moves))
+        self.assertIn('as QEMU sees them are not known: http://p does not',
+                      self.log.output)
