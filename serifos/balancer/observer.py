@@ -232,10 +232,12 @@ class Observer:
              if place.volume in ends],
             max(self.settings.window_s, stuck.WATCH_S))
 
-    def diagnose(self, volume: str, disk: str | None = None) -> dg.Diagnosis:
+    def diagnose(self, volume: str, disk: str | None = None,
+                 keep: bool = False) -> dg.Diagnosis:
         """Whether the migration of a volume has been forgotten.
 
         :param disk: the iSCSI target that its server's disk uses
+        :param keep: whether its copy is kept in any case
         :raises InputError: where none is under way, or the disk is of
             another volume
         """
@@ -256,5 +258,5 @@ class Observer:
         recent = self.telemetry.observe(
             [place for place in join.places(seen.inventory)
              if place.volume in ends], sw.LOOK_S)
-        return self._confirmed(sw.proven(found, recent, disk),
+        return self._confirmed(sw.proven(found, recent, disk, keep),
                                seen.inventory, recent)

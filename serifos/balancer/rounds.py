@@ -106,9 +106,10 @@ class Balancer:
         """As :meth:`.observer.Observer.observe`."""
         return self.observer.observe(cool_down)
 
-    def diagnose(self, volume: str, disk: str | None = None) -> dg.Diagnosis:
+    def diagnose(self, volume: str, disk: str | None = None,
+                 keep: bool = False) -> dg.Diagnosis:
         """As :meth:`.observer.Observer.diagnose`."""
-        return self.observer.diagnose(volume, disk)
+        return self.observer.diagnose(volume, disk, keep)
 
     def _refresh(self) -> None:
         """Updates ``cluster.json`` while a migration runs."""

@@ -90,6 +90,11 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     if swap.problem is not None:
         return running(why='Nova copies it, and whether it goes on is not '
                        f'known: {swap.problem}')
+    if not (swap.own or swap.copys or swap.resumed) or (
+            found.record.attachments and not swap.own):
+        return running(why='Nova copies it, and Cinder shows no attachments '
+                       'of it; the account needs to list those of all '
+                       'projects')
     copy, where = swap.copy, _where(swap)
     if swap.service is not None and not swap.service.up:
         return running(why=(
@@ -120,12 +125,13 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
 
 
 def proven(found: dg.Diagnosis, observed: activity.Observed,
-           disk: str | None) -> dg.Diagnosis:
+           disk: str | None, keep: bool) -> dg.Diagnosis:
     """A stuck migration as forgotten, where its copy is not used any more.
 
     :param observed: over :data:`LOOK_S`
     :param disk: the iSCSI target that the server's disk uses, as the last
         command of the cure printed it
+    :param keep: whether the copy is kept in any case
     :raises InputError: where that is neither the volume's nor the copy's
     """
     swap = found.swap
@@ -150,7 +156,7 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
             f'and has to be without one for {dg.STILL_S:.0f} s'))
     if disk is not None:
         why = f'its mirror has ended; its server uses volume-{record.lv_id}'
-        return (_kept if found.moved else _deleted)(found, why)
+        return (_kept if found.moved or keep else _deleted)(found, why)
     writes = own.mean.iops * own.mean.write_pct
     if not found.moved and other.mean.iops == 0 < writes:
         return _kept(found, f'in the last {own.seconds:.0f} s its server '

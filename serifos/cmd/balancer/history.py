@@ -90,12 +90,17 @@ class Recover(verb.Asks):
             '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
             'target that the disk of its server uses, as the last of the '
             'commands for the compute host prints it')
+        parser.add_argument(
+            '--keep-copy', action='store_true', help='of a volume in use: do '
+            'not delete its copy, but make it a volume of its own')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
             self.gather(balancer)
-            diagnosis = balancer.diagnose(parsed_args.volume, parsed_args.disk)
+            asked = (parsed_args.volume, parsed_args.disk,
+                     parsed_args.keep_copy)
+            diagnosis = balancer.diagnose(*asked)
             print(diagnosis.sentence())
             for line in diagnosis.cure:
                 print(line)
@@ -105,8 +110,7 @@ class Recover(verb.Asks):
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
-                balancer.recover(balancer.diagnose(
-                    parsed_args.volume, parsed_args.disk))
+                balancer.recover(balancer.diagnose(*asked))
             print(f'Volume {parsed_args.volume} is at rest'
                   + ('.' if diagnosis.keep else
                      ', and Cinder knows of no copy of it.'))

@@ -36,8 +36,8 @@ class Case(test_attached.Case):
         self.now += 5
         self.nova.do('s', 'swap_volume', self.now, taken_up=True)
 
-    def found(self, disk=None):
-        return self.balancer.diagnose('u', disk)
+    def found(self, disk=None, keep=False):
+        return self.balancer.diagnose('u', disk, keep)
 
     def stuck(self):
         """Its time is over."""
@@ -142,6 +142,20 @@ class KilledTest(Case):
         self.assert_recovered(found)
         self.assertEqual(('attachment-u',), tuple(
             each.id for each in self.cinder.attachments_of('u')))
+
+    def test_the_copy_is_kept_where_a_person_found_no_job(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 40
+        self.assert_recovered(self.found(OWN, keep=True), 'available')
+
+    def test_an_account_to_which_cinder_shows_no_attachments(self):
+        self.cinder.attachments_of = lambda volume: ()
+        self.now += 9000
+        found = self.found()
+        self.assertFalse(found.over)
+        self.assertIn('Cinder shows no attachments', found.why)
+        self.assertIsNone(self.balancer.round())
 
     def test_a_person_found_the_copy_in_use(self):
         self.stuck()
