@@ -13,10 +13,13 @@ from __future__ import annotations
 import math
 
 from keystoneauth1 import session as ks
+from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import fields
 from serifos.telemetry import http
+
+LOG = logging.getLogger(__name__)
 
 _STATS = 'libvirt_domain_block_stats_'
 _DISK = 'instance, domain, target_device'
@@ -40,10 +43,16 @@ class Libvirt:
     def latency_us(self, window_s: float) -> dict[str, float]:
         """A disk's serial number → its mean over the window, µs.
 
-        A disk without a request in it has none.
-
-        :raises CloudError: where there is no answer, or not of Prometheus
+        A disk without a request in it has none. Without an answer there is
+        none at all, which is logged: nothing is planned by these.
         """
+        try:
+            return self._latency_us(window_s)
+        except errors.CloudError as exc:
+            LOG.warning('Latencies as QEMU sees them are not known: %s', exc)
+            return {}
+
+    def _latency_us(self, window_s: float) -> dict[str, float]:
         window = f'[{math.ceil(window_s)}s]'
         query = (f'{_per_serial("time_seconds_total", window)} / '
                  f'{_per_serial("requests_total", window)}')
