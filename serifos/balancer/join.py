@@ -23,9 +23,17 @@ UNSEEN = 'without fresh telemetry'
 """The state of a pool of unknown load: neither source nor target."""
 
 
-def places(inventory: inv.Inventory) -> list[activity.MeasuredVolume]:
-    """The volumes to watch: all that have a pool, hidden copies too."""
-    return [activity.MeasuredVolume(record.id, record.lv_id, record.pool)
+def places(inventory: inv.Inventory,
+           moved_at: Mapping[str, float] | None = None
+           ) -> list[activity.MeasuredVolume]:
+    """The volumes to watch: all that have a pool, hidden copies too.
+
+    :param moved_at: volume → when it was last moved, seconds of the epoch;
+        what Nova wrote to the copy before that was not the volume's
+    """
+    return [activity.MeasuredVolume(
+        record.id, record.lv_id, record.pool,
+        (moved_at or {}).get(record.id, 0.0) if record.name_id else 0.0)
             for record in inventory.records if record.pool]
 
 

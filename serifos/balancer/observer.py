@@ -104,18 +104,18 @@ class Observer:
         entries = clock_skew.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
         servers = self._servers(inventory)
-        now = self.clock()
+        now, moved_at = self.clock(), jn.last_moves(entries)
         observed = self.telemetry.observe(
-            join.places(inventory), settings.window_s,
+            join.places(inventory, moved_at), settings.window_s,
             [pool.name for pool in inventory.pools])
         cluster = join.cluster(
             inventory, observed, model_files.stems(settings.models_dir),
             dataclasses.replace(
                 settings.rules, servers=servers,
                 cool_down_s=settings.cool_down_s if cool_down else 0.0,
-                moved_at=jn.last_moves(entries),
+                moved_at=moved_at,
                 back_off_until=jn.back_offs(entries, self.clock())),
-            self._qemu_us())
+            self.qemu_us(settings.window_s))
         documents.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)
@@ -138,14 +138,6 @@ class Observer:
                          diagnosis.record.id, diagnosis.why)
         return Observation(inventory, observed, join.touched(cluster, pools),
                            models, diagnoses)
-
-    def _qemu_us(self) -> Mapping[str, float]:
-        """None where there is no answer: nothing is planned by them."""
-        try:
-            return self.qemu_us(self.settings.window_s)
-        except errors.CloudError as exc:
-            LOG.warning('Latencies as QEMU sees them are not known: %s', exc)
-            return {}
 
     def _servers(self, inventory: inv.Inventory) -> sv.Servers:
         """Nova's servers, where a volume is attached to one."""

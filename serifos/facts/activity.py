@@ -19,11 +19,14 @@ class MeasuredVolume:
 
     :param lv_id: what follows ``volume-`` in the name of its LV
     :param pool: ``host@backend#pool``
+    :param since: the time, seconds of the epoch, before which its logical
+        volume was written as a copy, by whoever migrated it
     """
 
     volume: str
     lv_id: str
     pool: str
+    since: float = 0.0
 
     @property
     def host(self) -> str:

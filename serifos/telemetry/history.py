@@ -61,7 +61,7 @@ def observed(places: Sequence[activity.MeasuredVolume], history: History, *,
     volumes: dict[str, activity.Activity] = {}
     missing: dict[str, str] = {}
     for place in places:
-        found = views[of(place)].measured(place.lv_id)
+        found = views[of(place)].measured(place.lv_id, place.since)
         if isinstance(found, str):
             missing[place.volume] = found
         else:
@@ -113,15 +113,17 @@ class _View:
                     before.at, a, after.at, b) if boots.went_on(
                         before, after) else None
 
-    def measured(self, lv_id: str) -> activity.Activity | str:
-        """The activity of an LV, or why it is unknown."""
+    def measured(self, lv_id: str,
+                 since: float = 0.0) -> activity.Activity | str:
+        """The activity of an LV since then, or why it is unknown."""
         if self.trouble:
             return self.trouble
         newest = self.readings[-1]
         if lv_id not in newest.volumes and lv_id not in newest.faults:
             return f'there is no LV volume-{lv_id} on {self.key}'
         found = cn.mean_activity(
-            [delta for _, delta in self.steps(lv_id) if delta], self.until)
+            [delta for start, delta in self.steps(lv_id)
+             if delta and start >= since], self.until)
         if fault := newest.faults.get(lv_id) or found and cn.absurd(found):
             return f'of volume-{lv_id} on {self.key}: {fault}'
         return found or (f'the counters of volume-{lv_id} were reset, or read '
