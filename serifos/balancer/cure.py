@@ -26,7 +26,7 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
     assert swap is not None
     domain, device = _domain(swap), _device(swap)
     return (
-        f'{_on(swap)} look at the copy:',
+        *_unknown(found), f'{_on(swap)} look at the copy:',
         f'    virsh blockjob {domain} {device} --info',
         'Where it is below 100 % it is still being copied: wait. Where there '
         'is no job, the server was restarted or the copy failed: go on with '
@@ -66,7 +66,8 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
             'Nova then names an attachment that is gone; once the server is '
             'stopped: nova-manage volume_attachment refresh')
     return (
-        warning, f'{_on(swap)} find the disk of the volume:',
+        warning, *_unknown(found),
+        f'{_on(swap)} find the disk of the volume:',
         f'    {_TARGETS} | grep {record.lv_id}',
         'Where it is not connected: '
         + ' '.join(_login(swap.own)) + ' Copy the data back to it, in place '
@@ -86,6 +87,13 @@ def _on(swap: dg.Swap) -> str:
     server = swap.server
     return (f'On {server and (server.hypervisor or server.host)}, the '
             'compute host, as root, where virsh speaks to its libvirt,')
+
+
+def _unknown(found: dg.Diagnosis) -> Iterator[str]:
+    swap = found.swap
+    if swap is not None and not swap.doings.device:
+        yield (f'DEVICE is the target of the disk whose serial is '
+               f'{found.record.id}: virsh dumpxml {_domain(swap)}')
 
 
 def _domain(swap: dg.Swap) -> str:

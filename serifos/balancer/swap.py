@@ -71,8 +71,7 @@ def asked(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
                          (copy.created_at or 0.0) - SKEW_S)
     server = servers.by_id.get(server_id)
     return dg.Swap(copy, own, copys, server, servers.services.get(
-        (server.host if server else None) or ''), doings,
-        servers.problem or (doings.problem if server else None))
+        (server.host if server else None) or ''), doings, servers.problem)
 
 
 def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
@@ -121,7 +120,8 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     return _stuck(found, (
         f'Nova has not ended its copy to {copy.id} on {copy.pool} in '
         f'{lasted_s:.0f} s, though {where} is up: it was restarted '
-        'meanwhile, or is very slow'))
+        'meanwhile, or is very slow' + (
+            f' ({swap.doings.problem})' if swap.doings.problem else '')))
 
 
 def proven(found: dg.Diagnosis, observed: activity.Observed,

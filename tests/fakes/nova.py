@@ -22,6 +22,7 @@ class Nova:
         self._actions: list[tuple[str, sv.Action]] = []
         self._service = sv.ComputeService('compute1')
         self.problem: str | None = None
+        self.shows_actions = True
         self.asked: list[str] = []
 
     def servers(self) -> sv.Servers:
@@ -37,7 +38,7 @@ class Nova:
                since: float) -> sv.Doings:
         actions = [action for name, action in self._actions
                    if name == server_id and action.began_at >= since]
-        if server_id not in self._servers:
+        if server_id not in self._servers or not self.shows_actions:
             return sv.Doings(problem='Nova shows no actions')
         return sv.Doings((*actions,), f'attachment-{volume_id}', '/dev/vdb',
                          self.problem)

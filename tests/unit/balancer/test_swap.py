@@ -95,6 +95,15 @@ class KilledTest(Case):
         self.nova.problem = 'no route'
         self.assertFalse(self.found().over)
 
+    def test_an_account_to_which_nova_shows_no_actions(self):
+        self.nova.shows_actions = False
+        found = self.stuck()
+        self.assertIn('(Nova shows no actions)', found.why)
+        cure = '\n'.join(found.cure)
+        self.assertIn('DEVICE is the target of the disk whose serial is u',
+                      cure)
+        self.assertIn('virsh blockjob instance-s DEVICE --abort', cure)
+
     def test_without_a_nova_it_is_as_before(self):
         self.nova = sv.NoCompute('it is not configured')
         self.now += 9000
