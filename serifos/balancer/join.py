@@ -70,7 +70,8 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
         tuple(dataclasses.replace(
             _volume(record, inventory, stats, observed, rules,
                     record.id in copied),
-            qemu_latency_us=(qemu_us or {}).get(record.id))
+            qemu_latency_us=(qemu_us or {}).get(
+                record.id, (qemu_us or {}).get(record.lv_id)))
               for record in records),
         times.text(observed.at))
 
