@@ -74,7 +74,8 @@ OPTS = [
     cfg.IntOpt(
         'migration_timeout_per_gib', default=120, min=0, max=86400,
         help='Seconds that each GiB of a volume may take to be copied, and '
-             'to be wiped on the source.'),
+             'to be wiped on the source; at least four times what it takes '
+             'at volume_copy_bps_limit.'),
     cfg.IntOpt(
         'poll_interval', default=5, min=1, max=3600,
         help='Seconds between requests to Cinder while it migrates.'),
@@ -96,7 +97,8 @@ OPTS = [
         'volume_copy_bps_limit', default=0, min=0, max=10 ** 15,
         help='The volume_copy_bps_limit that cinder.conf has on the storage '
              'hosts, bytes a second: detached volumes count as copied no '
-             'faster. Cinder does not tell it. 0: none.'),
+             'faster, and migrations may take as long as that needs. Cinder '
+             'does not tell it. 0: none.'),
     cfg.ListOpt(
         'windows', default=[], item_type=types.String(
             regex='^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5]'

@@ -39,6 +39,10 @@ _Stopped = Callable[[], bool] | None
 
 _MIB = 1024.0
 
+_PATIENCE = 4
+"""Times as long as at its volume_copy_bps_limit a migration may take: reads
+and writes take turns, and the source is wiped within it, too."""
+
 _KEPT_S = 900.0
 """Readings kept at least, for diagnosing migrations."""
 
@@ -50,7 +54,7 @@ def settings(conf: cfg.ConfigOpts,
     :param window_s: in place of [telemetry] window
     :raises InputError: where the window is under 30 s or over a week
     """
-    said = conf.balancer
+    said, bounds = conf.balancer, limits_of(conf)
     if window_s is None:
         window_s = float(conf.telemetry.window)
     if not 30 <= window_s <= options.MOST_WINDOW_S:
@@ -60,10 +64,11 @@ def settings(conf: cfg.ConfigOpts,
     return sg.BalancerSettings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
-        limits_of(conf),
+        bounds,
         outcome.Timeouts(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
-            timeout_per_gib_s=said.migration_timeout_per_gib,
+            timeout_per_gib_s=max(said.migration_timeout_per_gib,
+                                  _PATIENCE * bounds.copying.limited),
             back_off_s=said.back_off),
         pace=pace.Pace(pace.windows(said.windows), said.max_gib_per_hour,
                        said.max_gib_per_day),
