@@ -28,10 +28,11 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
     return (
         *_unknown(found), f'{_on(swap)} look at the copy:',
         f'    virsh blockjob {domain} {device} --info',
-        'Where it is below 100 % it is still being copied: wait. Where there '
-        'is no job, the server was restarted or the copy failed: go on with '
-        'the disconnection, and add --keep-copy to recover. Else end the job; '
-        'the server goes on with its volume, without a pause:',
+        'Below 99 % it is still being copied: wait; under writes a complete '
+        'one changes between 99 and 100 %. Where there is no job, the server '
+        'was restarted or the copy failed: go on with the disconnection, and '
+        'add --keep-copy to recover. Else end the job; the server goes on '
+        'with its volume, without a pause:',
         f'    virsh blockjob {domain} {device} --abort',
         'Give libvirt back the definition that Nova removed for the copy:',
         f'    virsh dumpxml --inactive --security-info {domain} | '
