@@ -77,8 +77,8 @@ class Nova:
         listed = self._or_none(server_id, f'{at}/os-instance-actions')
         if listed is None:
             return sv.Doings(problem=(
-                f'Nova shows no actions of server {server_id}; policy '
-                'os_compute_api:os-instance-actions:list'))
+                f'Nova shows no actions of server {server_id}; those of '
+                'another project it shows to the role admin alone'))
         begun = [each['request_id'].name()
                  for each in listed['instanceActions'].items()
                  if each['start_time'].moment() >= since]
@@ -155,13 +155,22 @@ def _problem(exc: Exception) -> str:
         return f'{exc}; see serifos.conf'
     if isinstance(exc, (exceptions.Unauthorized, exceptions.Forbidden,
                         _Hidden)):
-        return (f'Nova denies access ({api_errors.said(exc)}); the account '
+        return (f'Nova denies access ({_said(exc)}); the account '
                 'needs to read all servers, their hosts and compute services')
     if isinstance(exc, exceptions.SSLError):
         return token_errors.tls(exc, 'Nova')
     if isinstance(exc, exceptions.ClientException):
-        return f'Nova does not answer: {api_errors.said(exc)}'
+        return f'Nova does not answer: {_said(exc)}'
     return f'what answers is not Nova as expected ({exc})'
+
+
+def _said(exc: exceptions.ClientException) -> str:
+    """Nova's own message where there is one, which keystoneauth overlooks."""
+    try:
+        only, = fields.Field(exc.response.json()).object().values()
+        return f"{only['message']} (HTTP {exc.http_status})"
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return api_errors.said(exc)
 
 
 def _action(doc: fields.Field) -> sv.Action:
