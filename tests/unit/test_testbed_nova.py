@@ -3,11 +3,15 @@
 
 import json
 import pathlib
+import struct
+import subprocess
+import sys
 
 import fixtures
 import testtools
 
 from tests.functional.testbed import layout
+from tests.functional.testbed.nova import blocks
 from tests.functional.testbed.nova import tenants
 
 VOLUME = '00d7abca-0b40-4edb-8ca5-ac9f4308e795'
@@ -48,3 +52,43 @@ class TenantsTest(testtools.TestCase):
         idle = tenants.parse(line(reads=0, writes=0, mean_us=0), VOLUME)
         self.assertRaisesRegex(layout.TestbedError, 'no I/O',
                                tenants.summary, idle)
+
+
+class BlocksTest(testtools.TestCase):
+    """Blocks of 16 KiB as tenant.c stamps them, in a file."""
+
+    SIZE, BEGIN = 16 << 10, 64 << 20
+
+    def setUp(self):
+        super().setUp()
+        self.path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'volume')
+        with open(self.path, 'wb') as file:
+            file.truncate(256 << 20)
+
+    def write(self, number, stamped, times, skip=0):
+        """The block of that number, stamped as another may be."""
+        place = self.BEGIN + stamped * self.SIZE
+        data = b''.join(struct.pack(
+            '<QQ', (place * 0x9e3779b97f4a7c15 + i) % 2 ** 64, times)
+            for i in range(0, self.SIZE // 8, 2))
+        with open(self.path, 'r+b') as file:
+            file.seek(self.BEGIN + number * self.SIZE + skip)
+            file.write(data[skip:])
+
+    def found(self):
+        return blocks.parse(subprocess.run(
+            ['bash', '-c', blocks.script(sys.executable, self.path, 16)],
+            check=True, capture_output=True, text=True).stdout)
+
+    def test_writes_are_counted(self):
+        self.write(0, 0, 3)
+        self.write(4095, 4095, 1)
+        self.assertEqual(blocks.Blocks(2, 0, 4), self.found())
+
+    def test_a_torn_block_and_one_of_another_place_are_bad(self):
+        self.write(1, 1, 3)
+        self.write(1, 1, 4, skip=4096)
+        self.write(2, 3, 1)
+        self.write(5, 5, 7)
+        self.assertEqual(blocks.Blocks(3, 2, 7), self.found())

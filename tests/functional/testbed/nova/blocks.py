@@ -49,7 +49,16 @@ class Blocks:
 
 def check(on: testbed.Testbed, volume: str, block_kib: int) -> Blocks:
     """The blocks of a volume that no server is writing, where it is now."""
-    said = on.guest(on.host_of(volume).number).call(_CHECK.format(
-        python=on.layout.venv / 'bin' / 'python', block_kib=block_kib,
-        device=on.device_of(volume)), 120)
+    return parse(on.guest(on.host_of(volume).number).call(script(
+        on.layout.venv / 'bin' / 'python', on.device_of(volume), block_kib),
+        120))
+
+
+def script(python: object, device: object, block_kib: int) -> str:
+    """A bash script that looks at the blocks of a device or file."""
+    return _CHECK.format(python=python, device=device, block_kib=block_kib)
+
+
+def parse(said: str) -> Blocks:
+    """What the script found."""
     return Blocks(**json.loads(said.strip().splitlines()[-1]))

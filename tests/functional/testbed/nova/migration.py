@@ -84,7 +84,9 @@ class Migration:
 
     def written_mib(self, record: dict) -> float:
         """MiB written to the logical volume of a record."""
-        node = record['os-vol-host-attr:host'].partition('@')[0]
+        node = (record['os-vol-host-attr:host'] or '').partition('@')[0]
+        if not node:
+            return 0.0
         status, said = self._on.on(
             node, 'd=$(readlink -f /dev/ssd/volume-'
             f'{record["os-vol-mig-status-attr:name_id"] or record["id"]}) && '
