@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test that needs the testbed; all of them share one.
+"""A test that needs a testbed; all that need the same one share it.
 
 The first that asks brings it up, which takes half a minute once Cinder is
 installed, one and a half with a Nova; who brought it up takes it down at the
-end. One that runs already, such as a developer's, is used and left alone. The
-first test that needs a Nova replaces one that was brought up here without.
+end. One that runs already, such as a developer's, is used and left alone. One
+with a Nova has a directory of its own, so both may run at the same time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Sequence
 import functools
+import pathlib
 import subprocess
 
 from testtools import content
@@ -23,10 +24,9 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import testbed
 
 TOOL = layout.ROOT / 'tools' / 'testbed'
-UP_S = 900
-
-_begun: list[bool] = []
-"""For each testbed that this process brought up, whether it has a Nova."""
+PLAIN, NOVA = layout.ROOT / '.testbed', layout.ROOT / '.testbed-nova'
+UP_S = 1800
+"""With the installation of Cinder and Nova on a busy machine."""
 
 
 @functools.cache
@@ -35,41 +35,35 @@ def shared(nova: bool) -> testbed.Testbed | layout.TestbedError:
 
     :param nova: whether it is to have one; it may in any case
     """
-    found = _running()
-    if found and (found.nova or not nova):
-        return found
-    if found and not _begun:
-        return layout.TestbedError(
-            'the testbed that runs has no Nova; stop it by tools/testbed '
-            'down, or start it by tools/testbed up --nova.')
-    options = ['--nova'] if nova else []
-    if _begun:
-        _take_down()
-        shared.cache_clear()
-    else:
-        atexit.register(_take_down)
-    _begun.append(nova)
+    directory, options = (NOVA, ['--nova']) if nova else (PLAIN, [])
+    for each in {PLAIN, directory}:
+        found = _running(each)
+        if found and (found.nova or not nova):
+            return found
+    atexit.register(_take_down, directory)
     # Not on stdout, where a test's results go.
-    done = subprocess.run([TOOL, 'up', *options], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=UP_S)
+    done = subprocess.run(
+        [TOOL, '--dir', directory, 'up', *options], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=UP_S)
     if done.returncode:
         kind = {layout.Missing.exit_code: layout.Missing}.get(
             done.returncode, layout.TestbedError)
         return kind(done.stdout.strip().splitlines()[-1])
-    return testbed.Testbed.attach()
+    return testbed.Testbed.attach(directory)
 
 
-def _running() -> testbed.Testbed | None:
-    """The one that is up, all of it."""
+def _running(directory: pathlib.Path) -> testbed.Testbed | None:
+    """The one of this directory, if all of it is up."""
     try:
-        found = testbed.Testbed.attach()
+        found = testbed.Testbed.attach(directory)
     except layout.TestbedError:
         return None
     return found if commands.is_up(found) else None
 
 
-def _take_down() -> None:
-    subprocess.run([TOOL, 'down', '--wipe'], stdout=subprocess.DEVNULL)
+def _take_down(directory: pathlib.Path) -> None:
+    subprocess.run([TOOL, '--dir', directory, 'down', '--wipe'],
+                   stdout=subprocess.DEVNULL)
 
 
 class TestbedTest(machine.MachineTest):

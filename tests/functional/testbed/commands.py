@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--verify', action='store_true',
                       help='fio reads again what it wrote and compares')
     made = command('demo', show, 'Tell what serifos does, from a model of '
-                   'each host to the last migration; about 10 minutes.')
+                   'each host to the last migration; 10 to 20 minutes.')
     made.add_argument('--available', action='store_true',
                       help='with volumes that no server uses; needs no Nova')
     made = command('burst', burst_in, 'Create many volumes at once, by '

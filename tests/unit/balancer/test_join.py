@@ -67,6 +67,14 @@ class ClusterTest(testtools.TestCase):
              for p in found.pools])
         self.assertEqual('2001-09-09T01:46:40Z', found.observed_at)
 
+    def test_a_disk_is_found_by_the_volumes_id_or_its_name_id(self):
+        found = join.cluster(
+            inventory(record('u', name_id='t'), record('v', name_id='s'),
+                      record('w')), observed(), ('m',), eligibility.Rules(),
+            {'u': 1.0, 't': 2.0, 's': 3.0})
+        self.assertEqual([1.0, 3.0, None], [
+            volume.qemu_latency_us for volume in found.volumes])
+
     def test_halves_of_a_migration_are_no_volumes(self):
         found = cluster(inventory(
             record('v', migration_status='migrating'),

@@ -173,8 +173,9 @@ class NovaTest(testtools.TestCase):
                       self.nova.doings('s', 'v', 0.0).problem)
 
     @ddt.data(
-        ({'status_code': 403, 'json': {'forbidden': {
-            'code': 403, 'message': 'Policy'}}}, 'Nova denies access'),
+        ({'status_code': 403, 'headers': {'Content-Type': 'application/json'},
+          'json': {'forbidden': {'code': 403, 'message': 'Policy does not.'}}},
+         'Nova denies access (Policy does not. (HTTP 403)'),
         ({'status_code': 500}, 'Nova does not answer'),
         ({'exc': requests.exceptions.ConnectTimeout}, 'Nova does not answer'),
         ({'text': 'hello'}, 'not Nova as expected'),

@@ -20,6 +20,19 @@ KEYSTONE = 'http://keystone:5000/v3'
 PLACE = activity.MeasuredVolume('u', 'u', 'a@ssd#ssd')
 
 
+@ddt.ddt
+class SettingsTest(case.DirectoryCase):
+
+    @ddt.data((0, 120, 0.0), (2 ** 26, 120, 16.0), (2 ** 23, 512, 128.0))
+    @ddt.unpack
+    def test_cinders_limit_of_copies(self, limit, timeout_s, limited_s):
+        file = self.dir / 'serifos.conf'
+        file.write_text(f'[balancer]\nvolume_copy_bps_limit = {limit}\n')
+        found = sources.settings(conf.load([str(file)]))
+        self.assertEqual(timeout_s, found.timeouts.timeout_per_gib_s)
+        self.assertEqual(limited_s, found.limits.copying.limited)
+
+
 class GnocchiTest(case.DirectoryCase):
 
     def setUp(self):

@@ -18,6 +18,9 @@ REGION = 'RegionOne'
 PASSWORD = 'secret'
 AUTH_URL = f'http://{layout.CONTROL}:{KEYSTONE_PORT}/v3'
 
+POLICY = layout.ROOT / 'etc/serifos/examples/policy'
+"""Our own policies, under which everything in the testbed works."""
+
 Config = cinder.Config
 
 
@@ -55,6 +58,7 @@ CINDER_API: Config = {
         'osapi_volume_base_URL': f'http://{layout.CONTROL}:{CINDER_PORT}/'},
     'keystone_authtoken': token('cinder'),
     'service_user': service_user('cinder'),
+    'oslo_policy': {'policy_file': POLICY / 'cinder-policy.yaml'},
 }
 """Over the testbed's cinder.conf, for the cinder-api behind Keystone."""
 
@@ -106,6 +110,7 @@ def nova(where: layout.Layout) -> Config:
         # The compute host is found as soon as it has a record.
         'scheduler': {'workers': 1, 'discover_hosts_in_cells_interval': 2},
         'conductor': {'workers': 1},
+        'oslo_policy': {'policy_file': POLICY / 'nova-policy.yaml'},
         'vnc': {'enabled': 'false'},
         'spice': {'enabled': 'false'},
     }

@@ -16,10 +16,10 @@ HOT = tenants.TenantJob(write_pct=50, block_kib=16, iodepth=4)
 LIGHT = tenants.TenantJob(write_pct=30, block_kib=4, iodepth=1, pause_us=5000)
 FAST, SLOW = 1, 3
 
-SECONDS = 20
+SECONDS = 10
 """Of each tenant, before and after the move."""
 
-CHECKED = 5000
+CHECKED = 2000
 """Blocks of the volume that are compared after it moved, by its tenant."""
 
 CONSOLE_BYTES = 20_000
