@@ -77,8 +77,9 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
     if swap:
         _as_before(record, swap, cinder)
     journal.write('recover', volume=record.id, result='success', reason='')
-    LOG.info('Volume %s is at rest on %s, and Cinder knows of no copy of '
-             'it.', record.id, record.pool)
+    LOG.info('Volume %s is at rest on %s, and %s.', record.id, record.pool,
+             f'its copy {swap.copy.id} is kept' if swap and diagnosis.keep
+             else 'Cinder knows of no copy of it')
     for orphan in diagnosis.orphans:
         LOG.warning('%s', orphan.after())
 
