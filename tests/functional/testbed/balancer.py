@@ -70,9 +70,9 @@ class Balancer:
         """serifos-balancer with these arguments."""
         return self._testbed.in_network(
             [PYTHON, '-m', 'serifos.cmd.balancer', '--config-file', self.file,
-             *arguments], stdin=subprocess.DEVNULL, text=True,
-            cwd=layout.ROOT, **{'stdout': subprocess.PIPE,
-                                'stderr': subprocess.PIPE, **options})
+             *arguments], text=True, cwd=layout.ROOT,
+            **{'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE,
+               'stderr': subprocess.PIPE, **options})
 
     def run(self, *arguments: object,
             seconds: float = 3600) -> tuple[int, str, str]:

@@ -48,8 +48,14 @@ def service_user(user: str) -> dict[str, object]:
     return {'send_service_user_token': 'true', **auth(user)}
 
 
-CINDER: Config = {'nova': {**auth('cinder'), 'interface': 'public'}}
-"""How cinder-volume reaches Nova, which moves a volume in use."""
+CINDER: Config = {
+    'nova': {**auth('cinder'), 'interface': 'public'},
+    'key_manager': {
+        'backend': 'cinder.keymgr.conf_key_mgr.ConfKeyManager',
+        'fixed_key': '00' * 32},
+}
+"""How cinder-volume reaches Nova, which moves a volume in use; and one key
+for all volumes of an encrypted type."""
 
 CINDER_API: Config = {
     'DEFAULT': {
@@ -125,6 +131,8 @@ def compute(where: layout.Layout) -> Config:
             'compute_driver': 'libvirt.LibvirtDriver',
             'state_path': node / 'nova', 'instances_path': node / 'instances',
             'reserved_host_memory_mb': 0, 'reserved_host_disk_mb': 0,
+            # A server listens to no button, for which Nova would wait.
+            'shutdown_timeout': 0,
             # There is no network whose state could change.
             'heal_instance_info_cache_interval': -1,
             'rootwrap_config': where.venv / 'etc/nova/rootwrap.conf'},
