@@ -140,8 +140,10 @@ class Services:
 
     def _serve(self, name: str, module: str, port: int,
                environment: Mapping[str, str]) -> None:
-        self._start(name, sys.executable, f'{_HERE}/serve.py', module,
-                    layout.CONTROL, port, environment=environment)
+        # A test that starts it again runs in the project's environment.
+        self._start(name, self._layout.venv / 'bin' / 'python',
+                    f'{_HERE}/serve.py', module, layout.CONTROL, port,
+                    environment=environment)
 
     def _start(self, name: str, *argv: object,
                environment: Mapping[str, str] | None = None) -> None:
