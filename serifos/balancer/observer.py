@@ -18,6 +18,7 @@ from oslo_log import log
 from serifos.balancer import clock_skew
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
+from serifos.balancer import inquiry
 from serifos.balancer import join
 from serifos.balancer import planning
 from serifos.balancer import recover
@@ -158,7 +159,8 @@ class Observer:
                    now: float) -> Iterator[dg.Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
         watched = self._watch(inventory, observed)
-        swaps = dict(self._swaps(inventory))
+        swaps = inquiry.swaps(self.cinder, self.nova, inventory,
+                              self.journal.entries())
         for diagnosis in stuck.diagnoses(inventory, watched, now, swaps,
                                          self.settings.timeouts.limit_s):
             yield self._confirmed(diagnosis, inventory, watched)
@@ -178,22 +180,6 @@ class Observer:
                 'Cinder does not list the logical volumes of '
                 f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
         return stuck.confirm(diagnosis, names, groups, watched)
-
-    def _swaps(self, inventory: inv.Inventory
-               ) -> Iterator[tuple[str, dg.Swap]]:
-        """What Cinder and Nova say of each copy that Nova works on."""
-        for volume, halves in stuck.suspects(inventory).items():
-            record = inventory.record_by_id[volume]
-            copy = sw.copy_at_work(record, halves)
-            if copy is None:
-                continue
-            try:
-                found = sw.asked(self.cinder, self.nova, record, copy)
-            except errors.CloudError as exc:
-                found = dg.Swap(copy, problem=str(exc).rstrip('.'))
-            if found is not None:
-                yield volume, recover.resumed(found, volume,
-                                              self.journal.entries())
 
     def _pools(self, diagnosis: dg.Diagnosis,
                groups: Collection[str]) -> set[str]:

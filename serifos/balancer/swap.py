@@ -10,7 +10,6 @@ would lose data, only the compute host and the requests to both tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
 import functools
 
@@ -18,7 +17,6 @@ from serifos.balancer import cure
 from serifos.balancer import diagnosis as dg
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
@@ -26,9 +24,6 @@ AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 
 LOOK_S = 60.0
 """The window in which requests tell which logical volume the server uses."""
-
-SKEW_S = 60.0
-"""By which the clocks of Nova and Cinder may differ."""
 
 SWAP = 'swap_volume'
 
@@ -43,35 +38,6 @@ of them begin, or notices at once that its copy is over.
 
 STOPPED = ('stopped', 'shelved', 'shelved_offloaded')
 """States (``vm_state``) of a server without a QEMU process."""
-
-
-def copy_at_work(record: inv.Record,
-                 halves: Sequence[inv.Record]) -> inv.Record | None:
-    """The copy that Nova works on, or None."""
-    return next((half for half in halves if half.target_of == record.id
-                 and half.status in AT_WORK), None)
-
-
-def asked(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
-          copy: inv.Record) -> dg.Swap | None:
-    """What Cinder and Nova say; None where there is no Nova to ask.
-
-    :raises CloudError: where Cinder does not answer
-    """
-    own = cinder.attachments_of(record.id)
-    copys = cinder.attachments_of(copy.id)
-    server_id = next((each.server_id for each in (*copys, *own)
-                      if each.server_id), None)
-    if server_id is None:
-        return dg.Swap(copy, own, copys)
-    servers = nova.server(server_id)
-    if servers.absent is not None:
-        return None
-    doings = nova.doings(server_id, record.id,
-                         (copy.created_at or 0.0) - SKEW_S)
-    server = servers.by_id.get(server_id)
-    return dg.Swap(copy, own, copys, server, servers.services.get(
-        (server.host if server else None) or ''), doings, servers.problem)
 
 
 def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Cinder and Nova say of the volumes in use that Nova copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from serifos.balancer import diagnosis as dg
+from serifos.balancer import recover
+from serifos.balancer import stuck
+from serifos.balancer import swap as sw
+from serifos import errors
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.facts import servers as sv
+
+SKEW_S = 60.0
+"""By which the clocks of Nova and Cinder may differ."""
+
+
+def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
+          entries: Sequence[jn.Entry]) -> dict[str, dg.Swap]:
+    """Of each volume with a copy that Nova works on, by the volume's id.
+
+    Empty where there is no Nova to ask.
+
+    :param entries: the journal's, which name the recoveries that were begun
+    """
+    found = {}
+    for volume, halves in stuck.suspects(inventory).items():
+        copy = next((half for half in halves if half.target_of == volume
+                     and half.status in sw.AT_WORK), None)
+        if copy is None:
+            continue
+        try:
+            swap = _ask(cinder, nova, volume, copy)
+        except errors.CloudError as exc:
+            swap = dg.Swap(copy, problem=str(exc).rstrip('.'))
+        if swap is not None:
+            found[volume] = recover.resumed(swap, volume, entries)
+    return found
+
+
+def _ask(cinder: inv.Cloud, nova: sv.Compute, volume: str,
+         copy: inv.Record) -> dg.Swap | None:
+    own = cinder.attachments_of(volume)
+    copys = cinder.attachments_of(copy.id)
+    server_id = next((each.server_id for each in (*copys, *own)
+                      if each.server_id), None)
+    if server_id is None:
+        return dg.Swap(copy, own, copys)
+    servers = nova.server(server_id)
+    if servers.absent is not None:
+        return None
+    doings = nova.doings(server_id, volume, (copy.created_at or 0.0) - SKEW_S)
+    server = servers.by_id.get(server_id)
+    return dg.Swap(copy, own, copys, server, servers.services.get(
+        (server.host if server else None) or ''), doings, servers.problem)
