@@ -10,10 +10,15 @@ import dataclasses
 import datetime
 from typing import Any
 
+from oslo_log import log
+
 from serifos.facts import fields
 from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+
+LOG = log.getLogger(__name__)
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 _LATEST = 20
@@ -44,10 +49,22 @@ class Pace:
         return (f'it is {at:%H:%M} UTC, outside of [balancer] windows '
                 f'{",".join(map(_text, self.windows))}')
 
-    def exceeded(self, size_gib: float, entries: Iterable[jn.Entry],
+    def within(self, moves: Iterable[pl.Move], entries: Sequence[jn.Entry],
+               now: float) -> list[pl.Move]:
+        """The moves that do not exceed it now; logs why the others stay."""
+        found: list[pl.Move] = []
+        for move in moves:
+            coming = sum(each.size_gib for each in found)
+            why = self.exceeded(coming + move.size_gib, entries, now)
+            if why is None:
+                found.append(move)
+            else:
+                LOG.info('Volume %s stays for now: %s.', move.volume, why)
+        return found
+
+    def exceeded(self, size_gib: float, entries: Sequence[jn.Entry],
                  now: float) -> str | None:
         """Why so many GiB more may not be moved yet, or None."""
-        entries = tuple(entries)
         for name, most, span_s in (
                 ('max_gib_per_hour', self.max_gib_per_hour, _HOUR_S),
                 ('max_gib_per_day', self.max_gib_per_day, _DAY_S)):

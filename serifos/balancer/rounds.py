@@ -155,8 +155,9 @@ class Balancer:
                           functools.partial(LOG.warning, '%s'))
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._must_wait():
-            self.carry_out(self._within_pace(plan.moves)[:settings.batch],
-                           kept.id, seen.over)
+            moves = settings.pace.within(plan.moves, self.entries(),
+                                         self.clock())
+            self.carry_out(moves[:settings.batch], kept.id, seen.over)
             self.observe()
         return kept
 
@@ -165,20 +166,6 @@ class Balancer:
         found = self.settings.limits
         return dataclasses.replace(found, copying=pc.learnt(
             self.journal.entries(), found.copying))
-
-    def _within_pace(self, moves: Sequence[pl.Move]) -> list[pl.Move]:
-        """The moves that max_gib_per_hour and max_gib_per_day allow now."""
-        entries, now = self.entries(), self.clock()
-        found: list[pl.Move] = []
-        for move in moves:
-            coming = sum(each.size_gib for each in found)
-            why = self.settings.pace.exceeded(
-                coming + move.size_gib, entries, now)
-            if why is None:
-                found.append(move)
-            else:
-                LOG.info('Volume %s stays for now: %s.', move.volume, why)
-        return found
 
     def _must_wait(self) -> bool:
         """Whether nothing may be moved yet; logs the reason."""
