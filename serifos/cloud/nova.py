@@ -24,9 +24,6 @@ VERSION = '2.89'
 """The API's microversion, in Nova since Xena: it lists the servers of a cell
 that is down, too, and names the attachments of Cinder."""
 
-PAGE = 500
-"""Servers asked for at a time; Nova may give fewer."""
-
 MOST = 200_000
 """Servers that are read at most."""
 
@@ -96,12 +93,16 @@ class Nova:
     def _asked(self, read: Callable[[], list[sv.Server]]) -> sv.Servers:
         try:
             found = read()
-            services = [_service(doc) for doc in self._get(
-                '/os-services', binary='nova-compute')['services'].items()]
+            listed = self._get(
+                '/os-services', binary='nova-compute')['services'].items()
+            services = [_service(doc) for doc in listed]
         except exceptions.EndpointNotFound as exc:
             return sv.Servers(absent=_problem(exc))
         except _ERRORS as exc:
             return sv.Servers(problem=_problem(exc))
+        if not found and any('state' not in doc.object() for doc in listed):
+            return sv.Servers(problem=(
+                'a cell of it does not answer, and the server may be there'))
         return sv.Servers({server.id: server for server in found},
                           {service.host: service for service in services})
 
@@ -125,7 +126,13 @@ class Nova:
             raise
 
     def _pages(self, **wanted: object) -> Iterator[sv.Server]:
-        query: dict[str, object] = {'all_tenants': 1, 'limit': PAGE, **wanted}
+        """Servers by pages of as many as Nova gives, its ``max_limit``.
+
+        Where a cell is down its servers lead the first page, as far as there
+        is room, and Nova leaves them out where ``limit``, ``marker`` or a
+        filter is given. None of them can be a marker.
+        """
+        query: dict[str, object] = {'all_tenants': 1, **wanted}
         seen: set[str] = set()
         while page := self._get('/servers/detail', **query)['servers'].items():
             servers = [_server(doc) for doc in page]
@@ -133,6 +140,8 @@ class Nova:
                 raise ValueError('the pages of its servers do not end')
             seen.update(server.id for server in servers)
             yield from servers
+            if servers[-1].vm_state is None:
+                return
             query['marker'] = servers[-1].id
 
     def _get(self, path: str, **query: object) -> fields.Field:

@@ -16,9 +16,10 @@ from typing import Protocol
 class Server:
     """A server as Nova lists it.
 
-    :param status: ``ACTIVE``, ``SHUTOFF``, ``VERIFY_RESIZE``, ...; None
-        where its cell does not answer
-    :param vm_state: ``active``, ``stopped``, ``resized``, ...
+    :param status: ``ACTIVE``, ``SHUTOFF``, ``VERIFY_RESIZE``, ...;
+        ``UNKNOWN`` where its cell does not answer
+    :param vm_state: ``active``, ``stopped``, ``resized``, ...; None where its
+        cell does not answer
     :param task_state: what Nova does with it now, None for nothing
     :param host: of the nova-compute service that runs it
     :param domain: its name in libvirt

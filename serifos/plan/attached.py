@@ -29,10 +29,11 @@ def why_not(server_ids: Iterable[str], known: sv.Servers) -> str | None:
 def _of(server_id: str, known: sv.Servers) -> str | None:
     server = known.by_id.get(server_id)
     if server is None:
-        return f'Nova does not know its server {server_id}'
+        return (f'Nova does not list its server {server_id}; it was deleted, '
+                'or its cell does not answer')
     said = f'its server {server.name} ({server.id})'
     if server.vm_state is None:
-        return f'Nova does not know the state of {said}'
+        return f'Nova does not know the state of {said}: its cell is down'
     if server.vm_state not in COPIED:
         return (f'{said} is {server.status}; Nova copies volumes of servers '
                 'that are ACTIVE, PAUSED or resized')

@@ -17,6 +17,7 @@ from serifos.web import session
 URL = 'http://nova:8774/v2.1'
 GONE = {'itemNotFound': {
     'code': 404, 'message': 'Instance gone could not be found.'}}
+DOWN = {'binary': 'nova-compute', 'host': 'compute2', 'status': 'UNKNOWN'}
 
 
 def server(name, **others):
@@ -45,14 +46,22 @@ class NovaTest(testtools.TestCase):
                               endpoint_override=URL)
         self.serve([server('s')], [service('compute1')])
 
-    def serve(self, servers, services, page=2):
-        """Answers as Nova with ``max_limit = page``."""
+    def serve(self, servers, services, page=2, down=()):
+        """Answers as Nova with ``max_limit = page``.
+
+        :param down: servers of a cell that is down
+        """
         def answer(request, context):
             query = parse.parse_qs(request.query)
             names = [each['id'] for each in servers]
             marker = query.get('marker', [None])[0]
             begin = names.index(marker) + 1 if marker else 0
-            return {'servers': servers[begin:begin + page]}
+            found = servers[begin:begin + page]
+            if [*query] == ['all_tenants']:
+                found = [{'id': name, 'status': 'UNKNOWN', 'tenant_id': 't',
+                          'created': '2026-01-01T00:00:00Z', 'links': []}
+                         for name in down][:page - len(found)] + found
+            return {'servers': found}
         self.http.get(f'{URL}/servers/detail', json=answer)
         for each in servers:
             self.http.get(f'{URL}/servers/{each["id"]}',
@@ -78,12 +87,27 @@ class NovaTest(testtools.TestCase):
         self.serve([], [service('compute1', forced_down=True)])
         self.assertFalse(self.nova.servers().services['compute1'].up)
 
-    def test_a_server_of_a_cell_that_is_down(self):
-        self.serve([{'id': 's', 'status': 'UNKNOWN', 'tenant_id': 't',
-                     'created': '2026-01-01T00:00:00Z', 'links': []}], [])
-        found = self.nova.servers().by_id['s']
-        self.assertEqual(('s', 'UNKNOWN', None),
-                         (found.name, found.status, found.vm_state))
+    @ddt.data([], [*'a'], [*'abcde'])
+    def test_servers_of_a_cell_that_is_down(self, others):
+        """They have no state; those that answer are listed by pages."""
+        self.serve([server(name) for name in others], [DOWN], page=4,
+                   down=('s', 't'))
+        found = self.nova.servers()
+        self.assertIsNone(found.problem)
+        self.assertEqual({*others}, {
+            name for name, each in found.by_id.items() if each.vm_state})
+        self.assertFalse(found.services['compute2'].up)
+        if len(others) < 4:
+            down = found.by_id['s']
+            self.assertEqual(('s', 'UNKNOWN', None),
+                             (down.name, down.status, down.vm_state))
+
+    def test_one_that_may_be_in_a_cell_that_is_down(self):
+        """It does not count as gone."""
+        self.serve([], [DOWN], down=('gone',))
+        self.http.get(f'{URL}/servers/gone', status_code=404, json=GONE)
+        self.assertIn('a cell of it does not answer',
+                      self.nova.server('gone').problem)
 
     def test_one_server(self):
         found = self.nova.server('s')

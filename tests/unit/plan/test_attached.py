@@ -31,9 +31,10 @@ class AttachedTest(testtools.TestCase):
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
          'the nova-compute of its server web (s), on c2, is down'),
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
-        (sv.Server('s', 's', 'UNKNOWN'), 'does not know the state'),
+        (sv.Server('s', 's', 'UNKNOWN'),
+         'does not know the state of its server s (s): its cell is down'),
         (sv.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
-         'Nova does not know its server s'))
+         'Nova does not list its server s; '))
     @ddt.unpack
     def test_of_these_they_are_not(self, server, words):
         self.assertIn(words, why_not(server))
