@@ -107,8 +107,18 @@ class Session(ks.Session):
             raise token_errors.failed(exc, auth or self.auth) from None
 
     def get_endpoint(self, *args: Any, **others: Any) -> str | None:
-        """As that of keystoneauth, without a login that is written in it."""
-        found = super().get_endpoint(*args, **others)
+        """As that of keystoneauth, without a login that is written in it.
+
+        None, too, where the catalogue has a service under several of its
+        types (``block-storage`` and ``volumev3``, say) and none of them fits:
+        keystoneauth takes that for an error of its own.
+        """
+        try:
+            found = super().get_endpoint(*args, **others)
+        except ValueError as exc:
+            if 'choosing an endpoint' not in str(exc):
+                raise
+            return None
         return found if found is None else self._clean(found)
 
     def _clean(self, url: str) -> str:

@@ -364,6 +364,21 @@ class ErrorTest(Case):
             self.assertIn(words, str(error))
             self.assertFalse(error.of_the_volume)
 
+    @ddt.data(['volumev3'], ['volumev3', 'block-storage'])
+    def test_no_cinder_in_the_region(self, types):
+        token = ks_fixture.V3Token()
+        token.set_project_scope()
+        for each in types:
+            token.add_service(each).add_standard_endpoints(
+                public=URL, region='one')
+        self.http.post(f'{KEYSTONE}/auth/tokens', json=token,
+                       headers={'X-Subject-Token': 't'})
+        cinder = volumes.keystone(session.Session(auth=identity.V3Password(
+            KEYSTONE, username='u', password='p', user_domain_id='d')),
+            region_name='two')
+        error = self.assertRaises(refused.Refused, cinder.volume, 'v')
+        self.assertIn('catalogue does not tell where Cinder is', str(error))
+
     def test_a_wrong_url_is_no_matter_of_the_volume(self):
         self.http.post(f'{URL}/volumes/v/action', status_code=404,
                        json=NOWHERE)
