@@ -3,69 +3,24 @@
 
 import time
 
-from tests.functional.testbed import balancer
-from tests.functional.testbed import case
-from tests.functional.testbed import cinder
 from tests.functional.testbed import layout
-from tests.functional.testbed import network
-from tests.functional.testbed.nova import accounts
 from tests.functional.testbed.nova import config
+from tests.functional.testbed.nova import login_case
 
-BRIEF_PORT, TLS_PORT, NO_PORT = 5001, 5443, 5999
-EXPIRY_S = 35
-"""Of a token of the Keystone at BRIEF_PORT; it is renewed once 5 s old."""
+TLS_PORT, NO_PORT = 5443, 5999
 
 
-class LoginTest(case.NovaTest):
+class LoginTest(login_case.LoginCase):
 
     programs = ('openssl',)
 
-    def setUp(self):
-        super().setUp()
-        self.accounts = accounts.Accounts(self.testbed)
-        state = balancer.Balancer(self.testbed)
-        state.forget()
-        state.assume_models()
-
-    def observe(self, login):
-        """(exit code, stdout, stderr) of observe.
-
-        :param login: options of [cinder]
-        """
-        program = balancer.Balancer(self.testbed, login)
-        program.configure()
-        return program.run('observe', '--window', '30')
-
     def refused(self, login, words, code=5):
         """Asserts that observe says one sentence."""
-        found, out, err = self.observe(login)
+        found, out, err = self.run_as(
+            login, 'observe', '--window', '30')
         self.assertEqual((code, ''), (found, out), err)
         self.assertEqual(1, err.count('\n'), err)
         self.assertIn(words, err)
-
-    def serve(self, port, *argv, **environment):
-        """Runs a server in the testbed's network until the test ends."""
-        log = self.enterContext(open(f'{self.directory}/{port}.log', 'w'))
-        process = self.testbed.in_network(
-            [self.testbed.layout.venv / 'bin/python', *argv], stdout=log,
-            stderr=log, env={'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
-                             'PYTHONWARNINGS': 'ignore', **environment})
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-        there = network.Network(self.testbed.layout.network)
-        network.wait_for(f'port {port} answers', lambda: there.answers(
-            layout.CONTROL, port), 120)
-
-    def serve_brief_tokens(self):
-        """The URL of a Keystone whose tokens expire in seconds."""
-        file = self.directory / 'keystone.conf'
-        file.write_text(cinder.render(
-            config.keystone(self.testbed.layout),
-            {'token': {'expiration': EXPIRY_S}}))
-        self.serve(BRIEF_PORT, f'{layout.INSIDE.parent}/nova/serve.py',
-                   'keystone.wsgi.api', layout.CONTROL, BRIEF_PORT,
-                   OS_KEYSTONE_CONFIG_FILES=str(file))
-        return f'http://{layout.CONTROL}:{BRIEF_PORT}/v3'
 
     def certificate(self, name):
         """(certificate, key) of the control host, signed by itself."""
@@ -93,8 +48,8 @@ class LoginTest(case.NovaTest):
         self.accounts.delete(good, gone)
         late = self.accounts.credential(good, seconds=2)
         brief = self.serve_brief_tokens()
-        token = self.accounts.token(good, BRIEF_PORT)[0]
-        time.sleep(EXPIRY_S + 1)
+        token = self.accounts.token(good, login_case.BRIEF_PORT)[0]
+        time.sleep(login_case.EXPIRY_S + 1)
         for login in gone, late:
             self.refused(login, 'has expired or was deleted')
         self.refused({'auth_type': 'v3token', 'auth_url': brief,
@@ -109,7 +64,8 @@ class LoginTest(case.NovaTest):
         self.serve(TLS_PORT, f'{layout.INSIDE.parent}/nova/tls.py',
                    layout.CONTROL, TLS_PORT, config.KEYSTONE_PORT,
                    certificate, key)
-        code, out, err = self.observe({**good, 'cafile': certificate})
+        code, out, err = self.run_as(
+            {**good, 'cafile': certificate}, 'observe', '--window', '30')
         self.assertEqual(0, code, out + err)
         unknown = 'the certificate of Keystone cannot be verified'
         self.refused(good, unknown)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs over Keystone, with the rights of the example policies."""
+
+import re
+
+from tests.functional.testbed import marks
+from tests.functional.testbed.nova import login_case
+from tests.functional.testbed.nova import servers
+
+FAST, SLOW = 1, 3
+
+
+class RightsTest(login_case.LoginCase):
+
+    def test_who_may_move_volumes(self):
+        """By an application credential, over tokens of 35 s."""
+        where = servers.Servers(self.testbed)
+        root = where.create_root('root', self.testbed.host(FAST))
+        data = where.volumes.create_volume(
+            'data', host=self.testbed.host(SLOW))
+        self.addCleanup(self.testbed.delete_volume, data)
+        marks.write(self.testbed, data)
+        before = marks.checksum(self.testbed, data)
+        server = where.boot('vm', root)
+        self.addCleanup(where.delete, server)
+        where.attach(server, data)
+        free = self.volume('free', host=self.testbed.host(SLOW))
+        pool = self.testbed.host(SLOW).pool
+        user = self.accounts.user('serifos')
+        login = {**self.accounts.credential(user),
+                 'auth_url': self.serve_brief_tokens()}
+        moving = 'evacuate', pool, '--window', '30', '--yes'
+
+        reader = self.accounts.user('serifos_reader')
+        code, out, err = self.run_as(reader, 'run', '--once',
+                                     '--window', '30')
+        self.assertEqual((0, ''), (code, _ours(err)), err)
+        code, out, err = self.run_as(reader, *moving)
+        self.assertEqual(1, code, err)
+        self.assertRegex(out, 'denied: Cinder denies access .*migrate_volume')
+        self.assertEqual(
+            [pool, pool], [self.home(volume) for volume in (data, free)])
+
+        code, out, err = self.run_as(
+            login, *moving, nova='region_name = elsewhere')
+        self.assertIn('the catalogue has no compute service', out)
+        self.assertEqual(pool, self.home(data))
+        self.assertNotEqual(pool, self.home(free))
+
+        code, out, err = self.run_as(login, *moving)
+        self.assertEqual(0, code, out + err)
+        self.assertIn('1 of 1 moves are carried out', out)
+        self.assertNotEqual(pool, self.home(data))
+        self.assertEqual(before, marks.checksum(self.testbed, data))
+
+        code, out, err = self.run_as(login, 'recover', data, '--window', '30')
+        self.assertEqual(2, code, err)
+        self.assertIn('is not being migrated', err)
+        for verb in ('history', 'resume'):
+            self.assertEqual(0, self.run_as(login, verb)[0])
+
+    def home(self, volume):
+        return self.testbed.api.volume(volume)['os-vol-host-attr:host']
+
+
+def _ours(err):
+    """Its sentences, without the progress of telemetry."""
+    return '\n'.join(re.findall('^serifos-balancer: .*$', err, re.M))
