@@ -33,7 +33,7 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
         if copy is None:
             continue
         try:
-            swap = _ask(cinder, nova, volume, copy)
+            swap = _ask(cinder, nova, inventory.record_by_id[volume], copy)
         except errors.CloudError as exc:
             swap = dg.Swap(copy, problem=str(exc).rstrip('.'))
         if swap is not None:
@@ -41,9 +41,9 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
     return found
 
 
-def _ask(cinder: inv.Cloud, nova: sv.Compute, volume: str,
+def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
          copy: inv.Record) -> dg.Swap | None:
-    own = cinder.attachments_of(volume)
+    own = cinder.attachments_of(record.id)
     copys = cinder.attachments_of(copy.id)
     server_id = next((each.server_id for each in (*copys, *own)
                       if each.server_id), None)
@@ -52,7 +52,10 @@ def _ask(cinder: inv.Cloud, nova: sv.Compute, volume: str,
     servers = nova.server(server_id)
     if servers.absent is not None:
         return None
-    doings = nova.doings(server_id, volume, (copy.created_at or 0.0) - SKEW_S)
+    # The volume is changed when its migration begins; the created_at of a
+    # copy is that of its volume.
+    doings = nova.doings(server_id, record.id,
+                         (record.updated_at or 0.0) - SKEW_S)
     server = servers.by_id.get(server_id)
     return dg.Swap(copy, own, copys, server, servers.services.get(
         (server.host if server else None) or ''), doings, servers.problem)

@@ -91,8 +91,7 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     age_s = min((now, *_heartbeats(ends, inventory))) - changed
     if swap is not None:
         return sw.diagnose(
-            answer(False, ''), observed, age_s,
-            now - (swap.copy.created_at or 0.0), limit_s(record.size_gib))
+            answer(False, ''), observed, age_s, limit_s(record.size_gib))
     started = observed.started.get(record.pool or '')
     if started is not None and changed < started <= now and not in_use and (
             not any(map(eligibility.leftover_of, halves))):

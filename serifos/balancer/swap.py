@@ -41,12 +41,12 @@ STOPPED = ('stopped', 'shelved', 'shelved_offloaded')
 
 
 def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
-             lasted_s: float, limit_s: float) -> dg.Diagnosis:
+             limit_s: float) -> dg.Diagnosis:
     """Whether Nova may still go on with the copy, and what ends it.
 
     :param found: with what Cinder and Nova say, and nothing decided
-    :param age_s: since Cinder last changed one of the records
-    :param lasted_s: since the copy was made
+    :param age_s: since Cinder last changed one of the records, which it
+        does not while Nova copies
     :param limit_s: what a migration of this volume may take
     """
     swap = found.swap
@@ -73,19 +73,19 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
             why=f'{moved}; Nova may still complete it')
     if all(each.status == 'reserved' for each in swap.copys):
         return _not_begun(found, age_s, where)
-    over = _over(swap)
+    over = _over(found)
     if over is not None:
         return _kept(found, f'{over}, which has ended the copy', observed)
     action = _action(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
-    if lasted_s < limit_s:
+    if age_s < limit_s:
         return running(why=(
             f'Nova has copied it to {copy.id} on {copy.pool} for '
-            f'{lasted_s:.0f} s; it may take {limit_s:.0f} s'))
+            f'{age_s:.0f} s; it may take {limit_s:.0f} s'))
     return _stuck(found, (
         f'Nova has not ended its copy to {copy.id} on {copy.pool} in '
-        f'{lasted_s:.0f} s, though {where} is up: it was restarted '
+        f'{age_s:.0f} s, though {where} is up: it was restarted '
         'meanwhile, or is very slow' + (
             f' ({swap.doings.problem})' if swap.doings.problem else '')))
 
@@ -164,14 +164,16 @@ def _moved(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     return None
 
 
-def _over(swap: dg.Swap) -> str | None:
+def _over(found: dg.Diagnosis) -> str | None:
     """Why the QEMU process that mirrored is gone, a clause, or None."""
+    swap = found.swap
+    assert swap is not None
     server, action = swap.server, _action(swap)
     if server is None:
         return 'its server is gone'
     if server.vm_state in STOPPED and server.task_state is None:
         return f'its server {server.id} is {server.status}'
-    begun = action.began_at if action else swap.copy.created_at or 0.0
+    begun = action.began_at if action else found.record.updated_at or 0.0
     since = next((each for each in swap.doings.actions
                   if each.name in NEW_DOMAIN and each.ended_at is not None
                   and each.began_at > begun and not each.failed), None)

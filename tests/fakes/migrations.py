@@ -71,7 +71,7 @@ class Migrations:
             self._records[half] = dataclasses.replace(
                 was, id=half, pool=pool, status='available', attachments=(),
                 name_id=None, migration_status=f'target:{was.id}',
-                created_at=self._now, updated_at=self._now)
+                updated_at=self._now)
             self.lvs.add((pool, f'volume-{half}'))
         for each, write_pct in (was.id, 0.0), (half, 100.0):
             if each:
