@@ -2,19 +2,14 @@
 """A client of Cinder's API: its inventory, and requests to move volumes.
 
 Replies are read in :mod:`serifos.cloud.api_views`, errors in
-:mod:`serifos.cloud.api_errors`. GET requests are retried once; a request that
-changes something never is: the caller has to find out whether one without an
-answer arrived.
+:mod:`serifos.cloud.api_errors`. A request that changes something is never
+retried: the caller has to find out whether one without an answer arrived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-import contextlib
 from typing import Any
-from urllib import parse
 
 from cinderclient import client
 from cinderclient.contrib import noauth as no
@@ -24,6 +19,7 @@ from keystoneauth1 import session as ks_session
 from serifos.cloud import api_errors
 from serifos.cloud import api_views
 from serifos.cloud import attachments
+from serifos.cloud import pages
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
 from serifos.cloud import rights
@@ -36,14 +32,6 @@ from serifos.web import session as web
 VERSION = '3.70'
 """The API's microversion, in Cinder since Xena."""
 
-PAGE = 500
-"""Items asked for at a time; Cinder may give fewer."""
-
-MOST = 200_000
-"""Items of one kind that are read at most, over all pages."""
-
-_RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
-            'retriable_status_codes': [502, 503, 504]}
 _OLD_COPY = 'migration src for '
 
 
@@ -79,24 +67,25 @@ class Cinder:
     :param most: items of one kind that are read
     """
 
-    def __init__(self, api: Any, most: int = MOST) -> None:
+    def __init__(self, api: Any, most: int = pages.MOST) -> None:
         self._api, self._most = api, most
+        self._reads = pages.Pages(api, most)
 
     def inventory(self) -> inv.Inventory:
         """Volumes, pools, services and types of all projects."""
         with api_errors.sentences(self._api):
             snapshots = api_views.snapshots(
-                self._list('/snapshots', 'snapshots', all_tenants=1))
-            qos = api_views.qos(self._list('/qos-specs', 'qos_specs'))
-            pools, bad_pools = api_views.each('pool', _items(self._get(
-                '/scheduler-stats/get_pools', detail=True), 'pools'),
+                self._reads.items('/snapshots', 'snapshots', all_tenants=1))
+            qos = api_views.qos(self._reads.items('/qos-specs', 'qos_specs'))
+            pools, bad_pools = api_views.each('pool', self._reads.page(
+                '/scheduler-stats/get_pools', 'pools', detail=True),
                 pool_stats.pool)
             services, bad_services = api_views.each(
-                'service', _items(self._get(
-                    '/os-services', binary='cinder-volume'), 'services'),
+                'service', self._reads.page(
+                    '/os-services', 'services', binary='cinder-volume'),
                 api_views.service)
             volumes = self._volumes()
-            types = self._list('/types', 'volume_types', is_public=None)
+            types = self._reads.items('/types', 'volume_types', is_public=None)
             self._refuse_hidden(volumes, types)
             records, bad_records = api_views.each(
                 'volume', volumes, lambda doc: api_views.record(
@@ -111,7 +100,7 @@ class Cinder:
         """One volume as it is now, its snapshots not counted; None if gone."""
         with (api_errors.sentences(self._api),
               api_errors.gone(volume_id)):
-            doc = self._get(f'/volumes/{volume_id}')
+            doc = self._reads.get(f'/volumes/{volume_id}')
             return _record(volume_id, doc['volume'])
         return None
 
@@ -134,7 +123,7 @@ class Cinder:
     def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
         with api_errors.sentences(self._api):
-            return tuple(map(attachments.attachment, self._list(
+            return tuple(map(attachments.attachment, self._reads.items(
                 '/attachments/detail', 'attachments', all_tenants=1,
                 volume_id=volume_id)))
 
@@ -190,9 +179,9 @@ class Cinder:
         """
         found: list[Any] = []
         with api_errors.sentences(self._api):
-            while page := _items(self._get(
-                    '/manageable_volumes', host=pool, limit=PAGE,
-                    offset=len(found)), 'manageable-volumes'):
+            while page := self._reads.page(
+                    '/manageable_volumes', 'manageable-volumes', host=pool,
+                    limit=pages.PAGE, offset=len(found)):
                 found += page
                 if len(found) > self._most:
                     return None
@@ -205,59 +194,14 @@ class Cinder:
         why = (rights.hidden(volumes, rights.VOLUME)
                or rights.hidden(types, rights.TYPE))
         if why is None and not volumes:
-            why = rights.of_one_project(self._list(
+            why = rights.of_one_project(self._reads.items(
                 '/types', 'volume_types', is_public=False))
         if why is not None:
             raise api_errors.denied(why)
 
     def _volumes(self, **query: object) -> list[Any]:
-        return self._list('/volumes/detail', 'volumes', all_tenants=1,
-                          **query)
-
-    def _list(self, path: str, key: str, **query: object) -> list[Any]:
-        """All items, page by page, our own marker in each request.
-
-        Cinder's links to the next page name its public endpoint, which may
-        be out of reach, and cinderclient does not find that of the types. If
-        a marker is deleted meanwhile, the list is read again, up to twice.
-        """
-        for _ in range(2):
-            with contextlib.suppress(exceptions.NotFound):
-                return list(self._pages(path, key, query))
-        return list(self._pages(path, key, query))
-
-    def _pages(self, path: str, key: str,
-               query: Mapping[str, object]) -> Iterator[Any]:
-        marker: dict[str, str] = {}
-        markers: set[str] = set()
-        count = 0
-        while True:
-            page = self._get(path, **query, limit=PAGE, **marker)
-            items = _items(page, key)
-            yield from items
-            count += len(items)
-            if not items or not any(n.endswith('_links') for n in page):
-                return
-            last = api_views.id_of(items[-1])
-            if last in markers or count >= self._most:
-                raise ValueError(
-                    f'the pages of {key} do not end: {count} items, and '
-                    'another page after them')
-            markers.add(last)
-            marker = {'marker': last}
-
-    def _get(self, path: str, **query: object) -> Mapping[str, Any]:
-        """The object that answers a GET request, retried once."""
-        url = f'{path}?{parse.urlencode(query)}' if query else path
-        return fields.Field(self._api.client.get(url, **_RETRIES)[1]).object()
-
-
-def _items(page: Mapping[str, Any], key: str) -> list[Any]:
-    """The items of a page.
-
-    :raises LookupError: where it has no such list
-    """
-    return fields.Field(page[key], key).array_if_any()
+        return self._reads.items(
+            '/volumes/detail', 'volumes', all_tenants=1, **query)
 
 
 def _record(name: str, doc: object) -> inv.Record:

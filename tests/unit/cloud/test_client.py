@@ -14,6 +14,7 @@ from requests_mock.contrib import fixture
 import testtools
 
 from serifos.cloud import client as volumes
+from serifos.cloud import pages
 from serifos.cloud import refused
 from serifos import errors
 from serifos.web import session
@@ -125,7 +126,7 @@ class InventoryTest(Case):
         for path in '/volumes/detail', '/snapshots':
             for query in self.questions(path):
                 self.assertEqual(['1'], query['all_tenants'])
-                self.assertEqual([str(volumes.PAGE)], query['limit'])
+                self.assertEqual([str(pages.PAGE)], query['limit'])
         self.assertEqual(['none'], self.questions('/types')[0]['is_public'])
         self.assertEqual(['true'], self.questions('/get_pools')[0]['detail'])
         for request in self.http.request_history:
