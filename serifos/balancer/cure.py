@@ -118,7 +118,8 @@ def _disconnect(copys: Iterable[at.Attachment]) -> Iterator[str]:
                'say here.')
         return
     yield ('Disconnect the copy (of multipath after multipath -f of its '
-           'device):')
+           'device). "No matching sessions found" says that it was not '
+           'connected:')
     for portal, iqn in targets:
         yield f'    iscsiadm -m node -T {iqn} -p {portal} --logout'
         yield f'    iscsiadm -m node -T {iqn} -p {portal} -o delete'
