@@ -102,11 +102,11 @@ class Stage:
 
     def stop_compute(self) -> None:
         """Waits until Nova knows it."""
-        self._on.nova.compute.call('service nova-compute stop')
+        self._on.nova.stop_nova_compute()
         self._wait_compute('down')
 
     def start_compute(self) -> None:
-        self._on.nova.compute.call('service nova-compute start')
+        self._on.nova.start_nova_compute()
         self._wait_compute('up')
 
     def _wait_compute(self, state: str) -> None:

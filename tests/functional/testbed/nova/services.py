@@ -21,6 +21,9 @@ from tests.functional.testbed import rest
 READY_S = 240
 """Seconds until the compute host is known to all."""
 
+SERVICE_S = 300
+"""To start or stop nova-compute; a busy machine forks slowly in a guest."""
+
 _HERE = __file__.rpartition('/')[0]
 
 
@@ -101,15 +104,19 @@ class Services:
 
     def start_nova_compute(self) -> None:
         """Ends the one that runs."""
-        self.compute.call('service nova-compute start')
+        self.compute.call('service nova-compute start', SERVICE_S)
+
+    def stop_nova_compute(self, seconds: int = 10) -> None:
+        """It has so many seconds to end what it does."""
+        self.compute.call(f'service nova-compute stop {seconds}', SERVICE_S)
 
     def kill_nova_compute(self) -> None:
         """By SIGKILL; libvirtd and the servers go on."""
         self.compute.call('service nova-compute kill')
 
     def restart_nova_compute(self) -> None:
-        """As systemd would: it has 90 s to end what it does."""
-        self.compute.call('service nova-compute stop 90', 120)
+        """As systemd would."""
+        self.stop_nova_compute(90)
         self.start_nova_compute()
 
     def kill_compute(self) -> None:
