@@ -136,7 +136,7 @@ class Diagnosis:
 
 
 def kept(copy: inv.Record) -> str:
-    """What becomes of a copy that a server may have written to."""
+    """A sentence: the copy of a migration is not deleted, and why."""
     return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
             'own: where nova-compute died in the very seconds in which it '
             'gave the server the copy, what was written then is in the copy '

@@ -33,7 +33,7 @@ TYPE = {
 
 
 def hidden(docs: Sequence[object], fields: Mapping[str, str]) -> str | None:
-    """What none of the items of a list shows, a clause."""
+    """Why a list without one of the fields is no use, a clause, or None."""
     items = [doc for doc in docs if isinstance(doc, dict)]
     return next((why for field, why in fields.items() if items and not any(
         field in doc for doc in items)), None)
