@@ -21,6 +21,7 @@ mkdir -p oldroot
 mount -n --move /proc proc
 mount -n --move /sys sys
 mount -t devtmpfs dev dev
+ln -s /proc/self/fd/0 dev/stdin
 mkdir -p dev/pts dev/shm
 mount -t devpts devpts dev/pts
 mount -t tmpfs memory dev/shm
