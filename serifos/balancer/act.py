@@ -78,7 +78,7 @@ class Executor:
         return outcome
 
     def _request(self, move: pl.Move, plan_id: str) -> oc.Outcome:
-        record = self.cinder.volume(move.volume)
+        record = self._record(move.volume)
         why = planning.outdated(move, record) or eligibility.why_not(
             record, self._rules(record), self.clock())
         if why is not None:
@@ -110,6 +110,12 @@ class Executor:
             return self.wait_for(asked)
         self.journal.write('accepted', volume=move.volume)
         return self.wait_for(asked, sure=True)
+
+    def _record(self, volume: str) -> inv.Record | None:
+        """The volume as it is now, with its snapshots."""
+        found = self.cinder.volume(volume)
+        return found and dataclasses.replace(
+            found, snapshots=self.cinder.snapshots_of(volume))
 
     def wait_for(self, asked: jn.Entry, sure: bool = False) -> oc.Outcome:
         """The outcome of a move that was requested, now or before a restart.

@@ -104,6 +104,13 @@ class Cinder:
             return _record(volume_id, doc['volume'])
         return None
 
+    def snapshots_of(self, volume_id: str) -> int:
+        """How many snapshots a volume has."""
+        with api_errors.sentences(self._api):
+            return api_views.snapshots(self._reads.items(
+                '/snapshots', 'snapshots', all_tenants=1,
+                volume_id=volume_id)).get(volume_id, 0)
+
     def attachments(self) -> dict[str, tuple[str, str]]:
         """Volume → (instance, device), for volumes with one attachment."""
         with api_errors.sentences(self._api):

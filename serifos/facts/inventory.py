@@ -191,7 +191,10 @@ class Cloud(Protocol):
         """Everything, of all projects."""
 
     def volume(self, volume_id: str) -> Record | None:
-        """One volume as it is now, None where it is gone."""
+        """One volume as it is now, its snapshots not counted; None if gone."""
+
+    def snapshots_of(self, volume_id: str) -> int:
+        """How many snapshots a volume has."""
 
     def halves(self, volume_id: str) -> tuple[Record, ...]:
         """The hidden records of a volume's migration.

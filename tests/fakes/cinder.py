@@ -100,7 +100,13 @@ class Cinder(swaps.Swaps):
 
     def volume(self, volume_id: str) -> inv.Record | None:
         self._answer()
-        return self._records.get(volume_id)
+        found = self._records.get(volume_id)
+        return found and dataclasses.replace(found, snapshots=0)
+
+    def snapshots_of(self, volume_id: str) -> int:
+        self._answer()
+        found = self._records.get(volume_id)
+        return found.snapshots if found else 0
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         self._answer()

@@ -122,6 +122,14 @@ class ActTest(Case):
         self.assertIn('is SHUTOFF', outcome.reason)
         self.assertEqual([], self.cinder.asked)
 
+    def test_a_snapshot_since_the_plan(self):
+        moves = self.planned()
+        self.cinder.change(moves[0].volume, snapshots=1)
+        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual(('not started', 'a snapshot holds it'),
+                         (outcome.result, outcome.reason))
+        self.assertEqual([], self.cinder.asked)
+
     def test_a_refusal_by_nova_after_cinders_202_does_not_pause(self):
         self.set(max_failures=1)
         moves = self.planned()

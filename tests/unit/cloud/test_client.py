@@ -267,6 +267,17 @@ class VerbTest(Case):
         names.clear()
         self.assertIsNone(self.cinder.logical_volumes('a@ssd#ssd'))
 
+    def test_snapshots_of_a_volume(self):
+        # An operator may have taken volume_id from the filters of users.
+        self.http.get(f'{URL}/snapshots', json={'snapshots': [
+            {'id': f's{i}', 'volume_id': volume}
+            for i, volume in enumerate('ccd')]})
+        self.assertEqual([2, 1, 0], [
+            self.cinder.snapshots_of(volume) for volume in 'cde'])
+        asked = parse.parse_qs(self.http.last_request.query)
+        self.assertEqual((['1'], ['e']), (asked['all_tenants'],
+                                          asked['volume_id']))
+
     def test_attachments(self):
         iscsi = {'driver_volume_type': 'iscsi', 'target_lun': 0,
                  'target_iqn': 'iqn.x:volume-c', 'auth_password': 'secret',
