@@ -186,8 +186,11 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
     lively = [pool for pool in found.pools
               if pool.state == 'up' and pool.model in models]
     if len(lively) < least:
+        touched = sum(pool.state == cl.TOUCHED for pool in found.pools)
         yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
-               f'telemetry and have a model; moves need {least}.')
+               'telemetry and have a model'
+               + f', {touched} are {cl.TOUCHED}' * bool(touched)
+               + f'; moves need {least}.')
 
 
 def in_flight(inventory: inv.Inventory,

@@ -6,6 +6,7 @@ import testtools
 
 from serifos.balancer import join
 from serifos.facts import activity
+from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
 from serifos.plan import eligibility
@@ -218,6 +219,15 @@ class HindrancesTest(testtools.TestCase):
             [] if lively == 2 else
             [f'{lively} of 2 pools are up, seen by telemetry and have a '
              'model; moves need 2.'], found)
+
+    def test_pools_of_a_stuck_migration_are_counted(self):
+        found = cluster(inventory(record('v')), observed('v'))
+        said, = join.hindrances(inventory(record('v')), dataclasses.replace(
+            found, pools=tuple(dataclasses.replace(pool, state=cl.TOUCHED)
+                               for pool in found.pools)), ('m',), 2)
+        self.assertEqual(
+            '0 of 2 pools are up, seen by telemetry and have a model, 2 are '
+            'touched by a stuck migration; moves need 2.', said)
 
     def test_gaps_are_named(self):
         found = inventory(record('v'), pools=(
