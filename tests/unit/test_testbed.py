@@ -135,6 +135,13 @@ class CommandTest(testtools.TestCase):
         self.assertRegex(err.getvalue(), 'no Nova.* demo --available.* up '
                                          '--nova')
 
+    def test_a_soak_has_moves(self):
+        for wrong in ('0', '-1', 'many'):
+            with contextlib.redirect_stderr(io.StringIO()) as err:
+                self.assertRaises(SystemExit, commands.main,
+                                  ['soak', '--moves', wrong])
+            self.assertIn('is not a number from 1 on', err.getvalue())
+
 
 class ResultTest(testtools.TestCase):
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what tenants say on a server's console understood?"""
+"""What tenants say on a server's console, and what a soak says of moves."""
 
 import json
 import pathlib
@@ -12,6 +12,7 @@ import testtools
 
 from tests.functional.testbed import layout
 from tests.functional.testbed.nova import blocks
+from tests.functional.testbed.nova import soak
 from tests.functional.testbed.nova import tenants
 
 VOLUME = '00d7abca-0b40-4edb-8ca5-ac9f4308e795'
@@ -92,3 +93,22 @@ class BlocksTest(testtools.TestCase):
         self.write(2, 3, 1)
         self.write(5, 5, 7)
         self.assertEqual(blocks.Blocks(3, 2, 7), self.found())
+
+
+class SoakTest(testtools.TestCase):
+
+    def test_a_summary_counts_what_failed(self):
+        moved = [soak.Moved.of({
+            'kind': 'outcome', 'volume': VOLUME, 'source': 'a@ssd#ssd',
+            'target': 'b@ssd#ssd', 'result': result, 'reason': '',
+            'seconds': seconds}) for result, seconds in (
+                ('success', 60.0), ('error', 120.0), ('success', 30.0))]
+        self.assertEqual([
+            '3 of 4 moves in 5 min: 1 errors, 0 stuck, 2 findings of lost '
+            'data or a server that stopped',
+            'minutes of a move: mean 1.2, worst 2.0',
+        ], soak.summary(moved, 4, 300, 0, 2))
+
+    def test_without_a_move_it_says_so(self):
+        self.assertIn('0 of 50 moves in 1 min: 0 errors, 1 stuck',
+                      soak.summary([], 50, 60, 1, 0)[0])

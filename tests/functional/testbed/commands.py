@@ -17,6 +17,7 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed.nova import config
 from tests.functional.testbed.nova import in_use
+from tests.functional.testbed.nova import soak
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
 
@@ -82,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--count', type=int, default=20, metavar='N',
                       choices=range(2, 65),
                       help='how many, of 1 GiB each (2 to 64, default 20)')
+    made = command('soak', move_on, 'Move the volumes of a server, all of '
+                   'them in use, one after the other; about a minute each.')
+    made.add_argument('--moves', type=positive, default=50, metavar='N',
+                      help='how many at least (default 50)')
     fault_commands.add(command, say)
     made = command('cinder', run_cinder, 'Run python-cinderclient inside.')
     made.add_argument('words', nargs=argparse.REMAINDER)
@@ -91,6 +96,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--wipe', action='store_true',
                       help='remove the disks and the database, too')
     return found
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number from 1 on.')
+    return int(text)
 
 
 def say(text: str) -> None:
@@ -182,6 +194,11 @@ def show(arguments: argparse.Namespace) -> int:
 def burst_in(arguments: argparse.Namespace) -> int:
     return burst.tell(testbed.Testbed.attach(arguments.dir),
                       arguments.count, say)
+
+
+def move_on(arguments: argparse.Namespace) -> int:
+    return soak.tell(testbed.Testbed.attach(arguments.dir), arguments.moves,
+                     say)
 
 
 def volumes(found: testbed.Testbed, names: Sequence[str]) -> list[str]:
