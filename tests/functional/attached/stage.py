@@ -6,6 +6,9 @@ All of them are on one host but the server's root volume. No tenant works.
 
 from __future__ import annotations
 
+import uuid
+
+from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed.nova import servers
 from tests.functional.testbed import testbed
@@ -114,3 +117,35 @@ class Stage:
             one['state'] for one in self.servers.ask(
                 'GET', '/os-services?binary=nova-compute')['services']
             ] == [state], DOWN_S, every=0.5)
+
+    def share(self) -> str:
+        """The id of one more attachment of ``shared``, of no server here."""
+        made = self.api.ask('POST', '/attachments', {'attachment': {
+            'volume_uuid': self.volumes['shared'],
+            'instance_uuid': str(uuid.uuid4()),
+            'connector': {
+                'initiator': 'iqn.2026-01.org.serifos:elsewhere',
+                'host': 'elsewhere', 'ip': layout.CONTROL,
+                'platform': 'x86_64', 'os_type': 'linux',
+                'multipath': False}}})['attachment']['id']
+        self.api.ask('POST', f'/attachments/{made}/action', {
+            'os-complete': {}})
+        return made
+
+    def unshare(self, attachment: str) -> None:
+        self.api.ask('DELETE', f'/attachments/{attachment}')
+
+    def take_snapshot(self) -> str:
+        """The id of a snapshot of ``data``."""
+        made = self.api.ask('POST', '/snapshots', {'snapshot': {
+            'volume_id': self.volumes['data'], 'force': True},
+        })['snapshot']['id']
+        network.wait_for('the snapshot is available', lambda: self.api.ask(
+            'GET', f'/snapshots/{made}')['snapshot']['status']
+            == 'available', 60, every=0.5)
+        return made
+
+    def delete_snapshot(self, snapshot: str) -> None:
+        self.api.ask('DELETE', f'/snapshots/{snapshot}')
+        network.wait_for('the snapshot is deleted', lambda: not self.api.ask(
+            'GET', '/snapshots')['snapshots'], 60, every=0.5)

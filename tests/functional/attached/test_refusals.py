@@ -12,8 +12,10 @@ import subprocess
 from testtools import matchers
 
 from tests.functional.attached import stage
+from tests.functional import machine
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
+from tests.functional.testbed.nova import accounts
 from tests.functional.testbed.nova import config
 
 PROMPT = 'Type yes: '
@@ -48,10 +50,12 @@ class RefusalsTest(case.NovaTest):
             cls.addClassCleanup(cls._stage.end)
             cls._stage.begin()
         self.stage = cls._stage
-        self.balancer = balancer.Balancer(
-            self.testbed, config.auth('admin', 'admin'))
+        self.log_in(config.auth('admin', 'admin'))
         self.balancer.assume_models()
         self.balancer.forget()
+
+    def log_in(self, account):
+        self.balancer = balancer.Balancer(self.testbed, account)
         self.balancer.configure(allow_attached=True, max_failures=1,
                                 back_off=0)
 
@@ -59,7 +63,7 @@ class RefusalsTest(case.NovaTest):
         return {found: name
                 for name, found in self.stage.volumes.items()}[volume]
 
-    def evacuate(self, meanwhile=None):
+    def evacuate(self, meanwhile=None, afterwards=None):
         """With an answer of yes after what happens meanwhile, or of no."""
         process = self.balancer.start(
             'evacuate', self.testbed.host(stage.HOST).pool,
@@ -73,6 +77,8 @@ class RefusalsTest(case.NovaTest):
             meanwhile()
             process.stdin.write('yes\n')
             process.stdin.flush()
+        if afterwards:
+            afterwards()
         out, err = process.communicate()
         self.detail('evacuate', [said, out, err])
         volume = '[0-9a-f-]{36}'
@@ -105,6 +111,28 @@ class RefusalsTest(case.NovaTest):
     def server(self):
         return f'its server vm ({self.stage.server})'
 
+    def test_an_account_that_may_only_read(self):
+        self.log_in(accounts.Accounts(self.testbed).user('serifos_reader'))
+        found = self.evacuate(lambda: None)
+        self.assertEqual(1, found.code)
+        self.assertEqual(STAYS, found.refused)
+        self.assertThat([*found.outcomes.values()][0], matchers.MatchesRegex(
+            'denied: Cinder denies access .*migrate_volume'))
+        for name in 'data', 'shared':
+            self.assertEqual(stage.HOST, self.testbed.host_of(
+                self.stage.volumes[name]).number)
+
+    def test_snapshots_and_more_than_one_attachment(self):
+        def meanwhile():
+            self.addCleanup(self.stage.delete_snapshot,
+                            self.stage.take_snapshot())
+            self.addCleanup(self.stage.unshare, self.stage.share())
+
+        reasons = {'data': 'a snapshot holds it',
+                   'shared': '2 servers share it'}
+        self.assert_not_started(meanwhile, **reasons)
+        self.assertEqual({**STAYS, **reasons}, self.evacuate().refused)
+
     def test_nova_is_down(self):
         self.addCleanup(self.testbed.nova.wait_up)
         self.addCleanup(self.testbed.nova.start_nova_api)
@@ -135,6 +163,18 @@ class RefusalsTest(case.NovaTest):
         self.assert_refused(stopped, 'data', 'shared')
         self.stage.act('os-start', 'ACTIVE')
 
+    def test_suspended_and_paused(self):
+        why = (f'{self.server} is SUSPENDED; Nova copies volumes of servers '
+               'that are ACTIVE, PAUSED or resized')
+        self.assert_not_started(
+            lambda: self.stage.act('suspend', 'SUSPENDED'),
+            data=why, shared=why)
+        self.assert_refused(why, 'data', 'shared')
+        self.stage.act('resume', 'ACTIVE')
+        self.stage.act('pause', 'PAUSED')
+        self.assertEqual(STAYS, self.evacuate().refused)
+        self.stage.act('unpause', 'ACTIVE')
+
     def test_a_server_stopped_after_the_plan_keeps_its_volumes_alone(self):
         free = self.stage.create('free')
         stopped = STOPPED.format(self.stage.server)
@@ -149,3 +189,44 @@ class RefusalsTest(case.NovaTest):
         self.assertEqual([free, free, free], [
             entry['volume'] for entry in self.balancer.journal()])
         self.assertNotEqual(stage.HOST, self.testbed.host_of(free).number)
+
+    def test_nova_refuses_after_cinder_has_accepted(self):
+        others = [each for each in self.testbed.guests
+                  if each.host.number != stage.HOST]
+
+        def accept():
+            # Cinder will, and nobody makes the copy yet.
+            for each in others:
+                self.signal(each, 'STOP')
+                self.addCleanup(self.signal, each, 'CONT')
+
+        def stop():
+            machine.wait_until(lambda: any(
+                entry['kind'] == 'accepted'
+                for entry in self.balancer.journal()))
+            self.stage.act('os-stop', 'SHUTOFF')
+            for each in others:
+                self.signal(each, 'CONT')
+
+        found = self.evacuate(accept, stop)
+        self.stage.act('os-start', 'ACTIVE')
+        stopped = STOPPED.format(self.stage.server)
+        self.assertEqual(1, found.code)
+        self.assertEqual(
+            [f'not started: {stopped}',
+             f'refused: Nova refused to copy it: {stopped}'],
+            sorted(found.outcomes.values()))
+        # A failure would pause the balancer here.
+        self.assertEqual(
+            ['request', 'accepted', 'refused', 'back-off'],
+            [entry.get('result', entry['kind'])
+             for entry in self.balancer.journal()])
+        volume = self.testbed.api.volume(self.balancer.journal()[0]['volume'])
+        self.assertEqual(
+            ('in-use', 'error', self.testbed.host(stage.HOST).pool),
+            (volume['status'], volume['migration_status'],
+             volume['os-vol-host-attr:host']))
+        self.assertEqual([], self.testbed.copies())
+
+    def signal(self, guest, name):
+        guest.call(f'kill -{name} -- -$(cat /run/cinder-volume.pid)')
