@@ -173,6 +173,9 @@ def _over(found: dg.Diagnosis) -> str | None:
         return 'its server is gone'
     if server.vm_state in STOPPED and server.task_state is None:
         return f'its server {server.id} is {server.status}'
+    if server.off is not None and server.task_state is None:
+        return (f'its server {server.id} does not run (power state '
+                f'{server.off}; reboot it, hard)')
     begun = action.began_at if action else found.record.updated_at or 0.0
     since = next((each for each in swap.doings.actions
                   if each.name in NEW_DOMAIN and each.ended_at is not None

@@ -29,6 +29,10 @@ MOST = 200_000
 
 _STATE = 'OS-EXT-STS:vm_state'
 _TASK = 'OS-EXT-STS:task_state'
+_POWER = 'OS-EXT-STS:power_state'
+_OFF = {0: 'NOSTATE', 4: 'SHUTDOWN', 6: 'CRASHED'}
+"""Nova's numbers of the power states of a server without a QEMU process."""
+
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _DOMAIN = 'OS-EXT-SRV-ATTR:instance_name'
 _HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
@@ -207,7 +211,8 @@ def _server(doc: fields.Field) -> sv.Server:
         task_state=doc[_TASK].name_or_none(),
         host=doc[_HOST].name_or_none(),
         domain=doc[_DOMAIN].name_or_none(),
-        hypervisor=doc[_HYPERVISOR].name_or_none())
+        hypervisor=doc[_HYPERVISOR].name_or_none(),
+        off=_OFF.get(doc[_POWER].value))
 
 
 def _service(doc: fields.Field) -> sv.ComputeService:

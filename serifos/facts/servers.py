@@ -24,6 +24,8 @@ class Server:
     :param host: of the nova-compute service that runs it
     :param domain: its name in libvirt
     :param hypervisor: the name of the compute host itself
+    :param off: its power state where that says that it does not run, such as
+        ``NOSTATE`` once its compute host has booted; else None
     """
 
     id: str
@@ -34,6 +36,7 @@ class Server:
     host: str | None = None
     domain: str | None = None
     hypervisor: str | None = None
+    off: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ def _of(server_id: str, known: sv.Servers) -> str | None:
                 'that are ACTIVE, PAUSED or resized')
     if server.task_state is not None:
         return f'{said} has a task under way: {server.task_state}'
+    if server.off is not None:
+        return (f'{said} is {server.status} and does not run: its power state '
+                f'is {server.off}')
     service = known.services.get(server.host or '')
     if service is None or not service.up:
         return f'the nova-compute of {said}, on {server.host}, is down'

@@ -231,6 +231,20 @@ class KilledTest(Case):
         self.now += 130
         self.assert_recovered(self.found(), 'available')
 
+    def test_its_compute_host_was_rebooted(self):
+        # The server is ACTIVE for Nova, and its QEMU process is gone.
+        self.nova.change('s', off='NOSTATE')
+        self.cinder.end_mirror('u')
+        self.now += 130
+        found = self.found()
+        self.assertIn('does not run (power state NOSTATE; ', found.why)
+        self.assert_recovered(found, 'available')
+
+    def test_one_that_nova_has_as_off_and_whose_copy_is_written(self):
+        self.nova.change('s', off='NOSTATE')
+        self.now += 130
+        self.assert_refused(self.found())
+
     def test_the_server_was_deleted(self):
         self.nova.delete('s')
         self.cinder.end_mirror('u')

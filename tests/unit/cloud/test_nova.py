@@ -83,6 +83,14 @@ class NovaTest(testtools.TestCase):
         self.assertEqual('compute 2.89', self.http.request_history[0].headers[
             'OpenStack-API-Version'])
 
+    def test_power_states(self):
+        self.serve([server(f's{state}', **{
+            'OS-EXT-STS:power_state': state}) for state in (0, 1, 3, 4, 6, 7)],
+            [], page=9)
+        self.assertEqual(
+            ['NOSTATE', None, None, 'SHUTDOWN', 'CRASHED', None],
+            [one.off for one in self.nova.servers().by_id.values()])
+
     def test_a_service_that_is_forced_down_is_down(self):
         self.serve([], [service('compute1', forced_down=True)])
         self.assertFalse(self.nova.servers().services['compute1'].up)

@@ -28,6 +28,8 @@ class AttachedTest(testtools.TestCase):
          'its server web (s) is SHUTOFF'),
         (sv.Server('s', 'web', 'ACTIVE', 'active', 'rebooting', 'c1'),
          'has a task under way: rebooting'),
+        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c1', off='NOSTATE'),
+         'web (s) is ACTIVE and does not run: its power state is NOSTATE'),
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
          'the nova-compute of its server web (s), on c2, is down'),
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
