@@ -29,6 +29,9 @@ from tests.functional.testbed import testbed
 APPLY_S = 240
 """After which apply gives up."""
 
+ASKED_S = 90
+"""Within which Nova is asked for the copy."""
+
 STUCK_S = 90
 """Without a change after which a migration is stuck, all being repaired."""
 
@@ -36,6 +39,8 @@ LEAST_S = 120
 """That a migration has after the repair, in any case."""
 
 MOST_S = 900
+
+REFUSED = 'does not work'
 
 _WATCHED = ('records', 'attachments', 'server', 'block job')
 
@@ -171,6 +176,8 @@ class Trial:
 
     def _recover(self, migration: mg.Migration) -> None:
         """What recover says, and whether the volume is at rest then."""
+        # Nova may take so long, from when it is asked.
+        time.sleep(max(0, APPLY_S + ASKED_S - self._watch.now))
         self._row['said']['recover'] = self._said(
             'recover', self._scene.volume, '--yes')
         with contextlib.suppress(layout.TestbedError):
@@ -206,15 +213,30 @@ class Trial:
         self._scene.proof.check_live()
         if row['outcome'] == 'stuck':
             return
-        try:
-            self._servers.detach(scene.server, scene.volume)
-            row['detach'] = 'works'
-        except layout.TestbedError as error:
-            row['detach'] = str(error)
+        row['detach'] = self._detach()
+        if row['detach'] == REFUSED:
             return
         scene.proof.check_at_rest()
         self.scene = dataclasses.replace(
             scene, source=self._on.host_of(scene.volume).number)
+
+    def _detach(self) -> str:
+        """Whether it works; a server whose disk is broken is rebooted."""
+        servers, scene = self._servers, self._scene
+        try:
+            servers.detach(scene.server, scene.volume)
+            return 'works'
+        except (layout.TestbedError, rest.Refused):
+            self._watch.note('server', 'keeps the volume; it is rebooted, '
+                             f'hard: {scene.act(reboot={"type": "HARD"})}')
+        try:
+            servers.wait(scene.server, 'ACTIVE', 300)
+            scene.proof.check_live()
+            servers.detach(scene.server, scene.volume)
+            return 'works once the server is rebooted, hard'
+        except (layout.TestbedError, rest.Refused) as error:
+            self._watch.note('server', f'keeps the volume: {error}')
+            return REFUSED
 
     def clean_up(self) -> None:
         """Ends the server and removes all volumes, unless they are of use.
