@@ -15,7 +15,10 @@ vgchange -ay ssd
 sed -i 's/^\(node.session.timeo.replacement_timeout\) = .*/\1 = 15/' \
     /etc/iscsi/iscsid.conf
 
-mkdir -p /etc/target /var/target /var/lib/cinder/{volumes,lock,coordination}
+# The iSCSI targets that Cinder restores after a boot are kept on the disk.
+mkdir -p "$TESTBED_STATE/$TESTBED_NAME/target" /etc/target
+mount -t hostfs -o "$TESTBED_STATE/$TESTBED_NAME/target" none /etc/target
+mkdir -p /var/target /var/lib/cinder/{volumes,lock,coordination}
 "$TESTBED_STATE/cinder/bin/python" -I "$here/rtstool_server.py" \
     >/run/rtstool.log 2>&1 </dev/null &
 prometheus-node-exporter --web.listen-address=":9100" \
