@@ -87,7 +87,8 @@ class Accounts:
                  token: str = '', port: int = config.KEYSTONE_PORT,
                  method: str = 'POST') -> tuple[Mapping, Any]:
         status, headers, said = self._network.request(
-            method, layout.CONTROL, port, path, json.dumps(body).encode(),
+            method, layout.CONTROL, port, path,
+            None if body is None else json.dumps(body).encode(),
             headers={'Content-Type': 'application/json',
                      'X-Auth-Token': token}, timeout=120)
         if status >= 300:
