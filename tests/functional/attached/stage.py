@@ -80,15 +80,14 @@ class Stage:
         """All of it goes, as far as it came."""
         if self.server:
             self.servers.delete(self.server)
-        grouped = self.volumes.pop('grouped', None)
+        self.volumes.pop('grouped', None)
         self.servers.volumes.delete_volumes(self.volumes.values())
         if self._group:
             self.api.ask('POST', f'/groups/{self._group}/action', {
                 'delete': {'delete-volumes': True}})
-            network.wait_for('the group is deleted', lambda: not any(
-                volume['id'] == grouped for volume in self.api.volumes())
-                and not self.api.ask('GET', '/groups')['groups'], 120,
-                every=0.5)
+            # Last of all; until then the list of volumes may be a 404.
+            network.wait_for('the group is deleted', lambda: not self.api.ask(
+                'GET', '/groups')['groups'], 120, every=0.5)
         if self._group_type:
             self.api.ask('DELETE', f'/group_types/{self._group_type}')
         for each in self._types.values():
