@@ -76,6 +76,10 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     over = _over(found)
     if over is not None:
         return _kept(found, f'{over}, which has ended the copy', observed)
+    off = _off(swap)
+    # Nova says so, too, of a domain that libvirt does not show it.
+    if off is not None and copy.id in observed.volumes:
+        return _kept(found, f'{off}, which has ended the copy', observed)
     action = _action(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
@@ -173,14 +177,20 @@ def _over(found: dg.Diagnosis) -> str | None:
         return 'its server is gone'
     if server.vm_state in STOPPED and server.task_state is None:
         return f'its server {server.id} is {server.status}'
-    if server.off is not None and server.task_state is None:
-        return (f'its server {server.id} does not run (power state '
-                f'{server.off}; reboot it, hard)')
     begun = action.began_at if action else found.record.updated_at or 0.0
     since = next((each for each in swap.doings.actions
                   if each.name in NEW_DOMAIN and each.ended_at is not None
                   and each.began_at > begun and not each.failed), None)
     return since and f'{since.name} was done with its server {server.id}'
+
+
+def _off(swap: dg.Swap) -> str | None:
+    """That the server does not run, though Nova has it as active; or None."""
+    server = swap.server
+    return None if (server is None or server.off is None
+                    or server.task_state is not None) else (
+        f'its server {server.id} does not run (power state {server.off}; '
+        'reboot it, hard)')
 
 
 def _not_begun(found: dg.Diagnosis, age_s: float,

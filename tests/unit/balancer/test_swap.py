@@ -240,6 +240,13 @@ class KilledTest(Case):
         self.assertIn('does not run (power state NOSTATE; ', found.why)
         self.assert_recovered(found, 'available')
 
+    def test_one_that_is_off_where_telemetry_does_not_see_the_copy(self):
+        self.nova.change('s', off='NOSTATE')
+        self.cinder.end_mirror('u')
+        self.cinder.lvs.discard((B, f'volume-{COPY}'))
+        self.now += 130
+        self.assertFalse(self.found().forgotten)
+
     def test_one_that_nova_has_as_off_and_whose_copy_is_written(self):
         self.nova.change('s', off='NOSTATE')
         self.now += 130

@@ -40,6 +40,11 @@ LEAST_S = 120
 
 MOST_S = 900
 
+RUNNING = 1
+"""Nova's number of the power state."""
+
+_POWER = 'OS-EXT-STS:power_state'
+
 REFUSED = 'does not work'
 
 _WATCHED = ('records', 'attachments', 'server', 'block job')
@@ -210,6 +215,10 @@ class Trial:
                 return
         elif row['server'] != 'ACTIVE':
             return
+        elif self._servers.show(scene.server)[_POWER] != RUNNING:
+            row['server'] = 'does not run; rebooted, hard: ' + str(
+                scene.act(reboot={'type': 'HARD'}))
+            self._servers.wait(scene.server, 'ACTIVE', 300)
         self._scene.proof.check_live()
         if row['outcome'] == 'stuck':
             return
