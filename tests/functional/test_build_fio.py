@@ -7,13 +7,14 @@ import time
 from serifos.files import documents
 from tests.functional import machine
 
-# It says a good version and fills files; the runs are another matter.
+# It says a good version and fills files; the runs are another matter. They
+# are counted as directories: a fio that has another file open is killed.
 FAKE = '''#!/bin/sh
 case "$*" in
     *--version*) echo fio-3.33; exit ;;
     *--rw=write*) exec {fio} "$@" ;;
 esac
-echo run >> {log}
+mkdir {ran}/$$
 {then}
 '''
 
@@ -34,7 +35,8 @@ class FioTest(machine.MachineTest):
         super().setUp()
         self.bin = self.directory / 'bin'
         self.bin.mkdir()
-        self.log = self.directory / 'log'
+        self.ran = self.directory / 'runs'
+        self.ran.mkdir()
         self.target = (f'file:{self.directory}/x', '--size-gib', '0.0625',
                        *machine.SIX)
         self.path = f'{self.bin}:{os.environ["PATH"]}'
@@ -45,11 +47,11 @@ class FioTest(machine.MachineTest):
         fio.chmod(0o755)
 
     def fake_runs(self, then):
-        self.fake(FAKE.format(fio=machine.which('fio'), log=self.log,
+        self.fake(FAKE.format(fio=machine.which('fio'), ran=self.ran,
                               then=then))
 
     def runs(self):
-        return len(self.log.read_text().splitlines())
+        return len(list(self.ran.iterdir()))
 
     def test_missing(self):
         self.refused(4, 'fio is not installed; install it', 'build',
@@ -81,16 +83,17 @@ class FioTest(machine.MachineTest):
 
     def test_hanging_is_killed(self):
         pids = self.directory / 'pids'
-        self.fake_runs(f'sleep 600 & echo $! >> {pids}; wait')
+        pids.mkdir()
+        self.fake_runs(f'sleep 600 & mkdir {pids}/$!; wait')
         began = time.monotonic()
         self.refused(4, 'was killed', 'build', *self.target,
                      '--hang-after', '1', path=self.path)
         self.assertLess(time.monotonic() - began, 60)
-        for pid in map(int, pids.read_text().split()):
+        for pid in (int(each.name) for each in pids.iterdir()):
             machine.wait_until(lambda: machine.state(pid) == 'Z', 5)
 
     def test_one_failure_costs_one_run_which_is_tried_again(self):
-        self.fake_runs(f'[ $(wc -l < {self.log}) != 2 ] || exit 1\n'
+        self.fake_runs(f'[ $(ls {self.ran} | wc -l) != 2 ] || exit 1\n'
                        f'exec {machine.which("fio")} "$@"')
         code, _, err = self.model('build', *self.target, path=self.path)
         self.assertEqual(0, code, err)
@@ -100,7 +103,7 @@ class FioTest(machine.MachineTest):
         self.assertEqual(6, len(made))
 
     def test_it_resumes_once_fio_works(self):
-        self.fake_runs(f'[ $(wc -l < {self.log}) -lt 3 ] || exit 1\n'
+        self.fake_runs(f'[ $(ls {self.ran} | wc -l) -lt 3 ] || exit 1\n'
                        f'exec {machine.which("fio")} "$@"')
         self.refused(4, 'the 2 of 6 runs made', 'build', *self.target,
                      path=self.path)
