@@ -173,11 +173,15 @@ class Trial:
     def _outcome(self, migration: mg.Migration) -> str:
         if not migration.over:
             return 'stuck'
+        self._look_at_volume()
+        found = self._on.api.volume(self._scene.volume)
+        return ('moved' if found['os-vol-host-attr:host'] ==
+                self._on.host(self._scene.target).pool else 'stayed')
+
+    def _look_at_volume(self) -> None:
         found = self._on.api.volume(self._scene.volume)
         self._row['volume'] = (
             f'{found["status"]}, {found["migration_status"]}')
-        return ('moved' if found['os-vol-host-attr:host'] ==
-                self._on.host(self._scene.target).pool else 'stayed')
 
     def _recover(self, migration: mg.Migration) -> None:
         """What recover says, and whether the volume is at rest then."""
@@ -203,6 +207,7 @@ class Trial:
             row['server'] = self._servers.status(scene.server)
         except rest.Refused:
             row['server'] = 'gone'
+            self._look_at_volume()
             return
         if row['server'] == 'SHUTOFF':
             self._scene.proof.check_at_rest()
@@ -258,10 +263,10 @@ class Trial:
             scene.proof.attach(scene.server)
             return
         self._scene.proof.console()
-        if migration.over:
-            if self._row.get('server') != 'gone':
-                self._servers.delete(scene.server)
+        if migration.over and self._row.get('server') != 'gone':
+            self._servers.delete(scene.server)
         else:
+            # Of a server that was deleted in the copy an attachment may stay.
             cases.cure(scene, [copy['id'] for copy in migration.copies()])
             network.wait_for('the migration is over',
                              lambda: migration.over, 60, every=1)
