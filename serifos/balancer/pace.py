@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import math
 from typing import Any
 
 from oslo_log import log
 
+from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import journal as jn
 from serifos.facts import times
@@ -48,6 +50,19 @@ class Pace:
             return None
         return (f'it is {at:%H:%M} UTC, outside of [balancer] windows '
                 f'{",".join(map(_text, self.windows))}')
+
+    def bounded(self, found: cl.Cluster) -> cl.Cluster:
+        """The cluster, in which volumes larger than a limit stay."""
+        name, most = min(
+            (('max_gib_per_hour', self.max_gib_per_hour),
+             ('max_gib_per_day', self.max_gib_per_day)),
+            key=lambda each: math.inf if each[1] is None else each[1])
+        return found if most is None else dataclasses.replace(
+            found, volumes=tuple(dataclasses.replace(volume, movable=(
+                f'its {volume.size_gib:g} GiB are more than [balancer] '
+                f'{name}, {most:g}')) if volume.movable is True
+                and volume.size_gib > most else volume
+                for volume in found.volumes))
 
     def within(self, moves: Iterable[pl.Move], entries: Sequence[jn.Entry],
                now: float) -> list[pl.Move]:

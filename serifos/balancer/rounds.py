@@ -141,9 +141,11 @@ class Balancer:
             LOG.warning('Nothing is moved: %s', hindrance)
         if hindrances:
             return None
-        settings = self.settings
+        settings, cluster = self.settings, seen.cluster
+        if settings.auto:
+            cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, seen.cluster, self.limits(),
+            planning.plan(settings.planner, cluster, self.limits(),
                           seen.models), self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -157,7 +159,8 @@ class Balancer:
         if settings.auto and not self._must_wait():
             moves = settings.pace.within(plan.moves, self.entries(),
                                          self.clock())
-            self.carry_out(moves[:settings.batch], kept.id, seen.over)
+            self.carry_out(moves[:settings.batch], kept.id, seen.over,
+                           settings.pace)
             self.observe()
         return kept
 
@@ -188,17 +191,20 @@ class Balancer:
         return False
 
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
-                  over: Collection[str] = ()) -> list[oc.Outcome]:
+                  over: Collection[str] = (),
+                  pace: pc.Pace = pc.Pace()) -> list[oc.Outcome]:
         """Carries the moves out one by one.
 
         What fails at one volume is that volume's business; the batch ends
         where another move cannot be requested now, or the balancer pauses.
 
         :param over: volumes whose migrations nobody goes on with
+        :param pace: whose windows are looked at before each move
         """
         outcomes: list[oc.Outcome] = []
         for move in moves:
-            busy = next(join.in_flight(self.cinder.inventory(), over), None)
+            busy = pace.closed(self.clock()) or next(
+                join.in_flight(self.cinder.inventory(), over), None)
             if busy is not None:
                 LOG.warning('Volume %s stays: %s', move.volume, busy)
                 outcomes.append(oc.Outcome('hindered', busy))

@@ -107,12 +107,12 @@ OPTS = [
              '22:00-06:00,12:00-13:00. Empty: at any time.'),
     cfg.FloatOpt(
         'max_gib_per_hour', min=0.001, max=1e9,
-        help='GiB that may be moved within an hour in mode auto. Unset: no '
-             'limit.'),
+        help='GiB that may be moved within an hour in mode auto; a larger '
+             'volume stays. Unset: no limit.'),
     cfg.FloatOpt(
         'max_gib_per_day', min=0.001, max=1e9,
-        help='GiB that may be moved within a day in mode auto. Unset: no '
-             'limit.'),
+        help='GiB that may be moved within a day in mode auto; a larger '
+             'volume stays. Unset: no limit.'),
     cfg.ListOpt(
         'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved.'),

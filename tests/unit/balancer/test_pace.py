@@ -93,13 +93,38 @@ class RoundTest(cloud.Case):
         self.assertEqual(1, len(self.balancer.round().moves))
         self.assertEqual([], self.cinder.asked)
 
-    def test_a_volume_too_large_for_the_hour_waits(self):
-        self.set(pace=pace.Pace(max_gib_per_hour=0.5))
+    def test_a_volume_waits_until_the_hour_has_room_for_it(self):
+        self.crowd('abcdef')
+        self.set(pace=pace.Pace(max_gib_per_hour=1.5))
+        self.rounds(2)
+        self.assertEqual(1, len(self.cinder.asked))
+        self.assertIn('stays for now: 1 GiB were moved', self.log.output)
+        self.rounds(12)
+        self.assertEqual(2, len(self.cinder.asked))
+
+    def test_a_volume_larger_than_the_hour_allows_is_refused(self):
+        self.cinder.change('u', size_gib=2.0)
+        self.set(pace=pace.Pace(max_gib_per_hour=1.5, max_gib_per_day=20.0))
+        self.assertIn(
+            'its 2 GiB are more than [balancer] max_gib_per_hour, 1.5',
+            self.refused()['u'])
+        self.assertEqual(['v'], [volume for volume, _ in self.cinder.asked])
+
+    def test_one_larger_than_the_day_allows_moves_where_a_person_asks(self):
+        self.set(pace=pace.Pace(max_gib_per_day=0.5))
+        self.assertIn('max_gib_per_day, 0.5', self.refused()['u'])
+        self.set(auto=False)
         self.assertEqual(1, len(self.balancer.round().moves))
-        self.assertEqual([], self.cinder.asked)
-        self.set(pace=pace.Pace(max_gib_per_hour=1.0))
+
+    def test_no_move_of_a_batch_begins_after_the_window(self):
+        self.crowd('abcd')
+        self.set(batch=4)
+        self.now = NOON - 10
+        self.set(pace=pace.Pace(pace.windows(['11:59-12:00'])))
         self.balancer.round()
         self.assertEqual(1, len(self.cinder.asked))
+        self.assertIn('outside of [balancer] windows 11:59-12:00',
+                      self.log.output)
 
     def test_the_next_plan_knows_how_long_the_last_copy_took(self):
         self.assertEqual(USUAL, self.balancer.limits().copying)
