@@ -56,6 +56,8 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
         found.record, swap.copy, _domain(swap), _device(swap))
     warning = (f'The newest data is in the copy {copy.id} on {copy.pool}; '
                'do not delete it, and do not restart the server.')
+    if found.renamed:
+        return (warning, *_names(found))
     if swap.server is None or swap.server.vm_state not in attached.COPIED or (
             record.migration_status == 'completing' or not swap.own):
         return (
@@ -82,6 +84,21 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
         'virsh define /dev/stdin', *_disconnect(swap.copys),
         'Then, here, with what was printed in place of TARGET:',
         f'    {found.command} --disk "TARGET"')
+
+
+def _names(found: dg.Diagnosis) -> Iterator[str]:
+    """Cinder exchanges them again each time that it completes."""
+    assert found.swap is not None
+    record, copy = found.record, found.swap.copy
+    yield (f'It is in volume-{copy.id} there. Do not ask Cinder to complete '
+           'the migration: it would exchange the names of both again, and '
+           'the volume could name what is not there. Correct them first, in '
+           'the table volumes of its database, while the cinder-volume of '
+           'both hosts does nothing for them:')
+    for each, name in (record, copy.name_id), (copy, None):
+        yield (f'- the name_id of {each.id} is {name or "NULL"}; its '
+               f'provider_location that of {each.pool}')
+    yield f'Then, here, what completes it is shown by: {found.command}'
 
 
 def _on(swap: dg.Swap) -> str:

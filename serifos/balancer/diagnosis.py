@@ -90,6 +90,16 @@ class Diagnosis:
         return self.forgotten or self.broken or self.stuck
 
     @property
+    def renamed(self) -> bool:
+        """Whether Cinder has exchanged the names of it and its copy.
+
+        Of a volume in use; asked to complete, it exchanges them once more.
+        """
+        copy = self.swap and self.swap.copy
+        return copy is not None and (
+            copy.lv_id != copy.id or self.record.lv_id == copy.id)
+
+    @property
     def ends(self) -> tuple[inv.Record, ...]:
         """The volume's record and the hidden ones."""
         return (self.record, *self.halves)

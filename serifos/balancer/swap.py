@@ -105,7 +105,7 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
     :raises InputError: where that is neither the volume's nor the copy's
     """
     swap = found.swap
-    if not found.stuck or swap is None:
+    if not found.stuck or swap is None or found.renamed:
         return found
     record, copy = found.record, swap.copy
     if disk is not None and copy.lv_id in disk:
@@ -154,6 +154,8 @@ def _moved(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     words = f'its server uses its copy {copy.id} on {copy.pool} already'
     if any(each.status == 'attached' for each in swap.copys):
         return f'{words}: Cinder has it as attached'
+    if found.renamed:
+        return f'{words}: Cinder has begun to exchange their names'
     if swap.doings.attachment_id in [each.id for each in swap.copys]:
         return f'{words}: Nova names its attachment'
     if any(copy.lv_id in iqn for each in swap.own

@@ -298,6 +298,7 @@ class KilledTest(Case):
         self.assert_recovered(self.found(), copy)
 
 
+@ddt.ddt
 class MovedTest(Case):
     fault = 'nova moved'
 
@@ -323,6 +324,44 @@ class MovedTest(Case):
         found = self.found()
         self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
         self.assert_refused(found)
+
+    def completing(self, record, copy):
+        """The source dies; the names that the target has given them."""
+        self.now += 10
+        self.cinder.inventory()
+        self.cinder.change('u', migration_status='completing', name_id=record,
+                           attachments=())
+        self.cinder.change(COPY, name_id=copy)
+        self.now += 1000
+        return self.found()
+
+    def test_cinder_died_before_it_exchanged_their_names(self):
+        found = self.completing('old', None)
+        self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
+        self.assert_never(found)
+
+    @ddt.data((COPY, 'old', 'old'), (COPY, None, 'NULL'),
+              ('old', 'old', 'old'))
+    @ddt.unpack
+    def test_cinder_died_when_it_exchanged_their_names(self, record, copy,
+                                                       was):
+        found = self.completing(record, copy)
+        cure = '\n'.join(found.cure)
+        self.assertNotIn('os-migrate_volume_completion', cure)
+        self.assertIn(f'the name_id of u is {was};', cure)
+        self.assertIn(f'the name_id of {COPY} is NULL;', cure)
+        self.assert_never(found)
+
+    def assert_never(self, found):
+        """Nor does a person's look at its disk make it recoverable."""
+        self.cinder.end_mirror('u')
+        self.now += 60
+        for disk in None, COPYS:
+            found = self.found(disk)
+            self.assertTrue(found.stuck and found.moved)
+            self.assertRaises(
+                errors.InputError, self.balancer.recover, found)
+            self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
 
 
 class NotBegunTest(Case):
