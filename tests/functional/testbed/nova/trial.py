@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
-import dataclasses
 import json
 import time
 from typing import Any
@@ -19,11 +18,11 @@ from tests.functional.testbed import balancer as bl
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed.nova import cases
+from tests.functional.testbed.nova import leftover
 from tests.functional.testbed.nova import logs
 from tests.functional.testbed.nova import migration as mg
 from tests.functional.testbed.nova import proof
 from tests.functional.testbed.nova import servers as sv
-from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
 
 APPLY_S = 240
@@ -39,13 +38,6 @@ LEAST_S = 120
 """That a migration has after the repair, in any case."""
 
 MOST_S = 900
-
-RUNNING = 1
-"""Nova's number of the power state."""
-
-_POWER = 'OS-EXT-STS:power_state'
-
-REFUSED = 'does not work'
 
 _WATCHED = ('records', 'attachments', 'server', 'block job')
 
@@ -80,11 +72,12 @@ class Trial:
             self._watch = watch
             self._move(migration)
             self._row['actions'] = migration.actions()
-            self._row['outcome'] = self._outcome(migration)
+            after = leftover.Leftover(self._scene, self._row, watch)
+            self._row['outcome'] = self._outcome(migration, after)
             if self._row['outcome'] == 'stuck':
                 self._recover(migration)
             self._row['said']['run'] = self._said('run', '--once')
-            self._look_at_server()
+            self.scene = after.look()
         self._row['timeline'] = watch.lines
         self._row['logs'] = complaints.complaints()
         try:
@@ -170,18 +163,12 @@ class Trial:
                 return
         watch.note('migration', f'not over after {MOST_S} s')
 
-    def _outcome(self, migration: mg.Migration) -> str:
+    def _outcome(self, migration: mg.Migration,
+                 after: leftover.Leftover) -> str:
         if not migration.over:
             return 'stuck'
-        self._look_at_volume()
-        found = self._on.api.volume(self._scene.volume)
-        return ('moved' if found['os-vol-host-attr:host'] ==
-                self._on.host(self._scene.target).pool else 'stayed')
-
-    def _look_at_volume(self) -> None:
-        found = self._on.api.volume(self._scene.volume)
-        self._row['volume'] = (
-            f'{found["status"]}, {found["migration_status"]}')
+        return 'moved' if after.volume() == self._on.host(
+            self._scene.target).pool else 'stayed'
 
     def _recover(self, migration: mg.Migration) -> None:
         """What recover says, and whether the volume is at rest then."""
@@ -198,59 +185,6 @@ class Trial:
     def _said(self, *arguments: str) -> list[str]:
         code, out, err = self._balancer.run(*arguments, seconds=900)
         return [f'exit code {code}', *_lines(out, err)]
-
-    def _look_at_server(self) -> None:
-        """Its blocks and its volume, live; it is started where it is not."""
-        row, scene = self._row, self._scene
-        row['data'] = self._scene.proof.data
-        try:
-            row['server'] = self._servers.status(scene.server)
-        except rest.Refused:
-            row['server'] = 'gone'
-            self._look_at_volume()
-            return
-        if row['server'] == 'SHUTOFF':
-            self._scene.proof.check_at_rest()
-            row['start'] = scene.act(**{'os-start': None})
-            try:
-                self._servers.wait(scene.server, 'ACTIVE', 120)
-                row['server'] = 'SHUTOFF, ACTIVE once started'
-            except layout.TestbedError as error:
-                row['server'] = f'SHUTOFF, not started: {error}'
-                return
-        elif row['server'] != 'ACTIVE':
-            return
-        elif self._servers.show(scene.server)[_POWER] != RUNNING:
-            row['server'] = 'does not run; rebooted, hard: ' + str(
-                scene.act(reboot={'type': 'HARD'}))
-            self._servers.wait(scene.server, 'ACTIVE', 300)
-        self._scene.proof.check_live()
-        if row['outcome'] == 'stuck':
-            return
-        row['detach'] = self._detach()
-        if row['detach'] == REFUSED:
-            return
-        scene.proof.check_at_rest()
-        self.scene = dataclasses.replace(
-            scene, source=self._on.host_of(scene.volume).number)
-
-    def _detach(self) -> str:
-        """Whether it works; a server whose disk is broken is rebooted."""
-        servers, scene = self._servers, self._scene
-        try:
-            servers.detach(scene.server, scene.volume)
-            return 'works'
-        except (layout.TestbedError, rest.Refused):
-            self._watch.note('server', 'keeps the volume; it is rebooted, '
-                             f'hard: {scene.act(reboot={"type": "HARD"})}')
-        try:
-            servers.wait(scene.server, 'ACTIVE', 300)
-            scene.proof.check_live()
-            servers.detach(scene.server, scene.volume)
-            return 'works once the server is rebooted, hard'
-        except (layout.TestbedError, rest.Refused) as error:
-            self._watch.note('server', f'keeps the volume: {error}')
-            return REFUSED
 
     def clean_up(self) -> None:
         """Ends the server and removes all volumes, unless they are of use.
