@@ -14,6 +14,7 @@ import dataclasses
 
 from oslo_log import log
 
+from serifos.balancer import inquiry
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
@@ -184,7 +185,7 @@ class Executor:
         found = oc.over(asked, record, sure,
                         self.clock() - times.parse(asked.at), self.timeouts)
         if found is None or found.result != 'success':
-            return found and self._blamed(found, record)
+            return found and self._blamed(found, asked, record)
         return self._succeeded(found, record.id)
 
     def _rules(self, record: inv.Record) -> eligibility.Rules:
@@ -193,19 +194,17 @@ class Executor:
         return self.rules if not only or not only[0] else dataclasses.replace(
             self.rules, servers=self.nova.server(only[0]))
 
-    def _blamed(self, found: oc.Outcome, record: inv.Record) -> oc.Outcome:
-        """An error as a refusal of the volume where Nova would refuse it.
-
-        Cinder says nothing but ``error`` where Nova refused to copy a volume
-        after Cinder's 202.
-        """
+    def _blamed(self, found: oc.Outcome, asked: jn.Entry,
+                record: inv.Record) -> oc.Outcome:
+        """An error as Nova's refusal, where it was one."""
         servers = self._rules(record).servers
         if found.result != 'error' or not record.attachments or (
                 servers.absent or servers.problem):
             return found
-        why = attached.why_not(record.attachments, servers)
-        return oc.Outcome('refused', f'Nova refused to copy it: {why}') if (
-            why) else found
+        return oc.blamed(
+            found, attached.why_not(record.attachments, servers),
+            self.nova.doings(record.attachments[0], record.id,
+                             times.parse(asked.at) - inquiry.SKEW_S))
 
     def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
         """None while Cinder swaps the records, or deletes the old copy."""

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
+from serifos.balancer import swap as sw
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import servers as sv
 from serifos.plan import eligibility
 
 
@@ -118,6 +120,28 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
         return Outcome('error', f'Cinder had begun it and it was reset; the '
                        f'volume is on {source}, {record.status}')
     return Outcome('not started', f'it is still on {source}')
+
+
+def blamed(found: Outcome, state: str | None, doings: sv.Doings) -> Outcome:
+    """An error as a refusal of the volume, where Nova refused to copy it.
+
+    Cinder says ``error`` alone where Nova refused it after Cinder's 202. Nova
+    records ``swap_volume`` of a copy that it does not refuse, and another
+    action for which it refused one, which may have ended since.
+
+    :param state: why Nova would refuse it now, a clause, or None
+    :param doings: since the request
+    """
+    if doings.problem is not None:
+        why = state and f'{state} (now; then: {doings.problem})'
+    elif any(action.name == sw.SWAP for action in doings.actions):
+        return found
+    else:
+        why = state or next(
+            (f'{action.name} was under way with its server'
+             for action in doings.actions), None)
+    return Outcome('refused', f'Nova refused to copy it: {why}') if (
+        why) else found
 
 
 def was_taken_up(entries: Iterable[jn.Entry], asked: jn.Entry) -> bool:

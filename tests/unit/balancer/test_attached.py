@@ -130,22 +130,49 @@ class ActTest(Case):
                          (outcome.result, outcome.reason))
         self.assertEqual([], self.cinder.asked)
 
-    def test_a_refusal_by_nova_after_cinders_202_does_not_pause(self):
+    def fails(self, meanwhile):
+        """The outcome of a migration that fails after that was done."""
         self.set(max_failures=1)
-        moves = self.planned()
-        self.cinder.faults[moves[0].volume] = 'error'
-        pause = self.pause
+        move = self.planned()[0]
+        self.cinder.faults[move.volume] = 'error'
+        pause, done = self.pause, []
 
-        def stopped(seconds):
-            if seconds:  # none before the request
-                self.nova.stop('s')
-                self.nova.stop('t')
+        def paused(seconds):
+            if seconds and not done:  # none before the request
+                done.append(True)
+                for server in 's', 't':
+                    meanwhile(server)
             return pause(seconds)
-        self.pause = stopped
-        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        self.pause = paused
+        outcome, = self.balancer.carry_out([move], 'p')
+        self.assertEqual(outcome.result == 'error', 'pause' in self.kinds())
+        return outcome
+
+    def test_a_refusal_by_nova_after_cinders_202_does_not_pause(self):
+        outcome = self.fails(self.nova.stop)
         self.assertEqual('refused', outcome.result)
-        self.assertIn('Nova refused to copy it', outcome.reason)
-        self.assertNotIn('pause', self.kinds())
+        self.assertIn('Nova refused to copy it: its server',
+                      outcome.reason)
+
+    def test_a_refusal_over_a_task_that_has_ended(self):
+        outcome = self.fails(lambda server: self.nova.do(
+            server, 'reboot', self.now, ended_at=self.now + 3))
+        self.assertEqual(('refused', 'Nova refused to copy it: reboot was '
+                          'under way with its server'),
+                         (outcome.result, outcome.reason))
+
+    def test_a_copy_that_failed_before_the_server_was_stopped(self):
+        def meanwhile(server):
+            self.nova.do(server, 'swap_volume', self.now, failed=True,
+                         ended_at=self.now + 1)
+            self.nova.stop(server)
+        self.assertEqual('error', self.fails(meanwhile).result)
+
+    def test_where_nova_shows_no_actions_its_state_counts(self):
+        self.nova.shows_actions = False
+        outcome = self.fails(self.nova.stop)
+        self.assertEqual('refused', outcome.result)
+        self.assertIn('(now; then: Nova shows no actions)', outcome.reason)
 
     def test_another_error_of_a_volume_in_use_is_a_failure(self):
         moves = self.planned()
