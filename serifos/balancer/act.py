@@ -9,6 +9,7 @@ the journal before it is sent, and its answer after.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 
@@ -41,7 +42,9 @@ class Executor:
 
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
-    :param refresh: is called every ``refresh_s`` while a migration runs
+    :param refresh: observes; is called every ``refresh_s`` while a migration
+        runs, and returns for each volume whose migration nobody goes on with
+        a sentence that says so
     """
 
     requests: rq.Requests
@@ -51,7 +54,7 @@ class Executor:
     rules: eligibility.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
-    refresh: Callable[[], None]
+    refresh: Callable[[], Mapping[str, str]]
     refresh_s: float
 
     @property
@@ -147,14 +150,17 @@ class Executor:
                 outcome = oc.Outcome('timeout', (
                     f'not over after {self.clock() - began:.0f} s; '
                     'Cinder may still end it, and nothing else is moved '
-                    'before it has, or before it counts as forgotten'))
+                    'before it has, or counts as stuck or forgotten'))
             if outcome is not None:
                 return self._over(asked, outcome, copied_s)
             if self.pause(self.timeouts.poll_s):
                 return oc.Outcome('waiting', 'interrupted before it was over')
             if self.clock() - refreshed >= self.refresh_s:
                 refreshed = self.clock()
-                self.refresh()
+                over = self.refresh().get(volume)
+                if over is not None:
+                    return self._over(
+                        asked, oc.Outcome('timeout', over), copied_s)
 
     def look_again(self, asked: jn.Entry) -> None:
         """Follows a request that was given up but has begun since."""

@@ -111,12 +111,17 @@ class Balancer:
         """As :meth:`.observer.Observer.diagnose`."""
         return self.observer.diagnose(volume, disk, keep)
 
-    def _refresh(self) -> None:
-        """Updates ``cluster.json`` while a migration runs."""
+    def _refresh(self) -> dict[str, str]:
+        """Updates ``cluster.json`` while a migration runs.
+
+        Volume → a sentence, for each that nobody goes on with.
+        """
         try:
-            self.observe()
+            return {found.record.id: found.sentence()
+                    for found in self.observe().diagnoses if found.over}
         except errors.SerifosError as exc:
             LOG.warning('No observation: %s', exc)
+            return {}
 
     def recover(self, diagnosis: dg.Diagnosis) -> None:
         """Recovers a volume whose migration Cinder has forgotten.

@@ -3,6 +3,7 @@
 
 import ddt
 
+from serifos.balancer import outcome
 from serifos.balancer import rounds
 from serifos.facts import servers as sv
 from tests.fakes import nova as fake
@@ -117,17 +118,17 @@ class ActTest(Case):
         moves = self.planned()
         self.nova.stop('s')
         self.nova.stop('t')
-        outcome, = self.balancer.carry_out(moves[:1], 'p')
-        self.assertEqual('not started', outcome.result)
-        self.assertIn('is SHUTOFF', outcome.reason)
+        found, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual('not started', found.result)
+        self.assertIn('is SHUTOFF', found.reason)
         self.assertEqual([], self.cinder.asked)
 
     def test_a_snapshot_since_the_plan(self):
         moves = self.planned()
         self.cinder.change(moves[0].volume, snapshots=1)
-        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carry_out(moves[:1], 'p')
         self.assertEqual(('not started', 'a snapshot holds it'),
-                         (outcome.result, outcome.reason))
+                         (found.result, found.reason))
         self.assertEqual([], self.cinder.asked)
 
     def fails(self, meanwhile):
@@ -144,22 +145,22 @@ class ActTest(Case):
                     meanwhile(server)
             return pause(seconds)
         self.pause = paused
-        outcome, = self.balancer.carry_out([move], 'p')
-        self.assertEqual(outcome.result == 'error', 'pause' in self.kinds())
-        return outcome
+        found, = self.balancer.carry_out([move], 'p')
+        self.assertEqual(found.result == 'error', 'pause' in self.kinds())
+        return found
 
     def test_a_refusal_by_nova_after_cinders_202_does_not_pause(self):
-        outcome = self.fails(self.nova.stop)
-        self.assertEqual('refused', outcome.result)
+        found = self.fails(self.nova.stop)
+        self.assertEqual('refused', found.result)
         self.assertIn('Nova refused to copy it: its server',
-                      outcome.reason)
+                      found.reason)
 
     def test_a_refusal_over_a_task_that_has_ended(self):
-        outcome = self.fails(lambda server: self.nova.do(
+        found = self.fails(lambda server: self.nova.do(
             server, 'reboot', self.now, ended_at=self.now + 3))
         self.assertEqual(('refused', 'Nova refused to copy it: reboot was '
                           'under way with its server'),
-                         (outcome.result, outcome.reason))
+                         (found.result, found.reason))
 
     def test_a_copy_that_failed_before_the_server_was_stopped(self):
         def meanwhile(server):
@@ -170,15 +171,15 @@ class ActTest(Case):
 
     def test_where_nova_shows_no_actions_its_state_counts(self):
         self.nova.shows_actions = False
-        outcome = self.fails(self.nova.stop)
-        self.assertEqual('refused', outcome.result)
-        self.assertIn('(now; then: Nova shows no actions)', outcome.reason)
+        found = self.fails(self.nova.stop)
+        self.assertEqual('refused', found.result)
+        self.assertIn('(now; then: Nova shows no actions)', found.reason)
 
     def test_another_error_of_a_volume_in_use_is_a_failure(self):
         moves = self.planned()
         self.cinder.faults[moves[0].volume] = 'error'
-        outcome, = self.balancer.carry_out(moves[:1], 'p')
-        self.assertEqual('error', outcome.result)
+        found, = self.balancer.carry_out(moves[:1], 'p')
+        self.assertEqual('error', found.result)
 
     def test_a_failure_of_one_volume_does_not_end_the_batch(self):
         self.set(allow_attached=True)
@@ -190,13 +191,33 @@ class ActTest(Case):
         outcomes = self.balancer.carry_out(moves, 'p')
         self.assertEqual(len(moves), len(outcomes))
         self.assertEqual(['error'] + ['success'] * (len(moves) - 1),
-                         [outcome.result for outcome in outcomes])
+                         [each.result for each in outcomes])
 
     def test_too_many_failures_end_it(self):
         self.set(max_failures=1)
         moves = self.planned()
         self.cinder.faults.update({move.volume: 'error' for move in moves})
         self.assertEqual(1, len(self.balancer.carry_out(moves, 'p')))
+
+    def test_the_wait_ends_where_nobody_goes_on_with_the_copy(self):
+        self.set(timeouts=outcome.Timeouts())
+        move = self.planned()[0]
+        self.cinder.faults[move.volume] = 'nova killed'
+        pause, began = self.pause, self.now
+
+        def paused(seconds):
+            if began + 60 < self.now < began + 70:
+                for server in 's', 't':
+                    self.nova.do(server, 'reboot', began + 60,
+                                 ended_at=began + 65)
+                self.cinder.end_mirror(move.volume)
+            return pause(seconds)
+        self.pause = paused
+        found, = self.balancer.carry_out([move], 'p')
+        self.assertEqual('timeout', found.result)
+        self.assertIn('Recover it with: serifos-balancer recover '
+                      f'{move.volume}', found.reason)
+        self.assertLess(self.now - began, 610)
 
     def rest_after(self, moment, **changes):
         """The outcome where, after completing, that is so for a while."""
@@ -218,9 +239,9 @@ class ActTest(Case):
                     self.cinder.forget(copy)
             return pause(seconds)
         self.pause = paused
-        outcome, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carry_out(moves[:1], 'p')
         self.assertEqual([[]] * 5, seen[:5])
-        self.assertEqual('success', outcome.result)
+        self.assertEqual('success', found.result)
 
     def test_for_a_moment_the_old_copy_has_the_attachments(self):
         def moment(cinder, volume, copy):
