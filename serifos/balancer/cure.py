@@ -25,8 +25,11 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
     swap = found.swap
     assert swap is not None
     domain, device = _domain(swap), _device(swap)
+    own = f'volume-{found.record.lv_id}'
     return (
-        *_unknown(found), f'{_on(swap)} look at the copy:',
+        *_look(found), f'Only where that names {own}, the volume, go on. Else '
+        'run the last of these commands, with what it printed.',
+        'Look at the copy:',
         f'    virsh blockjob {domain} {device} --info',
         'Below 99 % it is still being copied: wait; under writes a complete '
         'one changes between 99 and 100 %. Where there is no job, the server '
@@ -37,11 +40,24 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
         'Give libvirt back the definition that Nova removed for the copy:',
         f'    virsh dumpxml --inactive --security-info {domain} | '
         'virsh define /dev/stdin',
-        *_disconnect(swap.copys),
-        'Print the target that the disk of the server uses:',
-        f'    {_look(domain, device)}',
-        'Then, here, with what that printed in place of TARGET:',
-        f'    {found.command} --disk "TARGET"')
+        'Print once more what the disk of the server uses, and go on only '
+        f'where that still names {own}:', f'    {_target(swap)}',
+        *_disconnect(swap.copys), *_then(found))
+
+
+def look_first(found: dg.Diagnosis) -> tuple[str, ...]:
+    """What shows whether a server uses the copy, as it seems to."""
+    return (_warning(found, ', it seems'), *_look(found), *_then(found))
+
+
+def compare(found: dg.Diagnosis, certain: bool) -> tuple[str, ...]:
+    """Of a server that is off: either may have been written last."""
+    return (
+        _warning(found, '' if certain else ', it seems'),
+        'This ends the migration, keeps both, and makes the copy a volume of '
+        'its own. Attach both to another server, read-only, and compare them '
+        'before the volume is used again:',
+        f'    {found.command} --keep-copy')
 
 
 def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
@@ -54,36 +70,43 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
     assert swap is not None
     record, copy, domain, device = (
         found.record, swap.copy, _domain(swap), _device(swap))
-    warning = (f'The newest data is in the copy {copy.id} on {copy.pool}; '
-               'do not delete it, and do not restart the server.')
     if found.renamed:
-        return (warning, *_names(found))
-    if swap.server is None or swap.server.vm_state not in attached.COPIED or (
-            record.migration_status == 'completing' or not swap.own):
+        return (_warning(found), *_names(found))
+    if record.migration_status == 'completing' or (
+            swap.server is not None and not swap.own):
         return (
-            warning, 'Cinder makes the copy the volume where it is asked to '
-            'complete the migration:',
+            _warning(found),
+            'Cinder makes the copy the volume where it is asked to complete '
+            'the migration:',
             f'    POST /v3/PROJECT/volumes/{record.id}/action '
             '{"os-migrate_volume_completion": {"new_volume": '
             f'"{copy.id}", "error": false}}}}',
             'Nova then names an attachment that is gone; once the server is '
             'stopped: nova-manage volume_attachment refresh')
+    if swap.server is None or swap.server.vm_state not in attached.COPIED:
+        return compare(found, certain=True)
     return (
-        warning, *_unknown(found),
-        f'{_on(swap)} find the disk of the volume:',
+        _warning(found), *_look(found),
+        f'Only where that names volume-{copy.lv_id}, the copy, go on. Else '
+        'run the last of these commands, with what it printed.',
+        'Find the disk of the volume:',
         f'    {_TARGETS} | grep {record.lv_id}',
         'Where it is not connected: '
         + ' '.join(_login(swap.own)) + ' Copy the data back to it, in place '
         'of DISK; the server uses the volume then, without a pause:',
         f'    virsh blockcopy {domain} {device} --dest /dev/DISK --blockdev '
         '--reuse-external --transient-job --wait --verbose --pivot',
-        'Print the target that the disk of the server uses:',
-        f'    {_look(domain, device)}',
-        'Where that is the volume again:',
+        'Print once more what the disk of the server uses, and go on only '
+        'where that is the volume again:', f'    {_target(swap)}',
         f'    virsh dumpxml --inactive --security-info {domain} | '
-        'virsh define /dev/stdin', *_disconnect(swap.copys),
-        'Then, here, with what was printed in place of TARGET:',
-        f'    {found.command} --disk "TARGET"')
+        'virsh define /dev/stdin', *_disconnect(swap.copys), *_then(found))
+
+
+def _warning(found: dg.Diagnosis, doubt: str = '') -> str:
+    assert found.swap is not None
+    copy = found.swap.copy
+    return (f'The newest data is in the copy {copy.id} on {copy.pool}{doubt}; '
+            'do not delete it, and do not restart the server.')
 
 
 def _names(found: dg.Diagnosis) -> Iterator[str]:
@@ -101,17 +124,22 @@ def _names(found: dg.Diagnosis) -> Iterator[str]:
     yield f'Then, here, what completes it is shown by: {found.command}'
 
 
-def _on(swap: dg.Swap) -> str:
-    server = swap.server
-    return (f'On {server and (server.hypervisor or server.host)}, the '
-            'compute host, as root, where virsh speaks to its libvirt,')
-
-
-def _unknown(found: dg.Diagnosis) -> Iterator[str]:
+def _look(found: dg.Diagnosis) -> Iterator[str]:
     swap = found.swap
-    if swap is not None and not swap.doings.device:
+    assert swap is not None
+    server = swap.server
+    if not swap.doings.device:
         yield (f'DEVICE is the target of the disk whose serial is '
                f'{found.record.id}: virsh dumpxml {_domain(swap)}')
+    yield (f'On {server and (server.hypervisor or server.host)}, the compute '
+           'host, as root, where virsh speaks to its libvirt, print the '
+           'target that the disk of the server uses:')
+    yield f'    {_target(swap)}'
+
+
+def _then(found: dg.Diagnosis) -> Iterator[str]:
+    yield 'Then, here, with what was printed last in place of TARGET:'
+    yield f'    {found.command} --disk "TARGET"'
 
 
 def _domain(swap: dg.Swap) -> str:
@@ -122,10 +150,11 @@ def _device(swap: dg.Swap) -> str:
     return (swap.doings.device or 'DEVICE').rpartition('/')[2]
 
 
-def _look(domain: str, device: str) -> str:
+def _target(swap: dg.Swap) -> str:
     """Of multipath it prints one for each path."""
     return (f'{_TARGETS} | grep -w "$(lsblk -snro KNAME "$(virsh domblklist '
-            f"{domain} | awk '$1 == \"{device}\" {{print $2}}')\")\"")
+            f"{_domain(swap)} | awk '$1 == \"{_device(swap)}\" "
+            "{print $2}')\")\"")
 
 
 def _disconnect(copys: Iterable[at.Attachment]) -> Iterator[str]:

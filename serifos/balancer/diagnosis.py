@@ -142,16 +142,18 @@ class Diagnosis:
 
     @property
     def _stays(self) -> str:
-        return f'The volume stays on {self.record.pool}, with its data.'
+        return f'The volume stays on {self.record.pool}, with its data' + (
+            '; what was written to the copy alone it does not have.'
+            if self.keep else '.')
 
 
 def kept(copy: inv.Record) -> str:
     """A sentence: the copy of a migration is not deleted, and why."""
     return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
-            'own: where nova-compute died in the very seconds in which it '
-            'gave the server the copy, what was written then is in the copy '
-            'alone. Once the data of the volume is found complete: openstack '
-            f'volume delete {copy.id}')
+            'own: where nova-compute died once the server had got it, what '
+            'was written from then on is in the copy alone. Once the data of '
+            'the volume is found complete: openstack volume delete '
+            f'{copy.id}')
 
 
 def _words(half: inv.Record) -> str:

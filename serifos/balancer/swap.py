@@ -67,19 +67,25 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
             'down; start it. It then begins the copy if it had not yet'))
     if age_s < dg.CALL_S:
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
-    moved = _moved(found, observed)
-    if moved is not None:
-        return _uses_copy(found, moved) if age_s >= dg.QUIET_S else running(
-            why=f'{moved}; Nova may still complete it')
-    if all(each.status == 'reserved' for each in swap.copys):
+    moved = _moved(found)
+    if moved is None and all(
+            each.status == 'reserved' for each in swap.copys):
         return _not_begun(found, age_s, where)
-    over = _over(found)
-    if over is not None:
-        return _kept(found, f'{over}, which has ended the copy', observed)
-    off = _off(swap)
-    # Nova says so, too, of a domain that libvirt does not show it.
-    if off is not None and copy.id in observed.volumes:
-        return _kept(found, f'{off}, which has ended the copy', observed)
+    over, newer = _over(found, observed), _newer(found, observed)
+    if moved is None and over is not None:
+        over = f'{over}, which has ended the copy'
+        return _kept(found, over, observed) if newer is None else (
+            dataclasses.replace(found, stuck=True, moved=True, why=(
+                f'{over}, but {newer}'), cure=cure.compare(found, False)))
+    why = moved or newer
+    if why is not None and age_s < dg.QUIET_S:
+        return running(why=f'{why}; Nova may still complete it')
+    if moved is not None:
+        return _uses_copy(found, moved)
+    if newer is not None:
+        return dataclasses.replace(
+            found, stuck=True, moved=True, cure=cure.look_first(found),
+            why=f'its server uses its copy already, it seems: {newer}')
     action = _action(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
@@ -124,6 +130,9 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
         return dataclasses.replace(found, why=(
             f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
             f'and has to be without one for {dg.STILL_S:.0f} s'))
+    over = _over(found, observed) if found.moved and keep else None
+    if over is not None:
+        return _kept(found, found.why, observed)
     if disk is not None:
         why = f'its mirror has ended; its server uses volume-{record.lv_id}'
         return (_kept if found.moved or keep else _deleted)(found, why)
@@ -146,8 +155,8 @@ def _action(swap: dg.Swap) -> sv.Action | None:
                  if action.name == SWAP), None)
 
 
-def _moved(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
-    """Why the server uses the copy, a clause, or None."""
+def _moved(found: dg.Diagnosis) -> str | None:
+    """Why the server uses the copy for certain, a clause, or None."""
     swap = found.swap
     assert swap is not None
     copy = swap.copy
@@ -161,22 +170,36 @@ def _moved(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     if any(copy.lv_id in iqn for each in swap.own
            for _, iqn in each.targets):
         return f'{words}: the attachment of the volume names it'
-    own, other = (observed.volumes.get(each.id)
-                  for each in (found.record, copy))
-    if own and other and other.quiet_s < dg.STILL_S < dg.CALL_S < (
-            own.quiet_s - other.quiet_s):
-        return (f'{words}, it seems: the copy has requests, and for '
-                f'{own.quiet_s:.0f} s the volume has had none')
     return None
 
 
-def _over(found: dg.Diagnosis) -> str | None:
+def _newer(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
+    """That the copy alone was written, a clause, or None.
+
+    While libvirt copies, it reads the volume as it writes the copy, and then
+    writes both.
+    """
+    assert found.swap is not None
+    own, other = (observed.volumes.get(each.id)
+                  for each in (found.record, found.swap.copy))
+    if own and other and own.quiet_s - other.unwritten_s > dg.CALL_S:
+        return (f'the copy was written {other.unwritten_s:.0f} s ago, and the '
+                f'volume has had no request for {own.quiet_s:.0f} s')
+    return None
+
+
+def _over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     """Why the QEMU process that mirrored is gone, a clause, or None."""
     swap = found.swap
     assert swap is not None
     server, action = swap.server, _action(swap)
     if server is None:
         return 'its server is gone'
+    # Nova says so, too, of a domain that libvirt does not show it.
+    if server.off is not None and server.task_state is None and (
+            swap.copy.id in observed.volumes):
+        return (f'its server {server.id} does not run (power state '
+                f'{server.off}; reboot it, hard)')
     if server.vm_state in STOPPED and server.task_state is None:
         return f'its server {server.id} is {server.status}'
     begun = action.began_at if action else found.record.updated_at or 0.0
@@ -184,15 +207,6 @@ def _over(found: dg.Diagnosis) -> str | None:
                   if each.name in NEW_DOMAIN and each.ended_at is not None
                   and each.began_at > begun and not each.failed), None)
     return since and f'{since.name} was done with its server {server.id}'
-
-
-def _off(swap: dg.Swap) -> str | None:
-    """That the server does not run, though Nova has it as active; or None."""
-    server = swap.server
-    return None if (server is None or server.off is None
-                    or server.task_state is not None) else (
-        f'its server {server.id} does not run (power state {server.off}; '
-        'reboot it, hard)')
 
 
 def _not_begun(found: dg.Diagnosis, age_s: float,

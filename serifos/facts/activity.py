@@ -45,12 +45,14 @@ class Activity:
     :param intervals: between readings
     :param quiet_s: how long, up to the last reading, no request was seen;
         at most what the readings cover
+    :param unwritten_s: the same of requests that wrote
     """
 
     mean: wl.Workload
     seconds: float
     intervals: int
     quiet_s: float
+    unwritten_s: float
 
 
 @dataclasses.dataclass(frozen=True)

@@ -155,7 +155,8 @@ def mean_activity(deltas: Sequence[Delta], until: float
         return None
     return activity.Activity(
         _workload(deltas), seconds=sum(d.seconds for d in deltas),
-        intervals=len(deltas), quiet_s=_quiet_s(deltas, until))
+        intervals=len(deltas), quiet_s=_since(deltas, until, 'requests'),
+        unwritten_s=_since(deltas, until, 'writes'))
 
 
 def absurd(found: activity.Activity) -> str | None:
@@ -178,10 +179,10 @@ def _workload(deltas: Sequence[Delta]) -> wl.Workload:
         iops=requests / seconds, latency_us=1e6 * busy_s / requests)
 
 
-def _quiet_s(deltas: Sequence[Delta], until: float) -> float:
+def _since(deltas: Sequence[Delta], until: float, what: str) -> float:
     since = until
     for delta in reversed(deltas):
-        if delta.requests > 0 or delta.end < since:
+        if getattr(delta, what) > 0 or delta.end < since:
             break
         since = delta.start
     return until - since

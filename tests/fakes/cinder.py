@@ -190,7 +190,8 @@ class Cinder(swaps.Swaps):
         return activity.Observed(
             self._clock(), {place.volume: activity.Activity(
                 self._does(place.volume), window_s, 40,
-                min(window_s, self._quiet(place.volume)))
+                min(window_s, self._quiet(place.volume)),
+                min(window_s, self._unwritten(place.volume)))
                 for place in seen}, {},
             {place.volume: self.unseen.get(
                 place.pool, f'there is no LV volume-{place.lv_id}')
@@ -242,9 +243,13 @@ class Cinder(swaps.Swaps):
             volume_id, self._copies.get(volume_id, _IDLE))
 
     def _quiet(self, volume_id: str) -> float:
-        if self._does(volume_id) is not _IDLE:
-            return 0.0
-        return min(_LONG_S, self._clock() - self._last_copied.get(
+        return self._since(volume_id, self._does(volume_id) is not _IDLE)
+
+    def _unwritten(self, volume_id: str) -> float:
+        return self._since(volume_id, self._does(volume_id).write_pct > 0)
+
+    def _since(self, volume_id: str, now: bool) -> float:
+        return 0.0 if now else min(_LONG_S, self._clock() - self._last_copied.get(
             volume_id, -_LONG_S))
 
 

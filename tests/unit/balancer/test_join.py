@@ -39,7 +39,7 @@ def inventory(*records, **others):
 
 def observed(*seen, problems=()):
     return activity.Observed(
-        1e9, {name: activity.Activity(BUSY, 600, 40, 0) for name in seen},
+        1e9, {name: activity.Activity(BUSY, 600, 40, 0, 0) for name in seen},
         {}, {}, dict.fromkeys(problems, 'node_exporter does not answer.'))
 
 
@@ -115,7 +115,7 @@ class ClusterTest(testtools.TestCase):
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
             observed('v', problems=[A]), pools={A: activity.Activity(
-                BUSY, 600, 40, 0)})
+                BUSY, 600, 40, 0, 0)})
         found = inventory(record('v'))
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(

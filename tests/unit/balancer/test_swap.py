@@ -8,6 +8,7 @@ import ddt
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.facts import workload
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -16,6 +17,7 @@ from tests.unit.balancer import test_attached
 C, D = cloud.C, 'd@ssd#ssd'
 COPY = f'copy-at-{B}-of-u'
 OWN = 'sdb iqn.2010-10.org.openstack:volume-u'
+LOOK = 'iscsiadm -m session -P 3'
 COPYS = f'sdc iqn.2010-10.org.openstack:volume-{COPY}'
 
 
@@ -202,10 +204,61 @@ class KilledTest(Case):
         self.cinder.still('u')
         self.now += 1000
         found = self.found()
-        self.assertIn('its server uses its copy', found.why)
-        self.assertIn('do not delete it', '\n'.join(found.cure))
+        self.assertIn('its server uses its copy already, it seems', found.why)
+        cure = '\n'.join(found.cure)
+        self.assertIn('do not delete it', cure)
+        self.assertIn(LOOK, cure)
+        self.assertNotIn('blockcopy', cure)
         self.assert_refused(found)
         self.assert_refused(self.found(OWN))
+        self.cinder.end_mirror('u')
+        self.now += 300
+        self.assertIn('300 s ago', self.found().why)
+        self.assertIn('blockcopy', '\n'.join(self.found(COPYS).cure))
+
+    @ddt.data('stop', 'off', 'delete')
+    def test_a_server_that_is_off_wrote_to_its_copy_alone(self, how):
+        self.now += 60
+        self.cinder.still('u')
+        self.now += 1000
+        if how == 'stop':
+            self.nova.stop('s')
+        elif how == 'off':
+            self.nova.change('s', off='NOSTATE')
+        else:
+            self.nova.delete('s')
+            self.cinder.change('u', attachments=())
+        self.cinder.end_mirror('u')
+        self.now += 130
+        found = self.found()
+        self.assertIn('but the copy was written 130 s ago', found.why)
+        cure = '\n'.join(found.cure)
+        self.assertIn('recover u --keep-copy', cure)
+        self.assertNotIn('os-migrate_volume_completion', cure)
+        self.assert_refused(found)
+        found = self.found(keep=True)
+        self.assertIn('to the copy alone it does not have',
+                      '\n'.join(found.plan()))
+        self.assert_recovered(found, 'available', 'available' if (
+            how == 'delete') else 'in-use')
+
+    def test_one_who_reads_the_copy_is_not_its_server(self):
+        self.cinder.still('u')
+        self.cinder.end_mirror('u')
+        self.now += 1000
+        self.cinder.workloads[COPY] = workload.Workload(
+            0.0, 1024.0, 1.0, 0.0, 100, 1e4)
+        self.assertFalse(self.found().moved)
+
+    def test_the_disk_is_looked_at_before_the_copy_is_disconnected(self):
+        cure = self.stuck().cure
+        look, look_again = (nth for nth, line in enumerate(cure)
+                            if LOOK in line)
+        logout, = (nth for nth, line in enumerate(cure)
+                   if line.endswith('--logout'))
+        self.assertLess(look_again, logout)
+        self.assertIn('Only where that names volume-u', cure[look + 1])
+        self.assertIn('where that still names volume-u', cure[look_again - 1])
 
     @ddt.data('stop', 'reboot', 'rebuild')
     def test_the_server_was_made_anew(self, action):
@@ -319,7 +372,17 @@ class MovedTest(Case):
 
     def test_its_server_is_gone(self):
         self.nova.delete('s')
+        self.cinder.change('u', attachments=())
         self.cinder.end_mirror('u')
+        self.now += 1000
+        found = self.found()
+        self.assertNotIn('completion', '\n'.join(found.cure))
+        self.assert_refused(found)
+        self.assert_recovered(
+            self.found(keep=True), 'available', 'available')
+
+    def test_nova_has_ended_its_own_attachment(self):
+        self.cinder.change('u', attachments=())
         self.now += 1000
         found = self.found()
         self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))

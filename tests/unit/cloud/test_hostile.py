@@ -124,7 +124,8 @@ def changed(draw):
 
 def observed():
     return activity.Observed(1.8e9, {
-        name: activity.Activity(None, 1000, 40, 1000) for name in 'uvwx'},
+        name: activity.Activity(None, 1000, 40, 1000, 1000)
+        for name in 'uvwx'},
         {A: 1.7e9}, {}, {})
 
 

@@ -72,6 +72,13 @@ class ActivityTest(testtools.TestCase):
         self.assertEqual(
             45, cn.mean_activity(deltas_of(readings), 90).quiet_s)
 
+    def test_unwritten_since_the_last_write(self):
+        readings = [
+            (at, dataclasses.replace(rd.steady(at), writes=min(at, 40)))
+            for at in range(0, 105, 15)]
+        seen = cn.mean_activity(deltas_of(readings), 90)
+        self.assertEqual((0, 45), (seen.quiet_s, seen.unwritten_s))
+
     def test_not_quiet_where_what_happened_is_unknown(self):
         still, anew = rd.steady(100), rd.steady(0)
         readings = [(0, still), (15, still), (30, anew)]
