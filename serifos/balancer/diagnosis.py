@@ -33,7 +33,6 @@ class Swap:
     :param doings: since the copy was made
     :param problem: why Nova could not be asked, a clause
     :param resumed: whether a recovery was begun that did not end
-    :param keep: whether that recovery keeps the copy
     """
 
     copy: inv.Record
@@ -44,7 +43,6 @@ class Swap:
     doings: sv.Doings = sv.Doings()
     problem: str | None = None
     resumed: bool = False
-    keep: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +88,13 @@ class Diagnosis:
         return self.forgotten or self.broken or self.stuck
 
     @property
+    def kept(self) -> inv.Record | None:
+        """The copy that is kept, where its logical volume is its own."""
+        return next((removal.record for removal in self.removals
+                     if self.keep and removal.with_data
+                     and removal.record.target_of == self.record.id), None)
+
+    @property
     def renamed(self) -> bool:
         """Whether Cinder has exchanged the names of it and its copy.
 
@@ -133,21 +138,21 @@ class Diagnosis:
         ending = [f'The attachment {each.id} of the copy {each.volume} to '
                   f'server {each.server_id} will be deleted.'
                   for each in (self.swap.copys if self.swap else ())]
-        if self.keep and self.swap:
-            return [*ending, kept(self.swap.copy), self._stays]
-        return [*ending,
+        copy = self.kept
+        return [*ending, *([_kept(copy)] if copy else []),
                 *(orphan.before() for orphan in self.orphans if orphan.copy),
                 *(removal.sentence(_words(removal.record))
-                  for removal in self.removals), self._stays]
+                  for removal in self.removals if removal.record is not copy),
+                self._stays]
 
     @property
     def _stays(self) -> str:
         return f'The volume stays on {self.record.pool}, with its data' + (
             '; what was written to the copy alone it does not have.'
-            if self.keep else '.')
+            if self.kept else '.')
 
 
-def kept(copy: inv.Record) -> str:
+def _kept(copy: inv.Record) -> str:
     """A sentence: the copy of a migration is not deleted, and why."""
     return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
             'own: where nova-compute died once the server had got it, what '

@@ -168,9 +168,9 @@ class Observer:
     def _confirmed(self, diagnosis: dg.Diagnosis, inventory: inv.Inventory,
                    watched: activity.Observed) -> dg.Diagnosis:
         """One that counts as forgotten, by the logical volumes there are."""
-        groups = copies.volume_groups(inventory)
         if not diagnosis.forgotten:
             return diagnosis
+        groups = copies.volume_groups(inventory)
         pools = self._pools(diagnosis, groups) & {*groups}
         try:
             names = {pool: self.cinder.logical_volumes(pool)
@@ -179,7 +179,9 @@ class Observer:
             return dataclasses.replace(diagnosis, forgotten=False, why=(
                 'Cinder does not list the logical volumes of '
                 f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
-        return stuck.confirm(diagnosis, names, groups, watched)
+        return recover.remembered(
+            stuck.confirm(diagnosis, names, groups, watched),
+            self.journal.entries())
 
     def _pools(self, diagnosis: dg.Diagnosis,
                groups: Collection[str]) -> set[str]:
@@ -230,11 +232,22 @@ class Observer:
                 f'Volume {volume} is not being migrated (its migration '
                 f'status is {record.migration_status}) and no copy of it is '
                 'left; there is nothing to recover.')
-        if not found.stuck:
-            return found
+        if found.stuck:
+            found = self._proven(found, seen.inventory, disk, keep)
+        if keep and found.forgotten:
+            found = dataclasses.replace(found, keep=True)
+            if found.kept is None:
+                raise errors.InputError(
+                    f'Volume {volume} has no copy with data of its own; run '
+                    'recover without --keep-copy.')
+        return found
+
+    def _proven(self, found: dg.Diagnosis, inventory: inv.Inventory,
+                disk: str | None, keep: bool) -> dg.Diagnosis:
+        """One that is stuck, by what was found on the compute host."""
         ends = {end.id for end in found.ends}
         recent = self.telemetry.observe(
-            [place for place in join.places(seen.inventory)
+            [place for place in join.places(inventory)
              if place.volume in ends], sw.LOOK_S)
         return self._confirmed(sw.proven(found, recent, disk, keep),
-                               seen.inventory, recent)
+                               inventory, recent)

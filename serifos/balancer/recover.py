@@ -44,25 +44,24 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
         changed since the diagnosis
     :raises CloudError: where Cinder refuses, or does not delete the copy
     """
-    record, cinder = diagnosis.record, requests.cinder
+    record, cinder, copy = diagnosis.record, requests.cinder, diagnosis.kept
     if not diagnosis.forgotten:
         raise errors.InputError(diagnosis.sentence())
+    swap, removals = diagnosis.swap, tuple(
+        removal for removal in diagnosis.removals
+        if removal.record is not copy)
     journal.write('recover', volume=record.id, result='begun',
-                  reason=diagnosis.why, keep=diagnosis.keep,
-                  halves=[half.id for half in diagnosis.halves])
+                  reason=diagnosis.why, kept=[copy.id] if copy else [],
+                  halves=[removal.record.id for removal in removals])
     _still_there(record, diagnosis, cinder)
-    swap, removals = diagnosis.swap, diagnosis.removals
     for each in swap.copys if swap else ():
         requests.delete_attachment(each.id)
-    if swap and diagnosis.keep:
-        removals = tuple(removal for removal in removals
-                         if removal.record.id != swap.copy.id)
     for removal in removals:
         _remove(removal, record, requests)
     if eligibility.migrating(record):
-        requests.reset(record.id, _status_at_rest(record, swap))
-    if swap and diagnosis.keep:
-        requests.reset(swap.copy.id, 'available')
+        requests.reset(record.id, _status_at_rest(record, cinder))
+    if copy is not None:
+        requests.reset(copy.id, 'available')
     waited = 0.0
     while left := [removal.record.id for removal in removals
                    if cinder.volume(removal.record.id) is not None]:
@@ -78,7 +77,7 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
         _as_before(record, swap, cinder)
     journal.write('recover', volume=record.id, result='success', reason='')
     LOG.info('Volume %s is at rest on %s, and %s.', record.id, record.pool,
-             f'its copy {swap.copy.id} is kept' if swap and diagnosis.keep
+             f'its copy {copy.id} is kept' if copy
              else 'Cinder knows of no copy of it')
     for orphan in diagnosis.orphans:
         LOG.warning('%s', orphan.after())
@@ -87,9 +86,11 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
 def recalled(inventory: inv.Inventory,
              entries: Iterable[jn.Entry]) -> inv.Inventory:
     """The inventory with the copies of unfinished recoveries marked."""
-    volumes = {half: begun.facts['volume']
-               for begun in jn.open_recoveries(entries)
-               for half in _names(begun.facts.get('halves'))}
+    opened = jn.open_recoveries(entries)
+    kept = _kept(opened)
+    volumes = {half: begun.facts['volume'] for begun in opened
+               for half in _names(begun.facts.get('halves'))
+               if half not in kept}
     if not volumes:
         return inventory
     return dataclasses.replace(inventory, records=tuple(
@@ -102,12 +103,24 @@ def recalled(inventory: inv.Inventory,
 def resumed(swap: dg.Swap, volume: str,
             entries: Iterable[jn.Entry]) -> dg.Swap:
     """What is known of a copy, with a recovery of it that did not end."""
-    for begun in jn.open_recoveries(entries):
-        if begun.facts['volume'] == volume and (
-                swap.copy.id in _names(begun.facts.get('halves'))):
-            swap = dataclasses.replace(
-                swap, resumed=True, keep=begun.facts.get('keep') is not False)
-    return swap
+    copies_of = {name for begun in jn.open_recoveries(entries)
+                 if begun.facts['volume'] == volume
+                 for fact in ('halves', 'kept')
+                 for name in _names(begun.facts.get(fact))}
+    return dataclasses.replace(swap, resumed=swap.copy.id in copies_of)
+
+
+def remembered(diagnosis: dg.Diagnosis,
+               entries: Iterable[jn.Entry]) -> dg.Diagnosis:
+    """The diagnosis, keeping the copy where a begun recovery keeps it."""
+    kept = _kept(jn.open_recoveries(entries))
+    return dataclasses.replace(diagnosis, keep=diagnosis.keep or any(
+        half.id in kept for half in diagnosis.halves))
+
+
+def _kept(opened: Iterable[jn.Entry]) -> set[str]:
+    return {name for begun in opened
+            for name in _names(begun.facts.get('kept'))}
 
 
 def _names(value: object) -> list[str]:
@@ -152,12 +165,12 @@ def _remove(removal: copies.Removal, record: inv.Record,
     now = requests.cinder.volume(half.id)
     if now is None:
         return
-    if not _was_reset(now) and record.id not in (
-            now.target_of, eligibility.leftover_of(now)) or (
-            now.attachments or (now.status in sw.AT_WORK and (
-                now.status == 'in-use'
-                or requests.cinder.attachments_of(half.id)))) or (
-            (now.pool, now.lv_id) != (half.pool, half.lv_id)):
+    of_volume = _was_reset(now) or record.id in (
+        now.target_of, eligibility.leftover_of(now))
+    used = now.attachments or now.status == 'in-use' or (
+        now.status in sw.AT_WORK and requests.cinder.attachments_of(half.id))
+    same = (now.pool, now.lv_id) == (half.pool, half.lv_id)
+    if used or not of_volume or not same:
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; it was '
             'not deleted. Look at both, and run recover again.')
@@ -180,9 +193,10 @@ def _as_before(record: inv.Record, swap: dg.Swap, cinder: inv.Cloud) -> None:
             f'attachment list --volume-id {record.id}')
 
 
-def _status_at_rest(record: inv.Record, swap: dg.Swap | None) -> str | None:
+def _status_at_rest(record: inv.Record, cinder: inv.Cloud) -> str | None:
     """The status to set, None where it is right already."""
-    if swap and not swap.own and record.status == 'in-use':
+    if record.status == 'in-use' and not (
+            record.attachments or cinder.attachments_of(record.id)):
         return 'available'  # Nova detached it meanwhile, from a server gone
     if record.status not in ('maintenance', 'retyping'):
         return None

@@ -215,8 +215,7 @@ def _not_begun(found: dg.Diagnosis, age_s: float,
     swap = found.swap
     assert swap is not None
     if swap.resumed:
-        return _kept(found, 'its recovery was begun') if swap.keep else (
-            _deleted(found, 'its recovery was begun'))
+        return _deleted(found, 'its recovery was begun')
     if not swap.copys:
         if age_s < dg.QUIET_S:
             return dataclasses.replace(found, why=(

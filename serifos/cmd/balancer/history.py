@@ -112,7 +112,7 @@ class Recover(verb.Asks):
             with self.gently():
                 balancer.recover(balancer.diagnose(*asked))
             print(f'Volume {parsed_args.volume} is at rest'
-                  + ('.' if diagnosis.keep else
+                  + ('.' if diagnosis.kept else
                      ', and Cinder knows of no copy of it.'))
             for orphan in diagnosis.orphans:
                 print(orphan.after())

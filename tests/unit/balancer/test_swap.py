@@ -2,9 +2,11 @@
 """Migrations of volumes in use that Nova does not end, and their recovery."""
 
 import dataclasses
+from unittest import mock
 
 import ddt
 
+from serifos.balancer import recover
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -305,6 +307,74 @@ class KilledTest(Case):
         self.now += 130
         self.assert_refused(self.found())
 
+    def test_a_volume_that_was_kept_is_nobodys_copy(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 70
+        found = self.found()
+        with mock.patch.object(recover, '_as_before',
+                               side_effect=errors.CloudError('Changed.')):
+            self.assertRaises(
+                errors.CloudError, self.balancer.recover, found)
+        self.assertEqual('available', self.cinder.volume(COPY).status)
+        self.cinder.change(COPY, status='error')
+        self.now += 3000
+        error = self.assertRaises(errors.InputError, self.found)
+        self.assertIn('is not being migrated', str(error))
+        self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
+
+    def test_keep_copy_where_a_recovery_that_deletes_was_begun(self):
+        self.stuck()
+        self.cinder.end_mirror('u')
+        self.now += 70
+        proofs = iter([True, False])
+
+        def prove():
+            if not next(proofs):
+                raise errors.NotLeading('Killed.')
+        self.assertRaises(errors.NotLeading, dataclasses.replace(
+            self.balancer, prove=prove).recover, self.found(OWN))
+        self.now += 1000
+        self.assert_recovered(self.found(keep=True), 'available')
+
+    def without_nova(self):
+        """The source died before it asked Nova."""
+        self.cinder.end_mirror('u')
+        self.cinder.swaps.clear()
+        self.cinder.change(COPY, status='available')
+        self.now += 3000
+
+    def test_keep_copy_where_nova_was_not_asked(self):
+        self.without_nova()
+        found = self.found(keep=True)
+        self.assertNotIn('will be deleted', '\n'.join(found.plan()))
+        self.assert_recovered(found, 'available')
+
+    def test_a_begun_recovery_that_keeps_it(self):
+        self.without_nova()
+        proofs = iter([True, False])
+
+        def prove():
+            if not next(proofs):
+                raise errors.NotLeading('Killed.')
+        self.assertRaises(errors.NotLeading, dataclasses.replace(
+            self.balancer, prove=prove).recover, self.found(keep=True))
+        self.assertIsNone(self.cinder.volume('u').migration_status)
+        self.now += 1000
+        self.assert_recovered(self.found(), 'available')
+
+    def test_keep_copy_where_there_is_none(self):
+        self.without_nova()
+        self.cinder.lvs.discard((B, f'volume-{COPY}'))
+        error = self.assertRaises(errors.InputError, self.found, keep=True)
+        self.assertIn('run recover without --keep-copy', str(error))
+
+    def test_the_server_was_deleted_before_nova_was_asked(self):
+        self.nova.delete('s')
+        self.cinder.change('u', attachments=())
+        self.without_nova()
+        self.assert_recovered(self.found(), None, 'available')
+
     def test_the_server_was_deleted(self):
         self.nova.delete('s')
         self.cinder.end_mirror('u')
@@ -442,3 +512,7 @@ class NotBegunTest(Case):
         self.assertIn('has not begun yet', self.found().why)
         self.now += 800
         self.assert_recovered(self.found())
+
+    def test_keep_copy(self):
+        self.now += 1000
+        self.assert_recovered(self.found(keep=True), 'available')
