@@ -83,7 +83,8 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
             f'"{copy.id}", "error": false}}}}',
             'Nova then names an attachment that is gone; once the server is '
             'stopped: nova-manage volume_attachment refresh')
-    if swap.server is None or swap.server.vm_state not in attached.COPIED:
+    if swap.problem is None if swap.server is None else (
+            swap.server.vm_state not in attached.COPIED):
         return compare(found, certain=True)
     return (
         _warning(found), *_look(found),
@@ -131,8 +132,10 @@ def _look(found: dg.Diagnosis) -> Iterator[str]:
     if not swap.doings.device:
         yield (f'DEVICE is the target of the disk whose serial is '
                f'{found.record.id}: virsh dumpxml {_domain(swap)}')
-    yield (f'On {server and (server.hypervisor or server.host)}, the compute '
-           'host, as root, where virsh speaks to its libvirt, print the '
+    where = server and (server.hypervisor or server.host)
+    host = f'{where}, the compute host' if where else (
+        f'the compute host of its server {swap.server_id}')
+    yield (f'On {host}, as root, where virsh speaks to its libvirt, print the '
            'target that the disk of the server uses:')
     yield f'    {_target(swap)}'
 

@@ -44,6 +44,11 @@ class Swap:
     problem: str | None = None
     resumed: bool = False
 
+    @property
+    def server_id(self) -> str | None:
+        return next((each.server_id for each in (*self.copys, *self.own)
+                     if each.server_id), None)
+
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
@@ -59,10 +64,11 @@ class Diagnosis:
     :param orphans: copies that no record names
     :param listed: whether Cinder lists the logical volumes of its backend
     :param swap: where Nova copies the volume, which is in use
-    :param stuck: Nova does not go on with it, and libvirt may still mirror
-        the volume to its copy, or the server use that
+    :param stuck: what would go on with it is down, or does not; of a volume
+        in use, libvirt may still mirror it to its copy, or the server use that
     :param moved: the server uses the copy, or seems to
-    :param cure: what a person does on the compute host then
+    :param cure: what a person does on the compute host then; empty where
+        nothing but what ``why`` says helps
     :param keep: the copy becomes a volume of its own, since the server may
         have written to it alone
     """
@@ -115,9 +121,11 @@ class Diagnosis:
 
     def sentence(self) -> str:
         if self.stuck:
-            return (f'The migration of volume {self.record.id}, which is in '
-                    f'use, is stuck: {self.why}. What ends it is shown by: '
-                    f'{self.command}')
+            return (f'The migration of volume {self.record.id}'
+                    f'{", which is in use," if self.swap else ""} is stuck: '
+                    f'{self.why}.' + (
+                        f' What ends it is shown by: {self.command}'
+                        if self.cure else ''))
         if self.broken:
             return (f'The migration of volume {self.record.id} broke off '
                     f'while Cinder completed it: {self.why}.')

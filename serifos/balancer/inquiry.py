@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import dataclasses
 
 from serifos.balancer import diagnosis as dg
 from serifos.balancer import recover
@@ -22,8 +23,6 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
           entries: Sequence[jn.Entry]) -> dict[str, dg.Swap]:
     """Of each volume with a copy that Nova works on, by the volume's id.
 
-    Empty where there is no Nova to ask.
-
     :param entries: the journal's, which name the recoveries that were begun
     """
     found = {}
@@ -36,26 +35,26 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
             swap = _ask(cinder, nova, inventory.record_by_id[volume], copy)
         except errors.CloudError as exc:
             swap = dg.Swap(copy, problem=str(exc).rstrip('.'))
-        if swap is not None:
-            found[volume] = recover.resumed(swap, volume, entries)
+        found[volume] = recover.resumed(swap, volume, entries)
     return found
 
 
 def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
-         copy: inv.Record) -> dg.Swap | None:
-    own = cinder.attachments_of(record.id)
-    copys = cinder.attachments_of(copy.id)
-    server_id = next((each.server_id for each in (*copys, *own)
-                      if each.server_id), None)
+         copy: inv.Record) -> dg.Swap:
+    swap = dg.Swap(copy, cinder.attachments_of(record.id),
+                   cinder.attachments_of(copy.id))
+    server_id = swap.server_id
     if server_id is None:
-        return dg.Swap(copy, own, copys)
+        return swap
     servers = nova.server(server_id)
     if servers.absent is not None:
-        return None
+        return dataclasses.replace(swap, problem=(
+            f'there is no Nova to ask: {servers.absent}'))
     # The volume is changed when its migration begins; the created_at of a
     # copy is that of its volume.
     doings = nova.doings(server_id, record.id,
                          (record.updated_at or 0.0) - SKEW_S)
     server = servers.by_id.get(server_id)
-    return dg.Swap(copy, own, copys, server, servers.services.get(
-        (server.host if server else None) or ''), doings, servers.problem)
+    return dataclasses.replace(
+        swap, server=server, doings=doings, problem=servers.problem,
+        service=servers.services.get((server.host if server else None) or ''))

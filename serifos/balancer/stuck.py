@@ -81,13 +81,21 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     changes.
     """
     answer = functools.partial(dg.Diagnosis, record, halves=halves, swap=swap)
-    why = (_unread(inventory) or (_in_use(halves) if swap is None else None)
-           or _service(record, halves, inventory, now))
+    ends = (record, *halves) if eligibility.migrating(record) else halves
+    changed = max(map(_changed, ends))
+    why = _unread(inventory) or (_in_use(halves) if swap is None else None)
+    if why is not None:
+        return answer(False, why)
+    down = _down(ends, inventory)
+    if down is not None:
+        overdue = now - changed >= limit_s(record.size_gib)
+        return answer(False, f'the service of {down} is not up, ' + (
+            'start it: nothing can be recovered before' if overdue else
+            'wait for it'), stuck=overdue)
+    why = _clocks(ends, inventory, _changed(record), now)
     if why is not None:
         return answer(False, why)
     in_use = bool(record.attachments) or record.status == 'in-use'
-    ends = (record, *halves) if eligibility.migrating(record) else halves
-    changed = max(map(_changed, ends))
     age_s = min((now, *_heartbeats(ends, inventory))) - changed
     if swap is not None:
         return sw.diagnose(
@@ -153,18 +161,25 @@ def _in_use(halves: Sequence[inv.Record]) -> str | None:
     return None
 
 
-def _service(record: inv.Record, halves: Sequence[inv.Record],
-             inventory: inv.Inventory, now: float) -> str | None:
-    """Why the services of its pools prove nothing, or None.
+def _down(ends: Sequence[inv.Record], inventory: inv.Inventory) -> str | None:
+    """A pool of these records whose service is not up, or None."""
+    for end in ends:
+        service = inventory.service_of(end.pool) if end.pool else None
+        if service is None or not service.up or service.backend_up is False:
+            return str(end.pool)
+    return None
+
+
+def _clocks(ends: Sequence[inv.Record], inventory: inv.Inventory,
+            changed: float, now: float) -> str | None:
+    """Why the clocks of these records' services prove nothing, or None.
 
     A heartbeat has the time of the service's own host, whose clock also
     dates the records: clocks that differ make every age here wrong.
     """
-    for end in (record, *halves) if eligibility.migrating(record) else halves:
-        service = inventory.service_of(end.pool) if end.pool else None
-        if service is None or not service.up or service.backend_up is False:
-            return f'the service of {end.pool} is not up, wait for it'
-        if service.updated_at is None:
+    for end in ends:
+        service = inventory.service_of(end.pool or '')
+        if service is None or service.updated_at is None:
             continue
         ahead_s = service.updated_at - now
         if ahead_s > AHEAD_S or ahead_s < -BEHIND_S:
@@ -172,8 +187,8 @@ def _service(record: inv.Record, halves: Sequence[inv.Record],
                     f'{abs(ahead_s):.0f} s '
                     f'{"after" if ahead_s > 0 else "before"} now by the '
                     'clock here; set the clocks right and wait')
-    if _changed(record) > now + AHEAD_S:
-        return (f'it was changed {_changed(record) - now:.0f} s after now by '
+    if changed > now + AHEAD_S:
+        return (f'it was changed {changed - now:.0f} s after now by '
                 'the clock here; set the clocks right and wait')
     return None
 

@@ -52,23 +52,31 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     swap = found.swap
     assert swap is not None
     running = functools.partial(dataclasses.replace, found, forgotten=False)
-    if swap.problem is not None:
-        return running(why='Nova copies it, and whether it goes on is not '
-                       f'known: {swap.problem}')
-    if not (swap.own or swap.copys or swap.resumed) or (
-            found.record.attachments and not swap.own):
+    listed = (swap.own or swap.copys or swap.resumed) and (
+        swap.own or not found.record.attachments)
+    unknown = swap.problem and (
+        f'Nova copies it, and whether it goes on is not known: {swap.problem}')
+    if unknown and not (listed and age_s >= limit_s):
+        return running(why=unknown)
+    if not listed:
         return running(why='Nova copies it, and Cinder shows no attachments '
                        'of it; the account needs to list those of all '
                        'projects')
     copy, where = swap.copy, _where(swap)
     if swap.service is not None and not swap.service.up:
-        return running(why=(
-            f'Nova copies it to {copy.id} on {copy.pool}, and {where} is '
-            'down; start it. It then begins the copy if it had not yet'))
+        why = (f'Nova copies it to {copy.id} on {copy.pool}, and {where} is '
+               'down')
+        if age_s < limit_s:
+            return running(why=f'{why}; start it. It then begins the copy if '
+                           'it had not yet')
+        newer = _moved(found) or _newer(found, observed)
+        return dataclasses.replace(found, stuck=True, why=(
+            f'{why}; start it, or evacuate the server' if newer is None else
+            f'{why}; start it, and do not evacuate the server: {newer}'))
     if age_s < dg.CALL_S:
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
     moved = _moved(found)
-    if moved is None and all(
+    if moved is None and not unknown and all(
             each.status == 'reserved' for each in swap.copys):
         return _not_begun(found, age_s, where)
     over, newer = _over(found, observed), _newer(found, observed)
@@ -93,7 +101,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         return running(why=(
             f'Nova has copied it to {copy.id} on {copy.pool} for '
             f'{age_s:.0f} s; it may take {limit_s:.0f} s'))
-    return _stuck(found, (
+    return _stuck(found, unknown or (
         f'Nova has not ended its copy to {copy.id} on {copy.pool} in '
         f'{age_s:.0f} s, though {where} is up: it was restarted '
         'meanwhile, or is very slow' + (
@@ -111,7 +119,7 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
     :raises InputError: where that is neither the volume's nor the copy's
     """
     swap = found.swap
-    if not found.stuck or swap is None or found.renamed:
+    if swap is None or not found.cure or found.renamed:
         return found
     record, copy = found.record, swap.copy
     if disk is not None and copy.lv_id in disk:
@@ -194,7 +202,7 @@ def _over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     assert swap is not None
     server, action = swap.server, _action(swap)
     if server is None:
-        return 'its server is gone'
+        return None if swap.problem else 'its server is gone'
     # Nova says so, too, of a domain that libvirt does not show it.
     if server.off is not None and server.task_state is None and (
             swap.copy.id in observed.volumes):

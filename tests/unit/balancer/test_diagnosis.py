@@ -171,8 +171,9 @@ class DiagnosisTest(cloud.Case):
         self.attached(half)
         self.cinder.started[A] = self.now
         found = self.balancer.diagnose('u')
-        self.assertFalse(found.over)
-        self.assertIn('an instance uses it', found.why)
+        self.assertFalse(found.forgotten, found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertIsNotNone(self.cinder.volume('t'))
 
     def test_a_copy_that_was_attached_meanwhile_is_spared(self):
         self.attached()

@@ -86,7 +86,7 @@ class KilledTest(Case):
         self.assert_refused(found)
 
     def test_while_nova_compute_is_down_it_is_waited_for(self):
-        self.now += 9000
+        self.now += 100
         self.nova.serve(up=False)
         found = self.found()
         self.assertFalse(found.over)
@@ -94,10 +94,49 @@ class KilledTest(Case):
                       found.why)
         self.assertIsNone(self.balancer.round())
 
+    def assert_pools_left_out(self, words):
+        """Nothing is recovered; others are balanced meanwhile."""
+        for disk in None, OWN:
+            found = self.found(disk)
+            self.assertTrue(found.stuck)
+            self.assertIn(words, found.sentence())
+            self.assertEqual((), found.cure)
+            self.assert_refused(found)
+        move, = self.balancer.round().moves
+        self.assertEqual((C, D), (move.source, move.target))
+
+    def test_a_compute_host_that_is_gone_for_good(self):
+        self.nova.serve(up=False)
+        self.cinder.end_mirror('u')
+        self.cinder.still('u')
+        self.now += 30 * 86400
+        self.assert_pools_left_out('is down; start it, or evacuate the '
+                                   'server.')
+
+    def test_one_whose_server_may_use_the_copy(self):
+        self.now += 300
+        self.cinder.still('u')
+        self.now += 1000
+        self.nova.serve(up=False)
+        self.assertIn('do not evacuate the server: ', self.found().why)
+
+    @ddt.data(A, B)
+    def test_a_storage_host_that_is_gone_for_good(self, pool):
+        self.cinder.serve(pool, up=False, enabled=False)
+        self.now += 60
+        self.assertFalse(self.found().over)
+        self.now += 30 * 86400
+        self.assert_pools_left_out(f'the service of {pool} is not up, start '
+                                   'it: nothing can be recovered before.')
+
     def test_a_nova_that_does_not_answer(self):
-        self.now += 9000
+        self.now += 60
         self.nova.problem = 'no route'
         self.assertFalse(self.found().over)
+        self.now += 9000
+        found = self.found()
+        self.assertTrue(found.stuck)
+        self.assertIn('whether it goes on is not known: no route', found.why)
 
     def test_an_account_to_which_nova_shows_no_actions(self):
         self.nova.shows_actions = False
@@ -108,10 +147,26 @@ class KilledTest(Case):
                       cure)
         self.assertIn('virsh blockjob instance-s DEVICE --abort', cure)
 
-    def test_without_a_nova_it_is_as_before(self):
+    def test_without_a_nova_its_time_and_a_person_tell(self):
         self.nova = sv.NoCompute('it is not configured')
-        self.now += 9000
-        self.assertIn('so that Nova copies to it', self.found().why)
+        self.set(allow_attached=True)
+        self.now += 60
+        self.assertFalse(self.found().over)
+        self.now += 140
+        found = self.found()
+        self.assertIn('there is no Nova to ask: it is not configured',
+                      found.sentence())
+        cure = '\n'.join(found.cure)
+        self.assertIn('On the compute host of its server s, as root', cure)
+        self.assertIn('virsh blockjob DOMAIN DEVICE --abort', cure)
+        self.assertNotIn('os-migrate_volume_completion', '\n'.join(
+            self.found(COPYS).cure))
+        move, = self.balancer.round().moves
+        self.assertEqual((C, D), (move.source, move.target))
+        self.assert_refused(self.found(OWN))
+        self.cinder.end_mirror('u')
+        self.now += 40
+        self.assert_recovered(self.found(OWN))
 
     def test_its_commands(self):
         found = self.stuck()
@@ -502,7 +557,7 @@ class NotBegunTest(Case):
 
     def test_it_goes_on_when_nova_compute_is_up_again(self):
         self.nova.serve(up=False)
-        self.now += 9000
+        self.now += 100
         found = self.found()
         self.assertFalse(found.over)
         self.assertIn('It then begins the copy', found.why)
