@@ -82,7 +82,8 @@ def _activity(row: Mapping[str, float]) -> activity.Activity:
         iops=row['iops'], latency_us=row['latency_us'])
     return activity.Activity(
         mean, row['seconds'], intervals=1,
-        quiet_s=0.0 if row['iops'] else row['seconds'])
+        quiet_s=0.0 if row['iops'] else row['seconds'],
+        unwritten_s=0.0 if row['iops'] * row['write_pct'] else row['seconds'])
 
 
 def source(conf: cfg.ConfigOpts,
