@@ -30,7 +30,11 @@ def _of(server_id: str, known: sv.Servers) -> str | None:
     server = known.by_id.get(server_id)
     if server is None:
         return (f'Nova does not list its server {server_id}; it was deleted, '
-                'or its cell does not answer')
+                'or its cell does not answer. Where openstack server show '
+                f'{server_id} finds none either, delete the attachment that '
+                'is left of it, whose id is in openstack volume show: '
+                'openstack --os-volume-api-version 3.27 volume attachment '
+                'delete ATTACHMENT')
     said = f'its server {server.name} ({server.id})'
     if server.vm_state is None:
         return f'Nova does not know the state of {said}: its cell is down'
@@ -42,7 +46,9 @@ def _of(server_id: str, known: sv.Servers) -> str | None:
     if server.off is not None:
         return (f'{said} is {server.status} and does not run: its power state '
                 f'is {server.off}')
-    service = known.services.get(server.host or '')
+    if server.host is None:
+        return f'Nova does not say on which host {said} is'
+    service = known.services.get(server.host)
     if service is None or not service.up:
         return f'the nova-compute of {said}, on {server.host}, is down'
     return None

@@ -108,6 +108,21 @@ class PlanTest(Case):
 
 class ActTest(Case):
 
+    def test_a_server_that_is_deleted_while_its_volume_moves(self):
+        move, = self.planned()
+        pause, server = self.pause, {'u': 's', 'v': 't'}[move.volume]
+
+        def deleted(seconds):
+            if server in self.nova.server(server).by_id and seconds:
+                self.nova.delete(server)
+            return pause(seconds)
+        self.pause = deleted
+        found, = self.balancer.carry_out((move,), 'p')
+        self.assertEqual('success', found.result)
+        self.now += 90000
+        self.assertIn('volume attachment delete ATTACHMENT',
+                      self.refused()[move.volume])
+
     def planned(self):
         self.set(auto=False)
         plan = self.balancer.round()

@@ -33,6 +33,8 @@ class AttachedTest(testtools.TestCase):
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
          'the nova-compute of its server web (s), on c2, is down'),
         (sv.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
+        (sv.Server('s', 'web', 'ACTIVE', 'active'),
+         'does not say on which host its server web (s) is'),
         (sv.Server('s', 's', 'UNKNOWN'),
          'does not know the state of its server s (s): its cell is down'),
         (sv.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
