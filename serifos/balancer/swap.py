@@ -52,11 +52,12 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     swap = found.swap
     assert swap is not None
     running = functools.partial(dataclasses.replace, found, forgotten=False)
-    listed = (swap.own or swap.copys or swap.resumed) and (
-        swap.own or not found.record.attachments)
+    listed = (swap.own or not found.record.attachments) and (
+        swap.copys or not swap.copy.attachments)
     unknown = swap.problem and (
         f'Nova copies it, and whether it goes on is not known: {swap.problem}')
-    if unknown and not (listed and age_s >= limit_s):
+    if unknown and not (
+            listed and (swap.own or swap.copys) and age_s >= limit_s):
         return running(why=unknown)
     if not listed:
         return running(why='Nova copies it, and Cinder shows no attachments '
@@ -78,22 +79,18 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     moved = _moved(found)
     if moved is None and not unknown and all(
             each.status == 'reserved' for each in swap.copys):
-        return _not_begun(found, age_s, where)
+        return _not_begun(found, observed, age_s, where)
     over, newer = _over(found, observed), _newer(found, observed)
     if moved is None and over is not None:
-        over = f'{over}, which has ended the copy'
-        return _kept(found, over, observed) if newer is None else (
-            dataclasses.replace(found, stuck=True, moved=True, why=(
-                f'{over}, but {newer}'), cure=cure.compare(found, False)))
+        return _may_use_copy(found, over, newer) if newer else _kept(
+            found, f'{over}, which has ended the copy', observed)
     why = moved or newer
     if why is not None and age_s < dg.QUIET_S:
         return running(why=f'{why}; Nova may still complete it')
     if moved is not None:
         return _uses_copy(found, moved)
     if newer is not None:
-        return dataclasses.replace(
-            found, stuck=True, moved=True, cure=cure.look_first(found),
-            why=f'its server uses its copy already, it seems: {newer}')
+        return _may_use_copy(found, over, newer)
     action = _action(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
@@ -217,8 +214,8 @@ def _over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     return since and f'{since.name} was done with its server {server.id}'
 
 
-def _not_begun(found: dg.Diagnosis, age_s: float,
-               where: str) -> dg.Diagnosis:
+def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
+               age_s: float, where: str) -> dg.Diagnosis:
     """Of a copy that no compute host was allowed to connect."""
     swap = found.swap
     assert swap is not None
@@ -229,8 +226,10 @@ def _not_begun(found: dg.Diagnosis, age_s: float,
             return dataclasses.replace(found, why=(
                 'Nova ended its attachment to the copy '
                 f'{age_s:.0f} s ago and may still tell Cinder'))
-        return _kept(found, 'Nova ended its attachment to the copy and did '
-                     'not tell Cinder')
+        over, newer = _over(found, observed), _newer(found, observed)
+        return _may_use_copy(found, over, newer) if newer else _kept(
+            found, 'Nova ended its attachment to the copy and did not tell '
+            'Cinder', observed)
     if swap.server is not None and age_s < dg.QUIET_S:
         return dataclasses.replace(found, why=(
             f'Nova was asked to copy it {age_s:.0f} s ago, and {where} has '
@@ -247,6 +246,15 @@ def _stuck(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
 def _uses_copy(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
     return dataclasses.replace(found, stuck=True, moved=True, why=why,
                                cure=cure.copy_back(found))
+
+
+def _may_use_copy(found: dg.Diagnosis, over: str | None,
+                  newer: str) -> dg.Diagnosis:
+    """Stuck, and only requests tell that the server used the copy."""
+    return dataclasses.replace(found, stuck=True, moved=True, why=(
+        f'{over}, which has ended the copy, but {newer}' if over else
+        f'its server uses its copy already, it seems: {newer}'), cure=(
+            cure.compare(found, False) if over else cure.look_first(found)))
 
 
 def _deleted(found: dg.Diagnosis, why: str) -> dg.Diagnosis:

@@ -225,6 +225,33 @@ class KilledTest(Case):
         self.assertIn('Cinder shows no attachments', found.why)
         self.assertIsNone(self.balancer.round())
 
+    @ddt.data(False, True)
+    def test_its_server_and_all_attachments_are_gone(self, busy):
+        self.now += 100
+        self.nova.delete('s')
+        if not busy:
+            self.cinder.end_mirror('u')
+        self.cinder.change('u', attachments=())
+        self.cinder.swaps.clear()
+        self.now += 9000
+        found = self.found()
+        if busy:
+            self.assert_refused(found)
+        else:
+            self.assertIn('Nova ended its attachment', found.why)
+            self.assert_recovered(found, 'available', 'available')
+
+    def test_nova_ended_its_attachment_of_what_its_server_uses(self):
+        self.now += 60
+        self.cinder.still('u')
+        self.now += 1000
+        self.cinder.end_mirror('u')
+        self.cinder.swaps.clear()
+        self.now += 100
+        found = self.found()
+        self.assertIn('its server uses its copy already, it seems', found.why)
+        self.assert_refused(found)
+
     def test_a_person_found_the_copy_in_use(self):
         self.stuck()
         self.cinder.end_mirror('u')
