@@ -50,10 +50,10 @@ def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
     if servers.absent is not None:
         return dataclasses.replace(swap, problem=(
             f'there is no Nova to ask: {servers.absent}'))
-    # The volume is changed when its migration begins; the created_at of a
-    # copy is that of its volume.
-    doings = nova.doings(server_id, record.id,
-                         (record.updated_at or 0.0) - SKEW_S)
+    # The volume is changed when its migration begins, and by its tenant at
+    # any time; the created_at of a copy is that of its volume.
+    doings = nova.doings(server_id, record.id, min(
+        each.updated_at or 0.0 for each in (record, copy)) - SKEW_S)
     server = servers.by_id.get(server_id)
     return dataclasses.replace(
         swap, server=server, doings=doings, problem=servers.problem,

@@ -82,7 +82,9 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     """
     answer = functools.partial(dg.Diagnosis, record, halves=halves, swap=swap)
     ends = (record, *halves) if eligibility.migrating(record) else halves
-    changed = max(map(_changed, ends))
+    # A tenant may rename a volume, or change its metadata, as Nova copies it.
+    changed = _changed(swap.copy) if swap is not None and (
+        record.migration_status != 'completing') else max(map(_changed, ends))
     why = _unread(inventory) or (_in_use(halves) if swap is None else None)
     if why is not None:
         return answer(False, why)

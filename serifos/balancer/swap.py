@@ -45,8 +45,8 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     """Whether Nova may still go on with the copy, and what ends it.
 
     :param found: with what Cinder and Nova say, and nothing decided
-    :param age_s: since Cinder last changed one of the records, which it
-        does not while Nova copies
+    :param age_s: since Cinder last changed the copy, or completes the
+        migration; it does not while Nova copies
     :param limit_s: what a migration of this volume may take
     """
     swap = found.swap
@@ -207,7 +207,7 @@ def _over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
                 f'{server.off}; reboot it, hard)')
     if server.vm_state in STOPPED and server.task_state is None:
         return f'its server {server.id} is {server.status}'
-    begun = action.began_at if action else found.record.updated_at or 0.0
+    begun = action.began_at if action else swap.copy.updated_at or 0.0
     since = next((each for each in swap.doings.actions
                   if each.name in NEW_DOMAIN and each.ended_at is not None
                   and each.began_at > begun and not each.failed), None)

@@ -129,6 +129,17 @@ class KilledTest(Case):
         self.assert_pools_left_out(f'the service of {pool} is not up, start '
                                    'it: nothing can be recovered before.')
 
+    def test_one_whose_tenant_changes_the_volume_meanwhile(self):
+        for number in range(20):
+            self.now += 100
+            self.cinder.inventory()
+            self.cinder.change('u', metadata={'n': str(number)})
+        self.assertTrue(self.found().stuck, self.found().why)
+        self.nova.do('s', 'reboot', self.now - 1500, ended_at=self.now - 1490)
+        self.cinder.end_mirror('u')
+        self.now += 60
+        self.assert_recovered(self.found(), 'available')
+
     def test_a_nova_that_does_not_answer(self):
         self.now += 60
         self.nova.problem = 'no route'
