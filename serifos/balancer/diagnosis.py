@@ -33,6 +33,8 @@ class Swap:
     :param doings: since the copy was made
     :param problem: why Nova could not be asked, a clause
     :param resumed: whether a recovery was begun that did not end
+    :param down_at: when its nova-compute was last seen to be down, seconds of
+        the epoch; 0 for never
     """
 
     copy: inv.Record
@@ -43,6 +45,13 @@ class Swap:
     doings: sv.Doings = sv.Doings()
     problem: str | None = None
     resumed: bool = False
+    down_at: float = 0.0
+
+    @property
+    def waits(self) -> bool:
+        """Whether a nova-compute that is down has yet to begin it."""
+        return self.copy.status == 'reserved' and (
+            self.service is not None and not self.service.up)
 
     @property
     def server_id(self) -> str | None:

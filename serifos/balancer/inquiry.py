@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 
 from serifos.balancer import diagnosis as dg
@@ -14,9 +16,12 @@ from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.facts import times
 
 SKEW_S = 60.0
 """By which the clocks of Nova and Cinder may differ."""
+
+_NOTE_S = 240.0
 
 
 def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
@@ -35,8 +40,25 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
             swap = _ask(cinder, nova, inventory.record_by_id[volume], copy)
         except errors.CloudError as exc:
             swap = dg.Swap(copy, problem=str(exc).rstrip('.'))
-        found[volume] = recover.resumed(swap, volume, entries)
+        found[volume] = dataclasses.replace(
+            recover.resumed(swap, volume, entries),
+            down_at=_down_at(swap, entries))
     return found
+
+
+def note(swaps: Iterable[dg.Swap], journal: jn.Journal, now: float) -> None:
+    """Writes down which nova-compute is down, at most every few minutes."""
+    for swap in swaps:
+        if swap.waits and now - swap.down_at > _NOTE_S:
+            assert swap.service is not None
+            with contextlib.suppress(errors.SerifosError):
+                journal.write('compute', host=swap.service.host)
+
+
+def _down_at(swap: dg.Swap, entries: Iterable[jn.Entry]) -> float:
+    return max((times.parse(entry.at) for entry in entries
+                if entry.kind == 'compute' and swap.service is not None
+                and entry.facts['host'] == swap.service.host), default=0.0)
 
 
 def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,

@@ -159,8 +159,10 @@ class Observer:
                    now: float) -> Iterator[dg.Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
         watched = self._watch(inventory, observed)
-        swaps = inquiry.swaps(self.cinder, self.nova, inventory,
-                              self.journal.entries())
+        swaps = inquiry.swaps(
+            self.cinder, self.nova, inventory,
+            clock_skew.corrected(self.journal.entries(), now))
+        inquiry.note(swaps.values(), self.journal, now)
         for diagnosis in stuck.diagnoses(inventory, watched, now, swaps,
                                          self.settings.timeouts.limit_s):
             yield self._confirmed(diagnosis, inventory, watched)

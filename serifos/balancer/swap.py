@@ -230,10 +230,12 @@ def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, 'Nova ended its attachment to the copy and did not tell '
             'Cinder', observed)
-    if swap.server is not None and age_s < dg.QUIET_S:
+    waited_s = age_s - max(
+        0.0, swap.down_at - (swap.copy.updated_at or 0.0))
+    if swap.server is not None and waited_s < dg.QUIET_S:
         return dataclasses.replace(found, why=(
-            f'Nova was asked to copy it {age_s:.0f} s ago, and {where} has '
-            'not begun yet'))
+            f'Nova was asked to copy it {age_s:.0f} s ago, and {where}, '
+            f'which may be up for {waited_s:.0f} s, has not begun yet'))
     return _deleted(found, 'Nova was asked to copy it and has not begun, for '
                     f'{age_s / 60:.0f} min')
 

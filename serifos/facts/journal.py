@@ -5,7 +5,8 @@ The kinds, and the facts beside ``volume``: ``request`` (source, target,
 plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
 ``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
-(reason), before which entries lie in the future. An entry may have further
+(reason), before which entries lie in the future, ``compute`` (host), whose
+nova-compute is down while a copy waits for it. An entry may have further
 facts; where one of these is missing or wrong the entry is refused.
 """
 
@@ -91,6 +92,7 @@ _FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
                 'plan': _name, 'size_gib': fields.Field.number},
     'accepted': {'volume': _name},
     'clock': {'reason': _text},
+    'compute': {'host': _name},
     'refused': {'volume': _name, 'reason': _text},
     'unknown': {'volume': _name, 'reason': _text},
     'outcome': {'volume': _name, 'result': _name, 'reason': _text,

@@ -600,6 +600,19 @@ class NotBegunTest(Case):
         self.assertFalse(found.over)
         self.assertIn('It then begins the copy', found.why)
 
+    def test_its_nova_compute_has_just_come_up(self):
+        self.nova.serve(up=False)
+        for _ in range(100):
+            self.now += 90
+            self.found()
+        self.assertLess(self.kinds().count('compute'), 40)
+        self.nova.serve(up=True)
+        self.now += 1
+        self.assertIn('has not begun yet', self.found().why)
+        self.assert_refused(self.found())
+        self.now += 900
+        self.assert_recovered(self.found())
+
     def test_its_message_was_lost(self):
         self.now += 200
         self.assertIn('has not begun yet', self.found().why)
