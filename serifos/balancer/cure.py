@@ -42,7 +42,7 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
         'virsh define /dev/stdin',
         'Print once more what the disk of the server uses, and go on only '
         f'where that still names {own}:', f'    {_target(swap)}',
-        *_disconnect(swap.copys), *_then(found))
+        *_disconnect(swap.of_copy), *_then(found))
 
 
 def look_first(found: dg.Diagnosis) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
         'Print once more what the disk of the server uses, and go on only '
         'where that is the volume again:', f'    {_target(swap)}',
         f'    virsh dumpxml --inactive --security-info {domain} | '
-        'virsh define /dev/stdin', *_disconnect(swap.copys), *_then(found))
+        'virsh define /dev/stdin', *_disconnect(swap.of_copy), *_then(found))
 
 
 def _warning(found: dg.Diagnosis, doubt: str = '') -> str:
@@ -160,8 +160,8 @@ def _target(swap: dg.Swap) -> str:
             "{print $2}')\")\"")
 
 
-def _disconnect(copys: Iterable[at.Attachment]) -> Iterator[str]:
-    targets = [target for each in copys for target in each.targets]
+def _disconnect(of_copy: Iterable[at.Attachment]) -> Iterator[str]:
+    targets = [target for each in of_copy for target in each.targets]
     if not targets:
         yield ('Disconnect the copy; how it was connected, Cinder does not '
                'say here.')

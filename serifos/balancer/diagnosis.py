@@ -27,7 +27,7 @@ class Swap:
     """What Cinder and Nova say of the copy of a volume in use.
 
     :param own: the attachments of the volume
-    :param copys: those of the copy
+    :param of_copy: those of the copy
     :param server: None where it is gone
     :param service: of its compute host
     :param doings: since the copy was made
@@ -39,7 +39,7 @@ class Swap:
 
     copy: inv.Record
     own: tuple[at.Attachment, ...] = ()
-    copys: tuple[at.Attachment, ...] = ()
+    of_copy: tuple[at.Attachment, ...] = ()
     server: sv.Server | None = None
     service: sv.ComputeService | None = None
     doings: sv.Doings = sv.Doings()
@@ -55,7 +55,7 @@ class Swap:
 
     @property
     def server_id(self) -> str | None:
-        return next((each.server_id for each in (*self.copys, *self.own)
+        return next((each.server_id for each in (*self.of_copy, *self.own)
                      if each.server_id), None)
 
 
@@ -154,7 +154,7 @@ class Diagnosis:
         """The steps of the recovery, a sentence each."""
         ending = [f'The attachment {each.id} of the copy {each.volume} to '
                   f'server {each.server_id} will be deleted.'
-                  for each in (self.swap.copys if self.swap else ())]
+                  for each in (self.swap.of_copy if self.swap else ())]
         copy = self.kept
         return [*ending, *([_kept(copy)] if copy else []),
                 *(orphan.before() for orphan in self.orphans if orphan.copy),

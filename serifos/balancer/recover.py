@@ -54,7 +54,7 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
                   reason=diagnosis.why, kept=[copy.id] if copy else [],
                   halves=[removal.record.id for removal in removals])
     _still_there(record, diagnosis, cinder)
-    for each in swap.copys if swap else ():
+    for each in swap.of_copy if swap else ():
         requests.delete_attachment(each.id)
     for removal in removals:
         _remove(removal, record, requests)
@@ -146,7 +146,7 @@ def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
             'was done. Run recover again.')
     swap = diagnosis.swap
     if swap and (cinder.attachments_of(record.id) != swap.own
-                 or cinder.attachments_of(swap.copy.id) != swap.copys):
+                 or cinder.attachments_of(swap.copy.id) != swap.of_copy):
         raise errors.InputError(
             f'The attachments of volume {record.id} have changed since it '
             'was diagnosed; nothing was done. Run recover again.')

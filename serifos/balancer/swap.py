@@ -53,11 +53,11 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     assert swap is not None
     running = functools.partial(dataclasses.replace, found, forgotten=False)
     listed = (swap.own or not found.record.attachments) and (
-        swap.copys or not swap.copy.attachments)
+        swap.of_copy or not swap.copy.attachments)
     unknown = swap.problem and (
         f'Nova copies it, and whether it goes on is not known: {swap.problem}')
     if unknown and not (
-            listed and (swap.own or swap.copys) and age_s >= limit_s):
+            listed and (swap.own or swap.of_copy) and age_s >= limit_s):
         return running(why=unknown)
     if not listed:
         return running(why='Nova copies it, and Cinder shows no attachments '
@@ -78,7 +78,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
     moved = _moved(found)
     if moved is None and not unknown and all(
-            each.status == 'reserved' for each in swap.copys):
+            each.status == 'reserved' for each in swap.of_copy):
         return _not_begun(found, observed, age_s, where)
     over, newer = _over(found, observed), _newer(found, observed)
     if moved is None and over is not None:
@@ -107,7 +107,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
 
 def proven(found: dg.Diagnosis, observed: activity.Observed,
            disk: str | None, keep: bool) -> dg.Diagnosis:
-    """A stuck migration as forgotten, where its copy is not used any more.
+    """What a stuck migration is by a look at its requests and its disk.
 
     :param observed: over :data:`LOOK_S`
     :param disk: the iSCSI target that the server's disk uses, as the last
@@ -166,11 +166,11 @@ def _moved(found: dg.Diagnosis) -> str | None:
     assert swap is not None
     copy = swap.copy
     words = f'its server uses its copy {copy.id} on {copy.pool} already'
-    if any(each.status == 'attached' for each in swap.copys):
+    if any(each.status == 'attached' for each in swap.of_copy):
         return f'{words}: Cinder has it as attached'
     if found.renamed:
         return f'{words}: Cinder has begun to exchange their names'
-    if swap.doings.attachment_id in [each.id for each in swap.copys]:
+    if swap.doings.attachment_id in [each.id for each in swap.of_copy]:
         return f'{words}: Nova names its attachment'
     if any(copy.lv_id in iqn for each in swap.own
            for _, iqn in each.targets):
@@ -221,7 +221,7 @@ def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
     assert swap is not None
     if swap.resumed:
         return _deleted(found, 'its recovery was begun')
-    if not swap.copys:
+    if not swap.of_copy:
         if age_s < dg.QUIET_S:
             return dataclasses.replace(found, why=(
                 'Nova ended its attachment to the copy '
