@@ -33,14 +33,14 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
         f'    virsh blockjob {domain} {device} --info',
         'Below 99 % it is still being copied: wait; under writes a complete '
         'one changes between 99 and 100 %. Where there is no job, the server '
-        'was restarted or the copy failed: go on with the disconnection, and '
-        'add --keep-copy to recover. Else end the job; the server goes on '
-        'with its volume, without a pause:',
+        'was restarted or the copy failed: go on with the second look at the '
+        'disk, and add --keep-copy to recover. Else end the job; the server '
+        'goes on with its volume, without a pause:',
         f'    virsh blockjob {domain} {device} --abort',
         'Give libvirt back the definition that Nova removed for the copy:',
         f'    virsh dumpxml --inactive --security-info {domain} | '
         'virsh define /dev/stdin',
-        'Print once more what the disk of the server uses, and go on only '
+        'The second look: what the disk of the server uses. Go on only '
         f'where that still names {own}:', f'    {_target(swap)}',
         *_disconnect(swap.of_copy), *_then(found))
 
