@@ -12,6 +12,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+from typing import Any
 
 from oslo_log import log
 
@@ -237,10 +238,22 @@ class Executor:
                            source=asked.facts['source'],
                            target=asked.facts['target'],
                            seconds=round(took, 1),
+                           **self._copies(volume, outcome),
                            **pc.achieved(asked, outcome.result, copied_s))
         if outcome.backs_off:
             self._back_off(volume)
         return outcome
+
+    def _copies(self, volume: str, outcome: oc.Outcome) -> dict[str, Any]:
+        """The copies of a migration that is given up, where these are known.
+
+        A later recovery tells by them whether it is this one's.
+        """
+        if outcome.result == 'timeout':
+            with contextlib.suppress(errors.CloudError):
+                return {'copies': [half.id for half
+                                   in self.cinder.halves(volume)]}
+        return {}
 
     def _back_off(self, volume: str) -> None:
         failures = jn.failures_of(self.journal.entries(), volume)

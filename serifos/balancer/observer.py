@@ -15,7 +15,6 @@ import functools
 
 from oslo_log import log
 
-from serifos.balancer import clock_skew
 from serifos.balancer import copies
 from serifos.balancer import diagnosis as dg
 from serifos.balancer import inquiry
@@ -27,6 +26,7 @@ from serifos.balancer import stuck
 from serifos.balancer import swap as sw
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
@@ -48,6 +48,7 @@ class Observation:
     :param cluster: in which the pools of stuck migrations take part in no
         move; in the file they are as they were
     :param models: the usable models that the pools name
+    :param watched: the activity by which the diagnoses are made
     :param diagnoses: of the migrations under way, and of copies left behind
     """
 
@@ -55,6 +56,7 @@ class Observation:
     observed: activity.Observed
     cluster: cl.Cluster
     models: Mapping[str, mm.Model]
+    watched: activity.Observed
     diagnoses: tuple[dg.Diagnosis, ...] = ()
 
     def hindrances(self, least: int = 2) -> list[str]:
@@ -128,7 +130,8 @@ class Observer:
             LOG.warning('%s', gap)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'))
-        diagnoses = tuple(self._diagnoses(inventory, observed, now))
+        watched = self._watch(inventory, observed)
+        diagnoses = tuple(self._diagnoses(inventory, watched, now))
         pools = {end.pool for diagnosis in diagnoses if diagnosis.over
                  for end in diagnosis.ends}
         for diagnosis in diagnoses:
@@ -138,7 +141,7 @@ class Observer:
                 LOG.info('The migration of volume %s counts as running: %s.',
                          diagnosis.record.id, diagnosis.why)
         return Observation(inventory, observed, join.touched(cluster, pools),
-                           models, diagnoses)
+                           models, watched, diagnoses)
 
     def _servers(self, inventory: inv.Inventory) -> sv.Servers:
         """Nova's servers, where a volume is attached to one."""
@@ -155,10 +158,9 @@ class Observer:
         return found
 
     def _diagnoses(self, inventory: inv.Inventory,
-                   observed: activity.Observed,
+                   watched: activity.Observed,
                    now: float) -> Iterator[dg.Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
-        watched = self._watch(inventory, observed)
         swaps = inquiry.swaps(
             self.cinder, self.nova, inventory,
             clock_skew.corrected(self.journal.entries(), now))

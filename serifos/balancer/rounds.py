@@ -18,7 +18,7 @@ import functools
 from oslo_log import log
 
 from serifos.balancer import act
-from serifos.balancer import clock_skew
+from serifos.balancer import automatic
 from serifos.balancer import diagnosis as dg
 from serifos.balancer import join
 from serifos.balancer import observer
@@ -31,6 +31,7 @@ from serifos.balancer import requests
 from serifos.balancer import settings as sg
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import clock_skew
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -142,6 +143,8 @@ class Balancer:
         if self.settings.auto:
             self.settle_open_moves()
         seen = self.observe()
+        if self.settings.auto and self._recover_forgotten(seen):
+            seen = self.observe()
         for hindrance in (hindrances := seen.hindrances()):
             LOG.warning('Nothing is moved: %s', hindrance)
         if hindrances:
@@ -168,6 +171,25 @@ class Balancer:
                            settings.pace)
             self.observe()
         return kept
+
+    def _recover_forgotten(self, seen: observer.Observation) -> bool:
+        """Recovers what needs no person; whether anything was begun."""
+        entries, settings = self.entries(), self.settings
+        if not settings.auto_recover or jn.paused(entries):
+            return False
+        ready = automatic.ready(
+            seen.diagnoses, seen.watched, self.journal, entries, self.clock(),
+            max(dg.QUIET_S, 3 * settings.interval_s))
+        for found in ready:
+            if self.pause(0):
+                break
+            LOG.warning('Volume %s is recovered without a person: %s. %s',
+                        found.record.id, found.why, ' '.join(found.plan()))
+            try:
+                self.recover(found)
+            except (errors.InputError, errors.CloudError) as exc:
+                LOG.error('%s', exc)
+        return bool(ready)
 
     def limits(self) -> lm.Limits:
         """The limits of plans, with the rates of the latest migrations."""

@@ -18,6 +18,8 @@ class BalancerSettings:
 
     :param batch: moves of a plan that are carried out in one round
     :param settle_s: after a migration, until the next plan is carried out
+    :param auto_recover: whether mode auto recovers its own migrations that
+        Cinder has forgotten
     :param cool_down_s: within which a volume is not moved again
     """
 
@@ -35,6 +37,7 @@ class BalancerSettings:
     cool_down_s: float = 86400.0
     plan_ttl_s: float = 86400.0
     max_failures: int = 3
+    auto_recover: bool = True
     allow_attached: bool | None = None
     excluded_projects: frozenset[str] = frozenset()
 

@@ -68,6 +68,13 @@ OPTS = [
         'max_failures', default=3, min=1, max=1000,
         help='Failed migrations in a row after which the balancer pauses, '
              'until serifos-balancer resume.'),
+    cfg.BoolOpt(
+        'auto_recover', default=True,
+        help='Whether mode auto itself recovers a migration that it asked '
+             'for and Cinder has forgotten, where two rounds find that '
+             'Cinder\'s API alone is enough. It never deletes a copy that '
+             'serifos-balancer recover would keep. If false, a person runs '
+             'that.'),
     cfg.IntOpt(
         'migration_timeout', default=600, min=1, max=_MONTH_S,
         help='Seconds that a migration may take beside its copying.'),

@@ -76,7 +76,8 @@ def settings(conf: cfg.ConfigOpts,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,
         cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
-        max_failures=said.max_failures, allow_attached=said.allow_attached,
+        max_failures=said.max_failures, auto_recover=said.auto_recover,
+        allow_attached=said.allow_attached,
         excluded_projects=frozenset(said.excluded_projects))
 
 
