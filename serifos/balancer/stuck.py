@@ -87,7 +87,9 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
         record.migration_status != 'completing') else max(map(_changed, ends))
     why = _unread(inventory) or (_in_use(halves) if swap is None else None)
     if why is not None:
-        return answer(False, why)
+        names = _names_old_copy(record, halves, now - max(map(
+            _changed, (record, *halves))))
+        return answer(False, names or why, broken=names is not None)
     down = _down(ends, inventory)
     if down is not None:
         overdue = now - changed >= limit_s(record.size_gib)
@@ -161,6 +163,26 @@ def _in_use(halves: Sequence[inv.Record]) -> str | None:
                     f'with {len(half.attachments)} attachments, so that Nova '
                     'copies to it or an instance uses it')
     return None
+
+
+def _names_old_copy(record: inv.Record, halves: Sequence[inv.Record],
+                    age_s: float) -> str | None:
+    """What to do where an attachment still names the old copy, or None.
+
+    That is the last that Cinder corrects when it completes a migration; the
+    server uses the volume. No API moves an attachment to another volume.
+    """
+    old = next((half for half in halves if half.attachments
+                and eligibility.leftover_of(half) == record.id), None)
+    if (old is None or record.attachments or record.status != 'in-use'
+            or eligibility.migrating(record) or age_s < dg.CALL_S):
+        return None
+    return (f'the attachment of its server names the old copy {old.id} on '
+            f'{old.pool}; correct it in Cinder\'s database: UPDATE '
+            f"volume_attachment SET volume_id = '{record.id}' WHERE volume_id "
+            f"= '{old.id}' AND deleted = 0; {dg.QUIET_S / 60:.0f} min later "
+            f'the old copy is deleted by: serifos-balancer recover '
+            f'{record.id}')
 
 
 def _down(ends: Sequence[inv.Record], inventory: inv.Inventory) -> str | None:

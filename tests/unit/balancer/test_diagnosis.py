@@ -97,6 +97,26 @@ class DiagnosisTest(cloud.Case):
         self.now += 9000
         self.assertIn('quiet for 0 s only', self.balancer.diagnose('u').why)
 
+    def test_an_attachment_that_names_the_old_copy(self):
+        # The source died before the very last that completing consists of.
+        self.leave_old_copy(attachments=('s',), name_id='t2')
+        self.cinder.change('u', status='in-use')
+        self.cinder.workloads['u'] = cloud.busy(64)
+        self.now += 60
+        self.assertFalse(self.balancer.diagnose('u').over)
+        self.now += 90
+        found = self.balancer.diagnose('u')
+        self.assertTrue(found.broken)
+        self.assertIn(
+            "UPDATE volume_attachment SET volume_id = 'u' WHERE volume_id = "
+            "'t' AND deleted = 0;", found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.cinder.change('u', attachments=('s',))
+        self.cinder.change('t', attachments=())
+        self.now += 900
+        self.assertIn('The old copy of volume u was left',
+                      self.balancer.diagnose('u').sentence())
+
     @ddt.data(
         # The records were being swapped, and the volume had no new name.
         ({'pool': B, 'name_id': 't', 'migration_status': None},
