@@ -19,6 +19,11 @@ from serifos.facts import servers as sv
 from serifos.plan import eligibility
 
 
+PATIENCE = 4
+"""Times as long as at its volume_copy_bps_limit a migration may take: reads
+and writes take turns, and the source is wiped within it, too."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Timeouts:
     """Time limits of a migration, and the back-off after a failure.

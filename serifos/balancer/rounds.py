@@ -2,8 +2,8 @@
 """The balancer's round: observe, plan, act on a small batch, observe again.
 
 Nothing is moved, and the log says why, while any migration is under way, a
-pool is down, telemetry or models are missing, or after repeated failures. Of
-a migration that nobody goes on with the pools alone take part in no move.
+pool is down, telemetry or models are missing, or after repeated failures. A
+migration that is stuck or forgotten keeps its own pools alone out of moves.
 """
 
 from __future__ import annotations

@@ -132,6 +132,8 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
         return dataclasses.replace(found, why=(
             f'{found.why}; telemetry does not see the logical volumes'))
     if other.quiet_s < dg.STILL_S:
+        if found.moved and disk is None and not keep:
+            return found
         return dataclasses.replace(found, why=(
             f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
             f'and has to be without one for {dg.STILL_S:.0f} s'))

@@ -24,7 +24,6 @@ def attachment(said: object) -> at.Attachment:
     return at.Attachment(
         doc['id'].name(), doc['volume_id'].name(), doc['status'].name(),
         server_id=doc['instance'].name_or_none(),
-        protocol=conn['driver_volume_type'].name_or_none(),
         targets=_targets(data))
 
 

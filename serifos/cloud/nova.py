@@ -16,6 +16,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import session as ks_session
 
 from serifos.cloud import api_errors
+from serifos.cloud import pages
 from serifos.facts import fields
 from serifos.facts import servers as sv
 from serifos.web import token_errors
@@ -151,9 +152,7 @@ class Nova:
     def _get(self, path: str, **query: object) -> fields.Field:
         """The object that answers a GET request, retried once."""
         url = f'{path}?{parse.urlencode(query)}' if query else path
-        return fields.Field(self._api.get(
-            url, connect_retries=1, status_code_retries=1,
-            retriable_status_codes=[502, 503, 504]).json())
+        return fields.Field(self._api.get(url, **pages.RETRIES).json())
 
 
 _ERRORS = (exceptions.ClientException, LookupError, RecursionError, TypeError,
@@ -192,8 +191,6 @@ def _action(doc: fields.Field) -> sv.Action:
     ends = [part['finish_time'].moment_or_none() for part in parts]
     return sv.Action(
         doc['action'].name(), doc['start_time'].moment(),
-        taken_up=any((part['event'].name_or_none() or '').startswith(
-            'compute_') for part in parts),
         ended_at=max(filter(None, ends)) if ends and all(ends) else None,
         failed=any(part['result'].value == 'Error' for part in parts))
 

@@ -24,8 +24,8 @@ PAGE = 500
 MOST = 200_000
 """Items of one kind that are read at most, over all pages."""
 
-_RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
-            'retriable_status_codes': [502, 503, 504]}
+RETRIES = {'connect_retries': 1, 'status_code_retries': 1,
+           'retriable_status_codes': [502, 503, 504]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Pages:
     def get(self, path: str, **query: object) -> Mapping[str, Any]:
         """The object that answers one request."""
         url = f'{path}?{parse.urlencode(query)}' if query else path
-        return fields.Field(self.api.client.get(url, **_RETRIES)[1]).object()
+        return fields.Field(self.api.client.get(url, **RETRIES)[1]).object()
 
     def page(self, path: str, key: str, **query: object) -> list[Any]:
         """The items that answer one request.

@@ -17,7 +17,6 @@ class Attachment:
 
     :param server_id: None for one to a host itself
     :param status: ``reserved``, ``attaching``, ``attached``, ...
-    :param protocol: such as ``iscsi``; None where nothing was exported
     :param targets: (portal, IQN) of each path
     """
 
@@ -25,5 +24,4 @@ class Attachment:
     volume: str
     status: str
     server_id: str | None = None
-    protocol: str | None = None
     targets: tuple[tuple[str, str], ...] = ()

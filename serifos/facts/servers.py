@@ -52,14 +52,12 @@ class Action:
     """An action of a server, such as ``swap_volume``, as Nova records it.
 
     :param began_at: seconds of the epoch
-    :param taken_up: whether a compute host has begun with it
     :param ended_at: of all that it consists of; None where not all ended
     :param failed: whether something of it ended with an error
     """
 
     name: str
     began_at: float
-    taken_up: bool = False
     ended_at: float | None = None
     failed: bool = False
 

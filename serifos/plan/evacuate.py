@@ -36,7 +36,7 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
     if left.state == cl.TOUCHED:
         raise errors.InputError(
             f'{pool} is {left.state}; end that first, see serifos-balancer '
-            'run --once.')
+            'observe.')
     if left.state == 'down':
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '

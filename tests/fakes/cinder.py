@@ -249,8 +249,9 @@ class Cinder(swaps.Swaps):
         return self._since(volume_id, self._does(volume_id).write_pct > 0)
 
     def _since(self, volume_id: str, now: bool) -> float:
-        return 0.0 if now else min(_LONG_S, self._clock() - self._last_copied.get(
-            volume_id, -_LONG_S))
+        return 0.0 if now else min(
+            _LONG_S, self._clock() - self._last_copied.get(
+                volume_id, -_LONG_S))
 
 
 def _free(record: inv.Record) -> bool:

@@ -26,7 +26,7 @@ class Swaps(migrations.Migrations):
         record = self.volume(volume_id)
         return () if record is None else (*(
             at.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
-                          server, 'iscsi', _target(record))
+                          server, _target(record))
             for server in record.attachments), *(
             each for each in self.swaps.values()
             if each.volume == volume_id))
@@ -57,8 +57,8 @@ class Swaps(migrations.Migrations):
             self.swaps[f'attachment-{half.id}'] = at.Attachment(
                 f'attachment-{half.id}', half.id,
                 'attached' if status == 'in-use' else status,
-                was.attachments[0], *(() if status == 'reserved' else (
-                    'iscsi', _target(half))))
+                was.attachments[0],
+                () if status == 'reserved' else _target(half))
             if status == 'reserved':
                 self._still(was.id, half.id)
 

@@ -39,10 +39,6 @@ _Stopped = Callable[[], bool] | None
 
 _MIB = 1024.0
 
-_PATIENCE = 4
-"""Times as long as at its volume_copy_bps_limit a migration may take: reads
-and writes take turns, and the source is wiped within it, too."""
-
 _KEPT_S = 900.0
 """Readings kept at least, for diagnosing migrations."""
 
@@ -67,8 +63,9 @@ def settings(conf: cfg.ConfigOpts,
         bounds,
         outcome.Timeouts(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
-            timeout_per_gib_s=max(said.migration_timeout_per_gib,
-                                  _PATIENCE * bounds.copying.limited),
+            timeout_per_gib_s=max(
+                said.migration_timeout_per_gib,
+                outcome.PATIENCE * bounds.copying.limited),
             back_off_s=said.back_off),
         pace=pace.Pace(pace.windows(said.windows), said.max_gib_per_hour,
                        said.max_gib_per_day),

@@ -38,7 +38,7 @@ class Case(test_attached.Case):
         self.cinder.faults['u'] = self.fault
         self.cinder.migrate('u', B)
         self.now += 5
-        self.nova.do('s', 'swap_volume', self.now, taken_up=True)
+        self.nova.do('s', 'swap_volume', self.now)
 
     def found(self, disk=None, keep=False):
         return self.balancer.diagnose('u', disk, keep)

@@ -298,8 +298,6 @@ class VerbTest(Case):
         asked = parse.parse_qs(self.http.last_request.query)
         self.assertEqual((['1'], ['c']), (asked['all_tenants'],
                                           asked['volume_id']))
-        self.assertEqual([None, None, 'iscsi', 'iscsi', 'rbd'],
-                         [each.protocol for each in found])
         self.assertEqual([0, 0, 1, 2, 0],
                          [len(each.targets) for each in found])
         self.assertEqual((('10.0.0.1:3260', 'iqn.x:volume-c'),),

@@ -177,8 +177,8 @@ class NovaTest(testtools.TestCase):
         found = self.nova.doings('s', 'v', since)
         self.assertIsNone(found.problem)
         swap, reboot = found.actions
-        self.assertEqual(('swap_volume', True, None, False), (
-            swap.name, swap.taken_up, swap.ended_at, swap.failed))
+        self.assertEqual(('swap_volume', None, False), (
+            swap.name, swap.ended_at, swap.failed))
         self.assertEqual((since + 4260, True), (reboot.ended_at,
                                                 reboot.failed))
         self.assertEqual(('a', '/dev/vdb'), (found.attachment_id,
