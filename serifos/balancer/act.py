@@ -16,10 +16,10 @@ from typing import Any
 
 from oslo_log import log
 
-from serifos.balancer import inquiry
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
+from serifos.balancer.recovery import inquiry
 from serifos.balancer import requests as rq
 from serifos.cloud import refused
 from serifos import errors

@@ -15,15 +15,15 @@ import functools
 
 from oslo_log import log
 
-from serifos.balancer import copies
-from serifos.balancer import diagnosis as dg
-from serifos.balancer import inquiry
 from serifos.balancer import join
 from serifos.balancer import planning
-from serifos.balancer import recover
+from serifos.balancer.recovery import copies
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import inquiry
+from serifos.balancer.recovery import recover
+from serifos.balancer.recovery import stuck
+from serifos.balancer.recovery import swap as sw
 from serifos.balancer import settings as sg
-from serifos.balancer import stuck
-from serifos.balancer import swap as sw
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew

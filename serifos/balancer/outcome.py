@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
-from serifos.balancer import swap as sw
+from serifos.balancer.recovery import evidence
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -139,7 +139,7 @@ def blamed(found: Outcome, state: str | None, doings: sv.Doings) -> Outcome:
     """
     if doings.problem is not None:
         why = state and f'{state} (now; then: {doings.problem})'
-    elif any(action.name == sw.SWAP for action in doings.actions):
+    elif any(action.name == evidence.SWAP for action in doings.actions):
         return found
     else:
         why = state or next(

@@ -18,15 +18,15 @@ import functools
 from oslo_log import log
 
 from serifos.balancer import act
-from serifos.balancer import automatic
-from serifos.balancer import diagnosis as dg
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.balancer import recover
+from serifos.balancer.recovery import automatic
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import recover
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
 from serifos import errors

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos.balancer import join
-from serifos.balancer import stuck
+from serifos.balancer.recovery import stuck
 from serifos.cloud import client as volumes
 from serifos import errors
 from serifos.facts import activity

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 
-from serifos.balancer import diagnosis as dg
+from serifos.balancer.recovery import diagnosis as dg
 from serifos.facts import attachments as at
 from serifos.plan import attached
 

@@ -23,10 +23,10 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import copies
-from serifos.balancer import diagnosis as dg
+from serifos.balancer.recovery import copies
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import swap as sw
 from serifos.balancer import requests as rq
-from serifos.balancer import swap as sw
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn

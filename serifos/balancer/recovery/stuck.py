@@ -19,9 +19,9 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 
-from serifos.balancer import copies
-from serifos.balancer import diagnosis as dg
-from serifos.balancer import swap as sw
+from serifos.balancer.recovery import copies
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import swap as sw
 from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.facts import times

@@ -16,7 +16,7 @@ import math
 
 from oslo_log import log
 
-from serifos.balancer import diagnosis as dg
+from serifos.balancer.recovery import diagnosis as dg
 from serifos.facts import activity
 from serifos.facts import journal as jn
 from serifos.facts import times

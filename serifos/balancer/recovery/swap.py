@@ -13,31 +13,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from serifos.balancer import cure
-from serifos.balancer import diagnosis as dg
+from serifos.balancer.recovery import cure
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import evidence
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import servers as sv
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova is working on."""
 
 LOOK_S = 60.0
 """The window in which requests tell which logical volume the server uses."""
-
-SWAP = 'swap_volume'
-
-NEW_DOMAIN = ('evacuate', 'migrate', 'reboot', 'rebuild', 'rescue', 'resize',
-              'shelve', 'start', 'stop', 'unshelve')
-"""Actions that end the QEMU process of a server, and its mirrors.
-
-The server is then made anew from Nova's own record, which names the volume
-until Nova has copied it. A nova-compute that still copies a volume lets none
-of them begin, or notices at once that its copy is over.
-"""
-
-STOPPED = ('stopped', 'shelved', 'shelved_offloaded')
-"""States (``vm_state``) of a server without a QEMU process."""
 
 
 def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
@@ -70,17 +56,18 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         if age_s < limit_s:
             return running(why=f'{why}; start it. It then begins the copy if '
                            'it had not yet')
-        newer = _moved(found) or _newer(found, observed)
+        newer = evidence.moved(found) or evidence.newer(found, observed)
         return dataclasses.replace(found, stuck=True, why=(
             f'{why}; start it, or evacuate the server' if newer is None else
             f'{why}; start it, and do not evacuate the server: {newer}'))
     if age_s < dg.CALL_S:
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
-    moved = _moved(found)
+    moved = evidence.moved(found)
     if moved is None and not unknown and all(
             each.status == 'reserved' for each in swap.of_copy):
         return _not_begun(found, observed, age_s, where)
-    over, newer = _over(found, observed), _newer(found, observed)
+    over = evidence.over(found, observed)
+    newer = evidence.newer(found, observed)
     if moved is None and over is not None:
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, f'{over}, which has ended the copy', observed)
@@ -91,7 +78,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         return _uses_copy(found, moved)
     if newer is not None:
         return _may_use_copy(found, over, newer)
-    action = _action(swap)
+    action = evidence.copying(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
     if age_s < limit_s:
@@ -137,7 +124,7 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
         return dataclasses.replace(found, why=(
             f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
             f'and has to be without one for {dg.STILL_S:.0f} s'))
-    over = _over(found, observed) if found.moved and keep else None
+    over = evidence.over(found, observed) if found.moved and keep else None
     if over is not None:
         return _kept(found, found.why, observed)
     if disk is not None:
@@ -157,65 +144,6 @@ def _where(swap: dg.Swap) -> str:
         f'the nova-compute on {server.host} of its server {server.id}')
 
 
-def _action(swap: dg.Swap) -> sv.Action | None:
-    return next((action for action in swap.doings.actions
-                 if action.name == SWAP), None)
-
-
-def _moved(found: dg.Diagnosis) -> str | None:
-    """Why the server uses the copy for certain, a clause, or None."""
-    swap = found.swap
-    assert swap is not None
-    copy = swap.copy
-    words = f'its server uses its copy {copy.id} on {copy.pool} already'
-    if any(each.status == 'attached' for each in swap.of_copy):
-        return f'{words}: Cinder has it as attached'
-    if found.renamed:
-        return f'{words}: Cinder has begun to exchange their names'
-    if swap.doings.attachment_id in [each.id for each in swap.of_copy]:
-        return f'{words}: Nova names its attachment'
-    if any(copy.lv_id in iqn for each in swap.own
-           for _, iqn in each.targets):
-        return f'{words}: the attachment of the volume names it'
-    return None
-
-
-def _newer(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
-    """That the copy alone was written, a clause, or None.
-
-    While libvirt copies, it reads the volume as it writes the copy, and then
-    writes both.
-    """
-    assert found.swap is not None
-    own, other = (observed.volumes.get(each.id)
-                  for each in (found.record, found.swap.copy))
-    if own and other and own.quiet_s - other.unwritten_s > dg.CALL_S:
-        return (f'the copy was written {other.unwritten_s:.0f} s ago, and the '
-                f'volume has had no request for {own.quiet_s:.0f} s')
-    return None
-
-
-def _over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
-    """Why the QEMU process that mirrored is gone, a clause, or None."""
-    swap = found.swap
-    assert swap is not None
-    server, action = swap.server, _action(swap)
-    if server is None:
-        return None if swap.problem else 'its server is gone'
-    # Nova says so, too, of a domain that libvirt does not show it.
-    if server.off is not None and server.task_state is None and (
-            swap.copy.id in observed.volumes):
-        return (f'its server {server.id} does not run (power state '
-                f'{server.off}; reboot it, hard)')
-    if server.vm_state in STOPPED and server.task_state is None:
-        return f'its server {server.id} is {server.status}'
-    begun = action.began_at if action else swap.copy.updated_at or 0.0
-    since = next((each for each in swap.doings.actions
-                  if each.name in NEW_DOMAIN and each.ended_at is not None
-                  and each.began_at > begun and not each.failed), None)
-    return since and f'{since.name} was done with its server {server.id}'
-
-
 def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
                age_s: float, where: str) -> dg.Diagnosis:
     """Of a copy that no compute host was allowed to connect."""
@@ -228,7 +156,8 @@ def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
             return dataclasses.replace(found, why=(
                 'Nova ended its attachment to the copy '
                 f'{age_s:.0f} s ago and may still tell Cinder'))
-        over, newer = _over(found, observed), _newer(found, observed)
+        over = evidence.over(found, observed)
+        newer = evidence.newer(found, observed)
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, 'Nova ended its attachment to the copy and did not tell '
             'Cinder', observed)

@@ -6,7 +6,7 @@ from unittest import mock
 
 import ddt
 
-from serifos.balancer import recover
+from serifos.balancer.recovery import recover
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 
-from serifos.balancer import diagnosis as dg
-from serifos.balancer import recover
-from serifos.balancer import stuck
-from serifos.balancer import swap as sw
+from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import recover
+from serifos.balancer.recovery import stuck
+from serifos.balancer.recovery import swap as sw
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn

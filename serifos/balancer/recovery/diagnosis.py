@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.balancer import copies
+from serifos.balancer.recovery import copies
 from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
