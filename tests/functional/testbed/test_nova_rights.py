@@ -2,12 +2,33 @@
 """The verbs over Keystone, with the rights of the example policies."""
 
 import re
+import subprocess
 
+from tests.functional import machine
+from tests.functional.testbed import balancer
+from tests.functional.testbed import layout
 from tests.functional.testbed import marks
 from tests.functional.testbed.nova import login_case
 from tests.functional.testbed.nova import servers
 
 FAST, SLOW = 1, 3
+
+READ_AND_CHANGE = """
+import sys
+from serifos import conf
+from serifos.cmd.balancer import adapters
+cinder = adapters.cinder(conf.load([sys.argv[1]]))
+deleted, unmanaged = sys.argv[2:]
+record = cinder.volume(deleted)
+assert record.lv_id == deleted, record
+assert f'volume-{deleted}' in cinder.logical_volumes(record.pool)
+assert cinder.halves(deleted) == ()
+for volume in deleted, unmanaged:
+    cinder.reset(volume, 'error')
+cinder.delete(deleted)
+cinder.unmanage(unmanaged)
+"""
+"""What recover asks Cinder for and of it, on two volumes."""
 
 
 class RightsTest(login_case.LoginCase):
@@ -58,6 +79,23 @@ class RightsTest(login_case.LoginCase):
         self.assertIn('is not being migrated', err)
         for verb in ('history', 'resume'):
             self.assertEqual(0, self.run_as(login, verb)[0])
+        self.read_and_change(login)
+
+    def read_and_change(self, login):
+        """What recover needs, by the client that it uses."""
+        deleted, unmanaged = (self.testbed.create_volume(
+            name, host=self.testbed.host(FAST)) for name in 'du')
+        program = balancer.Balancer(self.testbed, login)
+        program.configure()
+        process = self.testbed.in_network(
+            [balancer.PYTHON, '-c', READ_AND_CHANGE, program.file, deleted,
+             unmanaged], stderr=subprocess.PIPE, text=True, cwd=layout.ROOT)
+        err = process.communicate(timeout=600)[1]
+        self.assertEqual(0, process.returncode, err)
+        machine.wait_until(lambda: not {deleted, unmanaged} & {
+            volume['id'] for volume in self.testbed.api.volumes()}, 120)
+        self.testbed.on(self.testbed.host(FAST).name,
+                        f'lvremove -f {layout.BACKEND}/volume-{unmanaged}')
 
     def home(self, volume):
         return self.testbed.api.volume(volume)['os-vol-host-attr:host']
