@@ -54,6 +54,8 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
                   reason=diagnosis.why, kept=[copy.id] if copy else [],
                   halves=[removal.record.id for removal in removals])
     _still_there(record, diagnosis, cinder)
+    if copy is not None and swap is None:
+        _must_be_idle(copy, record, cinder)
     for each in swap.of_copy if swap else ():
         requests.delete_attachment(each.id)
     for removal in removals:
@@ -162,23 +164,31 @@ def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
 def _remove(removal: copies.Removal, record: inv.Record,
             requests: rq.Requests) -> None:
     half = removal.record
-    now = requests.cinder.volume(half.id)
-    if now is None:
+    if requests.cinder.volume(half.id) is None:
         return
-    of_volume = _was_reset(now) or record.id in (
-        now.target_of, eligibility.leftover_of(now))
-    used = now.attachments or now.status == 'in-use' or (
-        now.status in sw.AT_WORK and requests.cinder.attachments_of(half.id))
-    same = (now.pool, now.lv_id) == (half.pool, half.lv_id)
-    if used or not of_volume or not same:
-        raise errors.InputError(
-            f'{half.id} is no longer an idle copy of {record.id}; it was '
-            'not deleted. Look at both, and run recover again.')
+    _must_be_idle(half, record, requests.cinder)
     requests.reset(half.id, 'error')
     if removal.with_data:
         requests.delete(half.id)
     else:
         requests.unmanage(half.id)
+
+
+def _must_be_idle(half: inv.Record, record: inv.Record,
+                  cinder: inv.Cloud) -> None:
+    """:raises InputError: where it is no idle copy of the volume any more"""
+    now = cinder.volume(half.id)
+    of_volume = now is not None and (_was_reset(now) or record.id in (
+        now.target_of, eligibility.leftover_of(now)))
+    used = now is not None and (
+        now.attachments or now.status == 'in-use' or (
+            now.status in sw.AT_WORK and cinder.attachments_of(half.id)))
+    same = now is not None and (now.pool, now.lv_id) == (
+        half.pool, half.lv_id)
+    if used or not of_volume or not same:
+        raise errors.InputError(
+            f'{half.id} is no longer an idle copy of {record.id}; nothing '
+            'was done to it. Look at both, and run recover again.')
 
 
 def _as_before(record: inv.Record, swap: dg.Swap, cinder: inv.Cloud) -> None:

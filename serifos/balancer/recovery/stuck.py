@@ -123,7 +123,10 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     return answer(
         True, 'no request to its logical volumes for '
         f'{dg.QUIET_S / 60:.0f} min', unseen=tuple(
-            end for end in watched if end.id not in observed.volumes))
+            end for end in watched if end.id not in observed.volumes),
+        # Nova may have had it, and have failed in the end.
+        keep=bool(record.attachments) and any(
+            half.target_of and half.status == 'available' for half in halves))
 
 
 def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,

@@ -184,6 +184,10 @@ class DiagnosisTest(cloud.Case):
         self.assertEqual(('in-use', None), (
             self.cinder.volume('u').status,
             self.cinder.volume('u').migration_status))
+        # Nova may have given it to the server, and have failed in the end.
+        self.assertEqual(('available', None), (
+            self.cinder.volume('t').status,
+            self.cinder.volume('t').migration_status))
 
     @ddt.data({'attachments': ('s',)}, {'status': 'in-use'},
               {'status': 'reserved'})
