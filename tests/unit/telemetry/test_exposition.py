@@ -70,7 +70,7 @@ class ExpositionTest(testtools.TestCase):
         self.assertIn('more than 9 lines', str(error))
 
     @hypothesis.given(st.dictionaries(
-        st.from_regex(r'[a-zA-Z_]\w*', fullmatch=True, alphabet=st.characters(
+        st.from_regex(r'_?[a-zA-Z]\w*', fullmatch=True, alphabet=st.characters(
             codec='ascii')), VALUES, max_size=4), st.floats())
     def test_what_is_written_is_read(self, labels, value):
         line = ','.join(f'{name}="{quoted(text)}"'
