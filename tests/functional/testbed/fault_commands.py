@@ -64,6 +64,8 @@ def add(command: Callable[..., argparse.ArgumentParser],
                       help='default: all; list: print them')
     made.add_argument('--minutes', type=float, default=1e9, metavar='M',
                       help='after which none is begun')
+    made.add_argument('--auto', action='store_true',
+                      help='leave the recovery to the balancer in mode auto')
     made.add_argument('--results', type=pathlib.Path, metavar='FILE',
                       default='in-use-faults.jsonl',
                       help='lines of JSON; a fault that has one there is not '
@@ -102,5 +104,5 @@ def try_all(say: testbed.Say, arguments: argparse.Namespace) -> None:
         raise layout.TestbedError(
             f'{min(unknown)} is no fault; faults list prints them.')
     matrix.Matrix(testbed.Testbed.attach(arguments.dir), arguments.results,
-                  say).run([case for text, case in known.items()
+                  arguments.auto, say).run([case for text, case in known.items()
                             if asked & {text, case[0]}], arguments.minutes)

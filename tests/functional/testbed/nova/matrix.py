@@ -22,14 +22,22 @@ from tests.functional.testbed.nova import config
 from tests.functional.testbed.nova import trial
 from tests.functional.testbed import testbed
 
+_AUTO = {'mode': 'auto', 'max_gib_per_hour': 0.001}
+"""No volume is so small that it would be moved."""
+
 
 class Matrix:
-    """Tries cases, one after the other; ``results`` is a file of lines."""
+    """Tries cases, one after the other; ``results`` is a file of lines.
+
+    :param auto: whether the balancer runs in mode auto, which moves nothing
+        of its own here, and is left to recover what is stuck
+    """
 
     def __init__(self, on: testbed.Testbed, results: pathlib.Path,
-                 say: testbed.Say) -> None:
+                 auto: bool, say: testbed.Say) -> None:
         self._on = on
         self._results = results
+        self._auto = auto
         self._scene: cases.Scene | None = None
         self._say = say
         self._balancer = balancer.Balancer(on, config.auth('admin', 'admin'))
@@ -42,7 +50,8 @@ class Matrix:
         self._balancer.assume_models()
         self._balancer.configure(
             cool_down=0, back_off=0, max_failures=1000, interval=120,
-            migration_timeout=trial.APPLY_S, migration_timeout_per_gib=0)
+            migration_timeout=trial.APPLY_S, migration_timeout_per_gib=0,
+            **(_AUTO if self._auto else {}))
         with self._daemon():
             for case in wanted:
                 if case not in done and time.monotonic() < until:
@@ -51,7 +60,7 @@ class Matrix:
 
     def _try(self, fault: str, stage: str) -> None:
         one = trial.Trial(self._on, self._balancer, fault, stage,
-                          self._scene)
+                          self._scene, self._auto)
         try:
             one.run(self._keep)
         except layout.TestbedError as error:
