@@ -161,12 +161,13 @@ class Observer:
                    watched: activity.Observed,
                    now: float) -> Iterator[dg.Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
-        swaps = inquiry.swaps(
-            self.cinder, self.nova, inventory,
-            clock_skew.corrected(self.journal.entries(), now))
+        entries = clock_skew.corrected(self.journal.entries(), now)
+        swaps = inquiry.swaps(self.cinder, self.nova, inventory, entries)
         inquiry.note(swaps.values(), self.journal, now)
-        for diagnosis in stuck.diagnoses(inventory, watched, now, swaps,
-                                         self.settings.timeouts.limit_s):
+        for diagnosis in stuck.diagnoses(
+                inventory, watched, now, swaps,
+                inquiry.unasked(self.nova, inventory, entries),
+                self.settings.timeouts.limit_s):
             yield self._confirmed(diagnosis, inventory, watched)
 
     def _confirmed(self, diagnosis: dg.Diagnosis, inventory: inv.Inventory,
@@ -236,7 +237,7 @@ class Observer:
                 f'Volume {volume} is not being migrated (its migration '
                 f'status is {record.migration_status}) and no copy of it is '
                 'left; there is nothing to recover.')
-        if found.stuck:
+        if found.stuck or found.complete:
             found = self._proven(found, seen.inventory, disk, keep)
         if keep and found.forgotten:
             found = dataclasses.replace(found, keep=True)

@@ -33,6 +33,11 @@ class Requests:
         self.prove()
         self.cinder.migrate(volume, pool)
 
+    def complete(self, volume: str, copy: str) -> None:
+        """Asks for the copy to become the volume."""
+        self.prove()
+        self.cinder.complete(volume, copy)
+
     def reset(self, volume: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
         self.prove()

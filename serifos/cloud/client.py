@@ -160,6 +160,12 @@ class Cinder:
             if answer.status_code >= 400:
                 raise exceptions.from_response(answer, body)
 
+    def complete(self, volume_id: str, copy_id: str) -> None:
+        """Asks for the copy to become the volume, as Nova does."""
+        with api_errors.sentences(self._api):
+            self._api.volumes.migrate_volume_completion(
+                volume_id, copy_id, False)
+
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
         with api_errors.sentences(self._api):

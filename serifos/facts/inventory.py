@@ -215,6 +215,9 @@ class Cloud(Protocol):
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force."""
 
+    def complete(self, volume_id: str, copy_id: str) -> None:
+        """Asks for the copy to become the volume, as Nova does."""
+
     def reset(self, volume_id: str, status: str | None = None) -> None:
         """Clears the migration status, and sets the status where given."""
 

@@ -6,6 +6,9 @@ libvirt mirrors all that is written to the copy, until :meth:`end_mirror`.
 
 from __future__ import annotations
 
+import dataclasses
+
+from serifos.cloud import refused
 from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from tests.fakes import migrations
@@ -24,16 +27,36 @@ class Swaps(migrations.Migrations):
 
     def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
         record = self.volume(volume_id)
-        return () if record is None else (*(
+        return () if record is None else tuple(
+            each for each in self.swaps.values()
+            if each.volume == volume_id) or tuple(
             at.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
                           server, _target(record))
-            for server in record.attachments), *(
-            each for each in self.swaps.values()
-            if each.volume == volume_id))
+            for server in record.attachments)
 
     def delete_attachment(self, attachment_id: str) -> None:
         self._answer()
         self.swaps.pop(attachment_id, None)
+
+    def complete(self, volume_id: str, copy_id: str) -> None:
+        """As Cinder does: it exchanges the names each time it is asked."""
+        self._answer()
+        was, copy = self._records[volume_id], self._records[copy_id]
+        if copy.target_of != volume_id or was.migration_status is None:
+            raise refused.Refused(
+                'Cinder refuses: Invalid volume: Source volume not '
+                'mid-migration.')
+        its = {name: dataclasses.replace(each, volume=volume_id)
+               for name, each in self.swaps.items() if each.volume == copy_id}
+        self.change(volume_id, pool=copy.pool, name_id=copy.lv_id,
+                    migration_status='success', status='in-use',
+                    attachments=tuple(
+                        each.server_id for each in its.values()))
+        self.change(copy_id, pool=was.pool, name_id=was.name_id or volume_id,
+                    migration_status='deleting', status='deleting',
+                    description=f'migration src for {volume_id}')
+        self.swaps.update(its)
+        self._wipe(copy_id)
 
     def end_mirror(self, volume_id: str) -> None:
         """What virsh blockjob --abort does."""

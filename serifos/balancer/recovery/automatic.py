@@ -77,7 +77,7 @@ def why_not(found: dg.Diagnosis, entries: Sequence[jn.Entry],
         return 'this balancer did not ask for it'
     if not found.listed:
         return 'Cinder does not list the logical volumes there'
-    if found.orphans:
+    if found.orphans and not found.complete:
         return 'it leaves a copy that no record names'
     if tries >= TRIES:
         return f'{tries} recoveries of it have failed'
@@ -129,8 +129,11 @@ def _certain(found: dg.Diagnosis, watched: activity.Observed) -> bool:
     writes that alone.
     """
     record, swap = found.record, found.swap
-    if swap is None:
-        return not record.attachments and record.status != 'in-use'
+    if found.complete:
+        return True
+    if swap is None:  # copied by Cinder, not by Nova yet, or completed
+        return not found.keep and (
+            record.status != 'in-use' or bool(record.attachments))
     if not found.keep:  # no compute host was allowed to connect the copy
         return swap.service is not None and bool(swap.of_copy) and all(
             each.status == 'reserved' for each in swap.of_copy)

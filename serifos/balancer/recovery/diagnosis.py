@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 
 from serifos.balancer.recovery import copies
@@ -80,6 +81,8 @@ class Diagnosis:
         nothing but what ``why`` says helps
     :param keep: the copy becomes a volume of its own, since the server may
         have written to it alone
+    :param complete: the server uses the copy, and Cinder, asked once more to
+        complete the migration, makes that the volume
     """
 
     record: inv.Record
@@ -96,11 +99,17 @@ class Diagnosis:
     moved: bool = False
     cure: tuple[str, ...] = ()
     keep: bool = False
+    complete: bool = False
 
     @property
     def over(self) -> bool:
         """Whether neither Cinder nor Nova does anything for it any more."""
         return self.forgotten or self.broken or self.stuck
+
+    @property
+    def data(self) -> inv.Record:
+        """The record that names the logical volume with the data."""
+        return self.swap.copy if self.swap and self.complete else self.record
 
     @property
     def kept(self) -> inv.Record | None:
@@ -152,6 +161,8 @@ class Diagnosis:
 
     def plan(self) -> list[str]:
         """The steps of the recovery, a sentence each."""
+        if self.complete:
+            return _completed(self.data, self.orphans)
         ending = [f'The attachment {each.id} of the copy {each.volume} to '
                   f'server {each.server_id} will be deleted.'
                   for each in (self.swap.of_copy if self.swap else ())]
@@ -176,6 +187,17 @@ def _kept(copy: inv.Record) -> str:
             'was written from then on is in the copy alone. Once the data of '
             'the volume is found complete: openstack volume delete '
             f'{copy.id}')
+
+
+def _completed(copy: inv.Record,
+               orphans: Iterable[copies.Orphan]) -> list[str]:
+    return ['Cinder will be asked to complete the migration: the copy '
+            f'{copy.id} becomes the volume.',
+            *(f'{orphan.name} will be left on {orphan.pool}, a former copy '
+              'that no record names.' for orphan in orphans),
+            f'The volume is on {copy.pool} then, with the data that its '
+            'server uses. Where it cannot be detached later, reboot the '
+            'server, hard: Nova may name an attachment that is gone.']
 
 
 def _words(half: inv.Record) -> str:

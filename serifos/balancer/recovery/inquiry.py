@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 
 from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import evidence
 from serifos.balancer.recovery import recover
 from serifos.balancer.recovery import stuck
 from serifos.balancer.recovery import swap as sw
@@ -20,6 +21,9 @@ from serifos.facts import times
 
 SKEW_S = 60.0
 """By which the clocks of Nova and Cinder may differ."""
+
+_OURS_S = 300.0
+"""The same of Nova's and ours."""
 
 _NOTE_S = 240.0
 
@@ -44,6 +48,24 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
             recover.resumed(swap, volume, entries),
             down_at=_down_at(swap, entries))
     return found
+
+
+def unasked(nova: sv.Compute, inventory: inv.Inventory,
+            entries: Sequence[jn.Entry]) -> frozenset[str]:
+    """Volumes in use whose copy is made, and which Nova was not asked for.
+
+    By what their servers' actions in Nova are since this balancer asked for
+    the migration; of what others asked for that is not known.
+    """
+    asked = {entry.facts['volume']: times.parse(entry.at)
+             for entry in entries if entry.kind == 'request'}
+    return frozenset(
+        volume for volume, halves in stuck.suspects(inventory).items()
+        if volume in asked and any(
+            half.target_of == volume and half.status == 'available'
+            for half in halves)
+        and _was_not_asked(nova, inventory.record_by_id[volume],
+                           asked[volume]))
 
 
 def note(swaps: Iterable[dg.Swap], journal: jn.Journal, now: float) -> None:
@@ -80,3 +102,14 @@ def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
     return dataclasses.replace(
         swap, server=server, doings=doings, problem=servers.problem,
         service=servers.services.get((server.host if server else None) or ''))
+
+
+def _was_not_asked(nova: sv.Compute, record: inv.Record,
+                   since: float) -> bool:
+    """Whether no server of it had such an action, and all have it still."""
+    doings = [nova.doings(server, record.id, since - _OURS_S)
+              for server in record.attachments]
+    return bool(doings) and all(
+        each.problem is None and each.attachment_id is not None
+        and not any(action.name == evidence.SWAP for action in each.actions)
+        for each in doings)

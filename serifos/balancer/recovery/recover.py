@@ -12,7 +12,8 @@ journal's entry of the recovery identifies it.
 
 Of a volume in use Nova made an attachment of the copy, which goes first. A
 copy that its server may have written to alone is not deleted but becomes a
-volume of its own.
+volume of its own; one that its server uses for certain becomes the volume,
+by Cinder (:mod:`.completion`).
 """
 
 from __future__ import annotations
@@ -40,11 +41,14 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
             poll_s: float, timeout_s: float) -> None:
     """Resets the volume's status and removes its hidden records.
 
+    Or has Cinder complete the migration.
+
     :raises InputError: where the migration may still run, or something has
         changed since the diagnosis
     :raises CloudError: where Cinder refuses, or does not delete the copy
     """
     record, cinder, copy = diagnosis.record, requests.cinder, diagnosis.kept
+    data = diagnosis.data
     if not diagnosis.forgotten:
         raise errors.InputError(diagnosis.sentence())
     swap, removals = diagnosis.swap, tuple(
@@ -56,17 +60,14 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
     _still_there(record, diagnosis, cinder)
     if copy is not None and swap is None:
         _must_be_idle(copy, record, cinder)
-    for each in swap.of_copy if swap else ():
-        requests.delete_attachment(each.id)
-    for removal in removals:
-        _remove(removal, record, requests)
-    if eligibility.migrating(record):
-        requests.reset(record.id, _status_at_rest(record, cinder))
-    if copy is not None:
-        requests.reset(copy.id, 'available')
+    going = [removal.record.id for removal in removals]
+    if diagnosis.complete:
+        requests.complete(record.id, data.id)
+        going = [data.id]
+    else:
+        _take_back(diagnosis, removals, requests)
     waited = 0.0
-    while left := [removal.record.id for removal in removals
-                   if cinder.volume(removal.record.id) is not None]:
+    while left := [half for half in going if cinder.volume(half) is not None]:
         if waited > timeout_s or pause(poll_s):
             journal.write('recover', volume=record.id, result='unfinished',
                           reason=f'{left} not deleted')
@@ -76,13 +77,28 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
                 f'openstack volume show {left[0]}')
         waited += poll_s
     if swap:
-        _as_before(record, swap, cinder)
+        _as_before(diagnosis, cinder)
     journal.write('recover', volume=record.id, result='success', reason='')
-    LOG.info('Volume %s is at rest on %s, and %s.', record.id, record.pool,
+    LOG.info('Volume %s is at rest on %s, and %s.', record.id, data.pool,
              f'its copy {copy.id} is kept' if copy
              else 'Cinder knows of no copy of it')
     for orphan in diagnosis.orphans:
         LOG.warning('%s', orphan.after())
+
+
+def _take_back(diagnosis: dg.Diagnosis,
+               removals: Iterable[copies.Removal],
+               requests: rq.Requests) -> None:
+    """Removes what the migration has made, and clears its status."""
+    record, swap, copy = diagnosis.record, diagnosis.swap, diagnosis.kept
+    for each in swap.of_copy if swap else ():
+        requests.delete_attachment(each.id)
+    for removal in removals:
+        _remove(removal, record, requests)
+    if eligibility.migrating(record):
+        requests.reset(record.id, _status_at_rest(record, requests.cinder))
+    if copy is not None:
+        requests.reset(copy.id, 'available')
 
 
 def recalled(inventory: inv.Inventory,
@@ -154,10 +170,11 @@ def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
             'was diagnosed; nothing was done. Run recover again.')
     if not diagnosis.listed:
         return
-    names = cinder.logical_volumes(record.pool or '')
-    if copies.lv_name(record) not in (names or ()):
+    data = diagnosis.data
+    names = cinder.logical_volumes(data.pool or '')
+    if copies.lv_name(data) not in (names or ()):
         raise errors.InputError(
-            f'{copies.lv_name(record)} is no longer on {record.pool}; '
+            f'{copies.lv_name(data)} is no longer on {data.pool}; '
             'nothing was done. Run recover again.')
 
 
@@ -191,11 +208,16 @@ def _must_be_idle(half: inv.Record, record: inv.Record,
             'was done to it. Look at both, and run recover again.')
 
 
-def _as_before(record: inv.Record, swap: dg.Swap, cinder: inv.Cloud) -> None:
-    """:raises CloudError: where its server does not use it as before"""
-    now = cinder.volume(record.id)
-    if now is None or (now.pool, now.lv_id) != (record.pool, record.lv_id) or (
-            cinder.attachments_of(record.id) != swap.own):
+def _as_before(diagnosis: dg.Diagnosis, cinder: inv.Cloud) -> None:
+    """:raises CloudError: where its server does not use the same data"""
+    record, data, swap = diagnosis.record, diagnosis.data, diagnosis.swap
+    assert swap is not None
+    now, its = cinder.volume(record.id), swap.own
+    if diagnosis.complete:
+        its = tuple(dataclasses.replace(each, volume=record.id)
+                    for each in swap.of_copy)
+    if now is None or (now.pool, now.lv_id) != (data.pool, data.lv_id) or (
+            cinder.attachments_of(record.id) != its):
         raise errors.CloudError(
             f'Volume {record.id} or its attachments have changed while it was '
             'recovered; look at: openstack volume show '

@@ -14,11 +14,13 @@ copies, are decided on in :mod:`.swap`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
 
+from serifos.balancer.recovery import completion
 from serifos.balancer.recovery import copies
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import swap as sw
@@ -52,22 +54,25 @@ def suspects(inventory: inv.Inventory) -> Suspects:
 
 def diagnoses(inventory: inv.Inventory, observed: activity.Observed,
               now: float, swaps: Mapping[str, dg.Swap],
+              unasked: Collection[str],
               limit_s: Callable[[float], float]) -> list[dg.Diagnosis]:
     """One for each suspect, still to be confirmed by :func:`confirm`.
 
     :param observed: over at least :data:`WATCH_S`
     :param now: when the inventory was taken, seconds of the epoch
     :param swaps: volume → what is known of its copy by Nova
+    :param unasked: volumes in use of which Nova has not begun a copy
     :param limit_s: what a migration of so many GiB may take
     """
     return [diagnose(inventory.record_by_id[volume], halves, inventory,
-                     observed, now, swaps.get(volume), limit_s)
+                     observed, now, swaps.get(volume), volume in unasked,
+                     limit_s)
             for volume, halves in suspects(inventory).items()]
 
 
 def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
              inventory: inv.Inventory, observed: activity.Observed,
-             now: float, swap: dg.Swap | None,
+             now: float, swap: dg.Swap | None, unasked: bool,
              limit_s: Callable[[float], float]) -> dg.Diagnosis:
     """Whether this migration can still be running.
 
@@ -87,7 +92,7 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
         record.migration_status != 'completing') else max(map(_changed, ends))
     why = _unread(inventory) or (_in_use(halves) if swap is None else None)
     if why is not None:
-        names = _names_old_copy(record, halves, now - max(map(
+        names = completion.names_old_copy(record, halves, now - max(map(
             _changed, (record, *halves))))
         return answer(False, names or why, broken=names is not None)
     down = _down(ends, inventory)
@@ -125,7 +130,7 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
         f'{dg.QUIET_S / 60:.0f} min', unseen=tuple(
             end for end in watched if end.id not in observed.volumes),
         # Nova may have had it, and have failed in the end.
-        keep=bool(record.attachments) and any(
+        keep=bool(record.attachments) and not unasked and any(
             half.target_of and half.status == 'available' for half in halves))
 
 
@@ -138,6 +143,8 @@ def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
     """
     if not found.forgotten:
         return found
+    if found.complete:
+        return completion.confirm(found, held, groups)
     for end in found.unseen:
         listed = held.get(end.pool or '')
         if listed is None or copies.lv_name(end) in listed:
@@ -166,26 +173,6 @@ def _in_use(halves: Sequence[inv.Record]) -> str | None:
                     f'with {len(half.attachments)} attachments, so that Nova '
                     'copies to it or an instance uses it')
     return None
-
-
-def _names_old_copy(record: inv.Record, halves: Sequence[inv.Record],
-                    age_s: float) -> str | None:
-    """What to do where an attachment still names the old copy, or None.
-
-    That is the last that Cinder corrects when it completes a migration; the
-    server uses the volume. No API moves an attachment to another volume.
-    """
-    old = next((half for half in halves if half.attachments
-                and eligibility.leftover_of(half) == record.id), None)
-    if (old is None or record.attachments or record.status != 'in-use'
-            or eligibility.migrating(record) or age_s < dg.CALL_S):
-        return None
-    return (f'the attachment of its server names the old copy {old.id} on '
-            f'{old.pool}; correct it in Cinder\'s database: UPDATE '
-            f"volume_attachment SET volume_id = '{record.id}' WHERE volume_id "
-            f"= '{old.id}' AND deleted = 0; {dg.QUIET_S / 60:.0f} min later "
-            f'the old copy is deleted by: serifos-balancer recover '
-            f'{record.id}')
 
 
 def _down(ends: Sequence[inv.Record], inventory: inv.Inventory) -> str | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from serifos.balancer.recovery import completion
 from serifos.balancer.recovery import cure
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import evidence
@@ -75,7 +76,8 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
     if why is not None and age_s < dg.QUIET_S:
         return running(why=f'{why}; Nova may still complete it')
     if moved is not None:
-        return _uses_copy(found, moved)
+        return (completion.diagnose if completion.possible(found)
+                else _uses_copy)(found, moved)
     if newer is not None:
         return _may_use_copy(found, over, newer)
     action = evidence.copying(swap)
@@ -103,9 +105,17 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
     :raises InputError: where that is neither the volume's nor the copy's
     """
     swap = found.swap
-    if swap is None or not found.cure or found.renamed:
+    if swap is None or not (found.complete or found.cure and not (
+            found.renamed)):
         return found
     record, copy = found.record, swap.copy
+    if found.complete:
+        if disk is not None and copy.lv_id not in disk:
+            raise errors.InputError(
+                f'--disk {disk} does not name volume-{copy.lv_id}, the copy, '
+                'which by Cinder and Nova the server uses; nothing can be '
+                'recovered before it is known which of both it uses.')
+        return found
     if disk is not None and copy.lv_id in disk:
         return _uses_copy(found, f'its server uses {disk.strip()}, which is '
                           f'its copy {copy.id} on {copy.pool}')

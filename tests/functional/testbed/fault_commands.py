@@ -103,6 +103,7 @@ def try_all(say: testbed.Say, arguments: argparse.Namespace) -> None:
     if unknown:
         raise layout.TestbedError(
             f'{min(unknown)} is no fault; faults list prints them.')
-    matrix.Matrix(testbed.Testbed.attach(arguments.dir), arguments.results,
-                  arguments.auto, say).run([case for text, case in known.items()
-                            if asked & {text, case[0]}], arguments.minutes)
+    found = testbed.Testbed.attach(arguments.dir)
+    matrix.Matrix(found, arguments.results, arguments.auto, say).run(
+        [case for text, case in known.items() if asked & {text, case[0]}],
+        arguments.minutes)

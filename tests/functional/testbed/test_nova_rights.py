@@ -23,6 +23,7 @@ record = cinder.volume(deleted)
 assert record.lv_id == deleted, record
 assert f'volume-{deleted}' in cinder.logical_volumes(record.pool)
 assert cinder.halves(deleted) == ()
+cinder.complete(deleted, unmanaged)  # which asks for nothing: none migrates
 for volume in deleted, unmanaged:
     cinder.reset(volume, 'error')
 cinder.delete(deleted)

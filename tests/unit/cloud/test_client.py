@@ -234,12 +234,15 @@ class VerbTest(Case):
         (('migrate', 'v', 'b@ssd#ssd'), {'os-migrate_volume': {
             'host': 'b@ssd#ssd', 'force_host_copy': False,
             'lock_volume': True}}),
+        (('complete', 'v', 'w'), {'os-migrate_volume_completion': {
+            'new_volume': 'w', 'error': False}}),
         (('reset', 'v'), {'os-reset_status': {'migration_status': 'none'}}),
         (('reset', 'v', 'error'), {'os-reset_status': {
             'status': 'error', 'migration_status': 'none'}}))
     @ddt.unpack
     def test_what_is_asked(self, call, body):
-        self.http.post(f'{URL}/volumes/v/action', status_code=202)
+        self.http.post(f'{URL}/volumes/v/action', status_code=202,
+                       json={'save_volume_id': 'v'})
         verb, *arguments = call
         getattr(self.cinder, verb)(*arguments)
         self.assertEqual(body, self.http.last_request.json())

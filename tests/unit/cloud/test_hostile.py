@@ -156,7 +156,7 @@ class HostileTest(testtools.TestCase):
             assert len(unread.sentence()) < 1500, unread
         list(join.gaps(inventory, told, cluster))
         list(join.hindrances(inventory, cluster, ('intel',), 2))
-        for found in stuck.diagnoses(inventory, told, 1.8e9, {}, float):
+        for found in stuck.diagnoses(inventory, told, 1.8e9, {}, (), float):
             found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
             documents.write_cluster(file.name, cluster)
@@ -251,7 +251,7 @@ class UnreadTest(testtools.TestCase):
         self.said['/volumes/detail']['volumes'][2]['size'] = None
         inventory, _ = self.look()
         found = stuck.diagnoses(
-            inventory, observed(), 1.8e9, {}, float)
+            inventory, observed(), 1.8e9, {}, (), float)
         self.assertEqual([False, False], [v.forgotten for v in found])
         self.assertIn('may be its copy', found[1].why)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import contextlib
 import json
 import pathlib
+import signal
 import subprocess
 import time
 from typing import Any
@@ -22,6 +23,10 @@ from tests.functional.testbed.nova import config
 from tests.functional.testbed.nova import trial
 from tests.functional.testbed import testbed
 
+_ROUNDS = {
+    'cool_down': 0, 'back_off': 0, 'max_failures': 1000, 'interval': 120,
+    'migration_timeout': trial.APPLY_S, 'migration_timeout_per_gib': 0}
+
 _AUTO = {'mode': 'auto', 'max_gib_per_hour': 0.001}
 """No volume is so small that it would be moved."""
 
@@ -29,8 +34,8 @@ _AUTO = {'mode': 'auto', 'max_gib_per_hour': 0.001}
 class Matrix:
     """Tries cases, one after the other; ``results`` is a file of lines.
 
-    :param auto: whether the balancer runs in mode auto, which moves nothing
-        of its own here, and is left to recover what is stuck
+    :param auto: whether what is stuck is left to the balancer in mode auto,
+        which moves nothing of its own here
     """
 
     def __init__(self, on: testbed.Testbed, results: pathlib.Path,
@@ -48,11 +53,8 @@ class Matrix:
         done = {(row['fault'], row['stage']) for row in self.rows()}
         self._balancer.forget()
         self._balancer.assume_models()
-        self._balancer.configure(
-            cool_down=0, back_off=0, max_failures=1000, interval=120,
-            migration_timeout=trial.APPLY_S, migration_timeout_per_gib=0,
-            **(_AUTO if self._auto else {}))
-        with self._daemon():
+        self._balancer.configure(**_ROUNDS)
+        with self._daemon() as self._running:
             for case in wanted:
                 if case not in done and time.monotonic() < until:
                     self._say(f'{case[0]}, {case[1]} ...')
@@ -60,7 +62,8 @@ class Matrix:
 
     def _try(self, fault: str, stage: str) -> None:
         one = trial.Trial(self._on, self._balancer, fault, stage,
-                          self._scene, self._auto)
+                          self._scene,
+                          self._in_auto if self._auto else None)
         try:
             one.run(self._keep)
         except layout.TestbedError as error:
@@ -69,17 +72,28 @@ class Matrix:
         self._scene = one.scene
 
     @contextlib.contextmanager
-    def _daemon(self) -> Iterator[None]:
+    def _daemon(self) -> Iterator[subprocess.Popen]:
         """serifos-balancer run, which keeps the readings up to date."""
         log = self._on.layout.serifos / 'run.log'
         with open(log, 'w') as file:
             daemon = self._balancer.start('run', stdout=file,
                                           stderr=subprocess.STDOUT)
         try:
-            yield
+            yield daemon
         finally:
             daemon.terminate()
             daemon.communicate(timeout=120)
+
+    @contextlib.contextmanager
+    def _in_auto(self) -> Iterator[None]:
+        """The daemon leads; beside it there is no apply."""
+        self._balancer.configure(**_ROUNDS, **_AUTO)
+        self._running.send_signal(signal.SIGHUP)
+        try:
+            yield
+        finally:
+            self._balancer.configure(**_ROUNDS)
+            self._running.send_signal(signal.SIGHUP)
 
     def rows(self) -> list[dict[str, Any]]:
         if not self._results.exists():

@@ -42,6 +42,8 @@ MOST_S = 900
 AUTO_S = 1800
 """Within which mode auto recovers what is stuck."""
 
+Auto = Callable[[], contextlib.AbstractContextManager[None]]
+
 _WATCHED = ('records', 'attachments', 'server', 'block job')
 
 
@@ -50,17 +52,18 @@ class Trial:
 
     :param scene: that an earlier one left as it was; ``scene`` is what this
         one leaves, None where it is of no use
-    :param auto: whether mode auto is to recover what is stuck
+    :param in_auto: a context in which the balancer runs in mode auto, and is
+        left to recover what is stuck; None for ``recover``
     """
 
     def __init__(self, on: testbed.Testbed, balancer: bl.Balancer,
                  fault: str, stage: str, scene: cases.Scene | None,
-                 auto: bool) -> None:
+                 in_auto: Auto | None) -> None:
         self._on = on
         self._balancer = balancer
         self._fault = cases.FAULTS[fault]
         self._stage = stage
-        self._auto = auto
+        self._in_auto = in_auto
         self._servers = sv.Servers(on)
         self.scene = scene
         self._row: dict[str, Any] = {
@@ -178,19 +181,24 @@ class Trial:
 
     def _recover(self, migration: mg.Migration) -> None:
         """What recover says, and whether the volume is at rest then."""
-        if not self._auto:
+        if self._in_auto:
+            with self._in_auto():
+                self._wait_recovered(migration, AUTO_S)
+            self._row['said']['history'] = self._said('history')
+        else:
             # Nova may take so long, from when it is asked.
             time.sleep(max(0, APPLY_S + ASKED_S - self._watch.now))
             self._row['said']['recover'] = self._said(
                 'recover', self._scene.volume, '--yes')
-        with contextlib.suppress(layout.TestbedError):
-            network.wait_for(
-                'the migration is over', lambda: migration.over,
-                AUTO_S if self._auto else 60, every=1)
-            self._row['outcome'] = 'recovered'
-        if self._auto:
-            self._row['said']['history'] = self._said('history')
+            self._wait_recovered(migration, 60)
         self._watch.note('recover', self._row['outcome'])
+
+    def _wait_recovered(self, migration: mg.Migration,
+                        seconds: float) -> None:
+        with contextlib.suppress(layout.TestbedError):
+            network.wait_for('the migration is over',
+                             lambda: migration.over, seconds, every=1)
+            self._row['outcome'] = 'recovered'
 
     def _said(self, *arguments: str) -> list[str]:
         code, out, err = self._balancer.run(*arguments, seconds=900)

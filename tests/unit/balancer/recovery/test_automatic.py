@@ -83,6 +83,57 @@ class InUseTest(Case):
         self.rounds(2)
         self.assertEqual(RECOVERED, self.recoveries())
 
+    def test_cinder_completes_what_nobody_asks_it_to_complete(self):
+        volume = self.given_up('nova moved', lambda: self.cinder.change(
+            self.volume, attachments=()))
+        self.now += 1000
+        self.rounds(1)
+        self.assert_left()
+        self.rounds(1)
+        self.assertEqual(RECOVERED, self.recoveries())
+        found = self.cinder.volume(volume)
+        self.assertEqual((self.move.target, self.copy, 'success'), (
+            found.pool, found.lv_id, found.migration_status))
+
+    def not_asked(self):
+        """The source dies before it asks Nova for the copy."""
+        def meanwhile():
+            self.cinder.end_mirror(self.volume)
+            self.cinder.swaps.clear()
+            self.cinder.change(self.copy, status='available')
+        self.given_up('nova not begun', meanwhile)
+        self.now += 1000
+
+    def test_nova_was_never_asked(self):
+        self.not_asked()
+        self.rounds(2)
+        self.assertEqual(RECOVERED, self.recoveries())
+        self.assert_at_rest()
+        self.assertIsNone(self.cinder.volume(self.copy))
+
+    @ddt.data(True, False)
+    def test_nova_was_asked_or_does_not_say_so(self, shown):
+        self.not_asked()
+        self.nova.shows_actions = shown
+        self.nova.do({'u': 's', 'v': 't'}[self.volume], 'swap_volume',
+                     self.now - 1000)
+        self.rounds(4)
+        self.assert_left()
+
+    def test_an_old_copy_that_is_left(self):
+        def meanwhile():
+            self.cinder.change(self.volume, attachments=())
+            self.cinder.end_mirror(self.volume)
+            self.cinder.complete(self.volume, self.copy)
+            self.cinder._agenda.clear()
+        volume = self.given_up('nova moved', meanwhile)
+        self.now += 1000
+        self.rounds(2)
+        self.assertEqual(RECOVERED, self.recoveries())
+        self.assertEqual(self.move.target, self.cinder.volume(volume).pool)
+        self.assertIsNone(self.cinder.volume(self.copy))
+        self.assertNotIn((A, f'volume-{volume}'), self.cinder.lvs)
+
     def test_two_rounds_at_once_are_one(self):
         self.rebooted()
         self.rounds(1)

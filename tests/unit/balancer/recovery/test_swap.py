@@ -391,7 +391,8 @@ class KilledTest(Case):
     def test_one_that_is_off_where_telemetry_does_not_see_the_copy(self):
         self.nova.change('s', off='NOSTATE')
         self.cinder.end_mirror('u')
-        self.cinder.lvs.discard((B, f'volume-{COPY}'))
+        self.cinder.inventory()
+        self.cinder.rename_lv((B, f'volume-{COPY}'), (B, 'other'))
         self.now += 130
         self.assertFalse(self.found().forgotten)
 
@@ -458,7 +459,8 @@ class KilledTest(Case):
 
     def test_keep_copy_where_there_is_none(self):
         self.without_nova()
-        self.cinder.lvs.discard((B, f'volume-{COPY}'))
+        self.cinder.inventory()
+        self.cinder.rename_lv((B, f'volume-{COPY}'), (B, 'other'))
         error = self.assertRaises(errors.InputError, self.found, keep=True)
         self.assertIn('run recover without --keep-copy', str(error))
 
@@ -546,10 +548,71 @@ class MovedTest(Case):
 
     def test_nova_has_ended_its_own_attachment(self):
         self.cinder.change('u', attachments=())
+        self.now += 500
+        self.assert_refused(self.found())
+        self.now += 500
+        self.assert_completed(self.found())
+
+    def test_nova_does_not_say_whether_its_server_is_there(self):
+        self.nova.problem = 'Nova does not answer'
+        found = self.completing('old', None)
+        self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
+        self.assert_never(found)
+
+    def test_its_disk_is_not_the_copy(self):
+        self.cinder.change('u', attachments=())
+        self.now += 1000
+        self.assertIn('does not name', str(self.assertRaises(
+            errors.InputError, self.found, OWN)))
+        self.assert_completed(self.found(COPYS))
+
+    def test_its_copy_is_not_to_be_kept(self):
+        self.cinder.change('u', attachments=())
+        self.now += 1000
+        self.assertIn('without --keep-copy', str(self.assertRaises(
+            errors.InputError, self.found, None, True)))
+
+    def test_it_is_completed_between_diagnosis_and_recovery(self):
+        self.cinder.change('u', attachments=())
         self.now += 1000
         found = self.found()
-        self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
-        self.assert_refused(found)
+        self.cinder.complete('u', COPY)
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertEqual(COPY, self.cinder.volume('u').lv_id)
+
+    def test_its_logical_volume_is_not_there(self):
+        self.cinder.change('u', attachments=())
+        self.cinder.inventory()
+        self.cinder.rename_lv((B, f'volume-{COPY}'), (B, 'other'))
+        self.now += 1000
+        found = self.found()
+        self.assertTrue(found.broken)
+        self.assertIn(f'there is no volume-{COPY} on {B}', found.sentence())
+        self.assertRaises(errors.InputError, self.balancer.recover, found)
+
+    def assert_completed(self, found, left=None):
+        """Cinder has made the copy the volume, and deleted the former.
+
+        :param left: a logical volume that no record names
+        """
+        self.assertTrue(found.forgotten, found.sentence())
+        self.assertIn('asked to complete', '\n'.join(found.plan()))
+        servers = [each.server_id for each in self.cinder.attachments_of(COPY)]
+        self.balancer.recover(found)
+        volume = self.cinder.volume('u')
+        self.assertEqual((B, COPY, 'in-use', 'success', ('s',)), (
+            volume.pool, volume.lv_id, volume.status,
+            volume.migration_status, volume.attachments))
+        self.assertEqual(servers, [
+            each.server_id for each in self.cinder.attachments_of('u')])
+        self.assertIsNone(self.cinder.volume(COPY))
+        self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
+        self.assertEqual({left} - {None}, {
+            name for pool, name in self.cinder.lvs if pool == A} & {
+                'volume-u', 'volume-old', f'volume-{COPY}'})
+        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual([], [each for each in self.balancer.observe(
+            ).diagnoses if each.record.id == 'u'])
 
     def completing(self, record, copy):
         """The source dies; the names that the target has given them."""
@@ -562,12 +625,14 @@ class MovedTest(Case):
         return self.found()
 
     def test_cinder_died_before_it_exchanged_their_names(self):
-        found = self.completing('old', None)
-        self.assertIn('os-migrate_volume_completion', '\n'.join(found.cure))
-        self.assert_never(found)
+        self.cinder.rename_lv((A, 'volume-u'), (A, 'volume-old'))
+        self.assert_completed(self.completing('old', None))
 
-    @ddt.data((COPY, 'old', 'old'), (COPY, None, 'NULL'),
-              ('old', 'old', 'old'))
+    def test_cinder_exchanged_the_names_of_one_that_had_its_own(self):
+        self.assert_completed(self.completing(COPY, None), 'volume-u')
+        self.assertIn(f'volume-u is left on {A}', self.log.output)
+
+    @ddt.data((COPY, 'old', 'old'), ('old', 'old', 'old'))
     @ddt.unpack
     def test_cinder_died_when_it_exchanged_their_names(self, record, copy,
                                                        was):
