@@ -77,7 +77,7 @@ def why_not(found: dg.Diagnosis, entries: Sequence[jn.Entry],
         return 'this balancer did not ask for it'
     if not found.listed:
         return 'Cinder does not list the logical volumes there'
-    if found.orphans and not found.complete:
+    if found.orphans:
         return 'it leaves a copy that no record names'
     if tries >= TRIES:
         return f'{tries} recoveries of it have failed'

@@ -9,7 +9,6 @@ nobody asks again. Cinder completes it if it is asked once more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
@@ -22,10 +21,9 @@ from serifos.plan import eligibility
 def possible(found: dg.Diagnosis) -> bool:
     """Whether the copy becomes the volume where Cinder is asked to complete.
 
-    Cinder begins with an exchange of the names of both. Where it had done
-    that before it died it does it again: the volume then gets the name that
-    it had, unless that was its own id, which stands for no name; it gets the
-    copy's id then, which is right.
+    Cinder begins with an exchange of the names and places of both. Where it
+    had done that before it died it would do it again: the volume then gets
+    the place that it had, and cannot be detached.
     """
     swap, record = found.swap, found.record
     if swap is None or swap.problem is not None or swap.server is None:
@@ -33,8 +31,7 @@ def possible(found: dg.Diagnosis) -> bool:
     return (not swap.own and not record.attachments
             and bool(swap.of_copy)
             and all(each.status == 'attached' for each in swap.of_copy)
-            and swap.copy.target_of == record.id
-            and swap.copy.lv_id == swap.copy.id)
+            and swap.copy.target_of == record.id and not found.renamed)
 
 
 def diagnose(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
@@ -42,14 +39,13 @@ def diagnose(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
     return dataclasses.replace(found, forgotten=True, complete=True, why=why)
 
 
-def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
-            groups: Mapping[str, str]) -> dg.Diagnosis:
+def confirm(found: dg.Diagnosis,
+            held: copies.LogicalVolumes) -> dg.Diagnosis:
     """The diagnosis, confirmed by the logical volumes that exist.
 
     :param held: those of the pools of its records
-    :param groups: pool → its volume group
     """
-    record, copy = found.record, found.data
+    copy = found.data
     there = held.get(copy.pool or '')
     name = copies.lv_name(copy)
     if there is not None and name not in there:
@@ -57,11 +53,7 @@ def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
             found, forgotten=False, complete=False, broken=True,
             why=f'there is no {name} on {copy.pool}, which its server uses; '
             'look for the data with lvs')
-    pool, old = record.pool or '', f'volume-{record.id}'
-    left = found.renamed and old in (held.get(pool) or ())
-    return dataclasses.replace(
-        found, listed=there is not None, orphans=(copies.Orphan(
-            old, pool, copies.group(groups, pool)),) if left else ())
+    return dataclasses.replace(found, listed=there is not None)
 
 
 def names_old_copy(record: inv.Record, halves: Sequence[inv.Record],

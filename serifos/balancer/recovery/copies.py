@@ -141,7 +141,7 @@ def _lost(record: inv.Record, halves: Sequence[inv.Record],
     if len(may_be) == 1:
         return (f'{said}; its data is in {may_be[0]}, which Cinder did not '
                 f'get to rename. Run on {names.host(pool)}: lvrename '
-                f'{group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
+                f'{_group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
                 'begin again')
     wanted = _names(record, halves)
     seen = ', '.join(f'{name} on {where}' for where, names_there
@@ -161,7 +161,7 @@ def _orphans(record: inv.Record, removals: Sequence[Removal],
               if half.target_of and half.pool != record.pool
               and half.lv_id == half.id}
     return tuple(
-        Orphan(name, pool, group(groups, pool), copies.get(pool))
+        Orphan(name, pool, _group(groups, pool), copies.get(pool))
         for pool, there in held.items()
         for name in sorted(wanted & {*(there or ())})
         if (pool, name) not in named)
@@ -182,5 +182,5 @@ def _may_exist(record: inv.Record, held: LogicalVolumes) -> bool:
     return listed is None or lv_name(record) in listed
 
 
-def group(groups: Mapping[str, str], pool: str) -> str:
+def _group(groups: Mapping[str, str], pool: str) -> str:
     return groups.get(pool, 'VOLUME_GROUP')

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import dataclasses
 
 from serifos.balancer.recovery import copies
@@ -162,7 +161,7 @@ class Diagnosis:
     def plan(self) -> list[str]:
         """The steps of the recovery, a sentence each."""
         if self.complete:
-            return _completed(self.data, self.orphans)
+            return _completed(self.data)
         ending = [f'The attachment {each.id} of the copy {each.volume} to '
                   f'server {each.server_id} will be deleted.'
                   for each in (self.swap.of_copy if self.swap else ())]
@@ -189,12 +188,9 @@ def _kept(copy: inv.Record) -> str:
             f'{copy.id}')
 
 
-def _completed(copy: inv.Record,
-               orphans: Iterable[copies.Orphan]) -> list[str]:
+def _completed(copy: inv.Record) -> list[str]:
     return ['Cinder will be asked to complete the migration: the copy '
             f'{copy.id} becomes the volume.',
-            *(f'{orphan.name} will be left on {orphan.pool}, a former copy '
-              'that no record names.' for orphan in orphans),
             f'The volume is on {copy.pool} then, with the data that its '
             'server uses. Where it cannot be detached later, reboot the '
             'server, hard: Nova may name an attachment that is gone.']

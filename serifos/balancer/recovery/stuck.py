@@ -144,7 +144,7 @@ def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
     if not found.forgotten:
         return found
     if found.complete:
-        return completion.confirm(found, held, groups)
+        return completion.confirm(found, held)
     for end in found.unseen:
         listed = held.get(end.pool or '')
         if listed is None or copies.lv_name(end) in listed:
