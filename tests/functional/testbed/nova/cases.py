@@ -69,10 +69,8 @@ def _delete(scene: Scene) -> str:
 
 
 def _resize(scene: Scene) -> str:
-    flavor = {**sv.FLAVOR, 'id': 'small', 'name': 'small', 'ram': 128}
-    if not any(one['id'] == 'small' for one in scene.servers.ask(
-            'GET', '/flavors')['flavors']):
-        scene.servers.ask('POST', '/flavors', {'flavor': flavor})
+    scene.servers.have_flavor(
+        {**sv.FLAVOR, 'id': 'small', 'name': 'small', 'ram': 128})
     return scene.act(resize={'flavorRef': 'small'})
 
 

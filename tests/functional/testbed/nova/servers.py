@@ -61,9 +61,7 @@ class Servers:
 
     def boot(self, name: str, root: str) -> str:
         """The id of a new server, with which its root volume will go."""
-        if not any(flavor['id'] == FLAVOR['id'] for flavor in self.ask(
-                'GET', '/flavors')['flavors']):
-            self.ask('POST', '/flavors', {'flavor': FLAVOR})
+        self.have_flavor(FLAVOR)
         server = self.ask('POST', '/servers', {'server': {
             'name': name, 'flavorRef': FLAVOR['id'], 'networks': 'none',
             'block_device_mapping_v2': [{
@@ -72,6 +70,14 @@ class Servers:
                 'delete_on_termination': True}]}})['server']['id']
         self.wait(server, 'ACTIVE')
         return server
+
+    def have_flavor(self, flavor: Mapping[str, Any]) -> None:
+        """Creates a flavor, unless there is one of its id."""
+        try:
+            self.ask('POST', '/flavors', {'flavor': flavor})
+        except rest.Refused as refused:
+            if refused.status != 409:
+                raise
 
     def status(self, server: str) -> str:
         return self.show(server)['status']
