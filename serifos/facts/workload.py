@@ -9,6 +9,7 @@ are a number of requests.
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 
 ACTIVE_FLOOR = 0.05
@@ -23,6 +24,8 @@ DEFAULT_RANDOM_PCT = 100.0
 # 1.5e-8; sums stay exact up to 1.3e8 (1,000 volumes of q = 128 at 1 MiB).
 _GRID = 2.0 ** 26
 _SQUARED_KIB = 64.0  # squares of blocks are in this unit, or leave the grid
+_ROOT_KIB = 16.0  # of a block whose root is 1
+_QUICK = 0.25  # the time of a quick write, by that of a read
 
 
 def _on_grid(value: float) -> float:
@@ -81,6 +84,10 @@ class Load:
     and ``outside`` are whole numbers; ``outside`` counts the workloads that
     lie outside the range of the model this Load is meant for.
 
+    ``root_s`` is √(s / 16 KiB). ``quick_w`` is the share of a tenant's
+    outstanding requests that are writes where a write takes a quarter of
+    the time of a read, as in a closed loop: w / (4 r + w).
+
     Placing a volume is ``load + its``, lifting it is ``load - its``, and
     both are exact: see ``_GRID``.
     """
@@ -98,6 +105,11 @@ class Load:
     sum_q_w_x: float = 0.0
     sum_q_s2_r: float = 0.0
     sum_q_s2_w: float = 0.0
+    sum_s_w: float = 0.0
+    sum_root_s_r: float = 0.0
+    sum_root_s_w: float = 0.0
+    sum_q_quick_w: float = 0.0
+    sum_q_s_quick_w: float = 0.0
     outside: float = 0.0
 
     @classmethod
@@ -108,12 +120,14 @@ class Load:
             return cls()
         q, s = workload.outstanding, workload.block_kib
         w, x = workload.write_pct / 100, workload.random_pct / 100
-        s2 = (s / _SQUARED_KIB) ** 2
+        s2, root = (s / _SQUARED_KIB) ** 2, math.sqrt(s / _ROOT_KIB)
+        quick = _QUICK * w / (1 - w + _QUICK * w)
         return cls(1.0, *map(_on_grid, (
             workload.write_pct, s, q,
             q * (1 - w), q * w, q * s * (1 - w), q * s * w,
             workload.random_pct, q * (1 - w) * x, q * w * x,
-            q * s2 * (1 - w), q * s2 * w)),
+            q * s2 * (1 - w), q * s2 * w, s * w, root * (1 - w), root * w,
+            q * quick, q * s * quick)),
             outside=float(outside))
 
     def __add__(self, other: Load) -> Load:
