@@ -14,6 +14,8 @@ then a channel in order (its bytes). Beside that a device may have
   on that die wait;
 - a cache with a share of the data that is read: hits need no die.
 
+A :class:`.nand.Nand` is simulated page by page: :mod:`.nand.events`.
+
 No kind of model has this form.
 """
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,11 @@ from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import events
+from serifos.lab.sim.nand import events as flash_events
+from serifos.lab.sim.nand import nand
 from serifos.lab.sim import ssd as ssds
+
+_UNTIL_FULL = 4  # part of the requests in which buffers fill
 
 IOS = 6000
 """Requests after which a run ends, however long it was meant to be."""
@@ -45,7 +52,7 @@ class SimulatedDevice:
         such requesters are an open loop
     """
 
-    ssd: ssds.Ssd
+    ssd: ssds.Ssd | nand.Nand
     rng: np.random.Generator
     ios: int = IOS
     erratic: bool = False
@@ -61,9 +68,13 @@ class SimulatedDevice:
         if not runtime_s > 0:
             raise errors.InputError(
                 f'A run of {runtime_s} s cannot be made; give more than 0.')
+        flash = isinstance(self.ssd, nand.Nand)
         return _sample(workloads, *events.run(
-            self.ssd, workloads, runtime_s, self.ios, self.rng,
-            self.erratic))
+            functools.partial(
+                flash_events.requests if flash else events.requests,
+                self.ssd, workloads, self.rng, self.erratic),
+            workloads, runtime_s, self.ios,
+            self.ios // _UNTIL_FULL if flash else 0))
 
 
 def _sample(workloads: Sequence[wl.Workload],

@@ -8,6 +8,8 @@ the next, after the workload's think time if it has one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import heapq
@@ -31,19 +33,26 @@ _LEAST_ROUNDS = 16  # and that do, at least
 _BLOCK = 4096
 
 
-def run(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
-        runtime_s: float, ios: int, rng: np.random.Generator,
-        erratic: bool = False) -> tuple[list[Done], float]:
-    """The finished requests, and the time that they took, µs."""
+Requests = Callable[[Sequence[int]], Iterable[tuple[float, Done]]]
+"""(the workload of each outstanding request) → requests as they finish, each
+with the time in µs; without end."""
+
+
+def run(requests: Requests, workloads: Sequence[wl.Workload],
+        runtime_s: float, ios: int,
+        before: int = 0) -> tuple[list[Done], float]:
+    """The finished requests, and the time that they took, µs.
+
+    :param before: requests that do not count, at least
+    """
     queued = [i for i, w in enumerate(workloads)
               for _ in range(max(1, round(w.iodepth)))]
-    warm = _WARM_ROUNDS * len(queued)
+    warm = max(before, _WARM_ROUNDS * len(queued))
     total = warm + max(ios, _LEAST_ROUNDS * len(queued))
     end = runtime_s * 1e6
     done: list[Done] = []
     began, missing = 0.0, set(range(len(workloads)))
-    for now, request in _requests(ssd, workloads, queued, rng,
-                                  erratic):
+    for now, request in requests(queued):
         done.append(request)
         if len(done) <= warm:
             began = now
@@ -54,10 +63,10 @@ def run(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
     return done[warm:], now - began
 
 
-def _requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
-              queued: Sequence[int], rng: np.random.Generator,
-              erratic: bool) -> Iterator[tuple[float, Done]]:
-    """Requests as they finish, each with the time in µs; without end."""
+def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
+             rng: np.random.Generator, erratic: bool,
+             queued: Sequence[int]) -> Iterator[tuple[float, Done]]:
+    """The requests of a device, as :data:`Requests` says."""
     pace = lognormal(rng, ssd.run_cv, 1).item()
     dies = [_on_die(ssd, w, pace) for w in workloads]
     buses, lanes = zip(*(_on_channels(ssd, w, pace) for w in workloads))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated flash devices: dies, buffers, collections, links."""
