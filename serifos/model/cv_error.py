@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.facts import dataset as ds
-from serifos.model import fit
+from serifos.model import fit_runs
+from serifos.model import held_out
 from serifos.model import quality
 
 KIND = 'hybrid'
@@ -17,6 +18,6 @@ _FOLDS = 5  # between runs there is less time than for a fit
 
 def error(samples: Sequence[ds.Sample], seed: int = 0) -> float:
     """The cross-validated mean relative error, a fraction."""
-    data = fit.runs(samples)
+    data = fit_runs.runs(samples)
     return quality.mre(data.y, quality.held_out(
-        data.keys, seed, fit.refit(KIND, data, {}), _FOLDS))
+        data.keys, seed, held_out.refit(KIND, data, {}), _FOLDS))

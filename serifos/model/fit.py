@@ -3,79 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.model import fit_runs
+from serifos.model import held_out as ho
 from serifos.model import kinds
-from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import parameter
 from serifos.model import quality
-
-Floats = npt.NDArray[np.float64]
-
 
 AUTO = ('consolidation', 'outstanding', 'hybrid')
 """The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6
 """The least number of different runs that a model is fitted to."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Runs:
-    """The n runs of a dataset that a fit reads."""
-
-    loads: tuple[wl.Load, ...]
-    y: Floats
-    keys: tuple[Any, ...]
-
-    @property
-    def counts(self) -> list[int]:
-        return [int(load.count) for load in self.loads]
-
-    @property
-    def vectors(self) -> Floats:
-        """The Loads for :meth:`.kinds.Predictor.many`: float[n, k]."""
-        return np.array([load.vector for load in self.loads])
-
-
-def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
-    """The runs that have the figure to predict.
-
-    :raises InputError: where the name is not a figure
-    """
-    having = usable(samples, predicts)
-    return Runs(
-        tuple(load for _, load in having),
-        np.array([s.figure(predicts) for s, _ in having], float),
-        tuple(s.key for s, _ in having))
-
-
-def usable(samples: Sequence[ds.Sample],
-           predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
-    """The runs that :func:`runs` takes, with their Loads.
-
-    Runs whose tenants are all idle (long thinktimes) are left out.
-
-    :raises InputError: where the name is not a figure
-    """
-    if predicts not in ds.FIGURES:
-        raise errors.InputError(
-            f'{predicts} is not a figure of a run; choose one of '
-            f'{", ".join(ds.FIGURES)}.')
-    loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
-    return [(s, load) for s, load in zip(samples, loads)
-            if load.count and s.figure(predicts)]
 
 
 def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
@@ -91,7 +39,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     :raises InputError: where there are too few runs
     """
     valid = dataset.valid()
-    data = runs(valid, predicts)
+    data = fit_runs.runs(valid, predicts)
     if len(set(data.keys)) < LEAST_RUNS:
         raise errors.InputError(
             f'The dataset has {len(set(data.keys))} different runs with a '
@@ -99,14 +47,14 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'{LEAST_RUNS}: measure more.')
     given = settings or {}
     tried = AUTO if kind == 'auto' else (kind,)
-    held_out = {k: _held_out(k, data, given, seed) for k in tried}
-    error = {k: quality.mre(data.y, held_out[k][0]) for k in tried}
+    held_out = {k: ho.predictions(k, data, given, seed) for k in tried}
+    error = {k: quality.mre(data.y, held_out[k].y) for k in tried}
     best = min(tried, key=lambda k: error[k])
-    parameters = kinds.of(best).fit(data.loads, data.y, given)
+    parameters = ho.parameters(best, data, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid),
-        quality={**_quality(best, parameters, data, *held_out[best]),
+        quality={**ho.summary(best, parameters, data, held_out[best]),
                  'mre_by_kind': error,
                  **({'why': why(error)} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
@@ -120,64 +68,6 @@ def why(error: Mapping[str, float]) -> str:
     return (f'On held-out runs the error of {best} is {error[best]:.1%}, '
             + ' and '.join(f'of {kind} {error[kind]:.1%}'
                            for kind in others) + '.')
-
-
-def _held_out(kind: str, data: Runs, given: Mapping[str, float],
-              seed: int) -> tuple[Floats, Floats | None]:
-    """Each run's prediction, and its log_std, by a fit without that run."""
-    def predict(train: quality.Ints, test: quality.Ints) -> Floats:
-        predictor = _predictor(kind, data, train, given)
-        loads = data.vectors[test]
-        if isinstance(predictor, kinds.UncertainPredictor):
-            return np.column_stack([predictor.many(loads),
-                                    predictor.log_std_many(loads)])
-        return predictor.many(loads)[:, None]
-    predicted, *log_std = quality.held_out(data.keys, seed, predict).T
-    return predicted, log_std[0] if log_std else None
-
-
-def _predictor(kind: str, data: Runs, train: quality.Ints,
-               given: Mapping[str, float]) -> kinds.Predictor:
-    return kinds.predictor(kind, kinds.of(kind).fit(
-        [data.loads[i] for i in train], data.y[train], given))
-
-
-def refit(kind: str, data: Runs, given: Mapping[str, float]
-          ) -> Callable[[quality.Ints, quality.Ints], Floats]:
-    """A function that fits to the first indices, predicts the second."""
-    return lambda train, test: _predictor(kind, data, train, given).many(
-        data.vectors[test])
-
-
-def _quality(kind: str, parameters: Mapping[str, Any], data: Runs,
-             held_out: Floats, log_std: Floats | None) -> dict[str, Any]:
-    predictor = kinds.predictor(kind, parameters)
-    fitted = predictor.many(data.vectors)
-    by_count = quality.mre_by(data.counts, data.y, held_out)
-    return {
-        'mre': quality.mre(data.y, held_out),
-        'mre_by_count': {str(n): value for n, value in by_count.items()},
-        'mre_of_fit': quality.mre(data.y, fitted),
-        'adj_r2': (
-            _adj_r2_by_row(parameters, data) if kind == 'consolidation'
-            else {'any': quality.adjusted_r2(
-                data.y, fitted, predictor.terms)}),
-        'interval': quality.interval(data.y, held_out),
-        **({} if log_std is None else {'deviations': quality.deviations(
-            data.y, held_out, log_std)})}
-
-
-def _adj_r2_by_row(parameters: Mapping[str, Mapping[str, float]],
-                   data: Runs) -> dict[str, float | None]:
-    """The adjusted R² of each row of coefficients on its own runs."""
-    found = {}
-    for label, row in parameters.items():
-        of = [i for i, n in enumerate(data.counts)
-              if label == linear.REST or int(label) == n]
-        predictor = linear.Linear({}, {t: v for t, v in row.items() if v})
-        found[label] = quality.adjusted_r2(
-            data.y[of], predictor.many(data.vectors[of]), predictor.terms)
-    return found
 
 
 def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:
@@ -194,10 +84,16 @@ def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A model's error on a dataset, fractions."""
+    """A model's error on a dataset, fractions.
+
+    :param tenant_mre: of what each tenant sees; the mean of a pool is taken
+        for it where the kind has no more; None where no run says it
+    """
 
     mre: float
     mre_by_count: Mapping[int, float]
+    tenant_mre: float | None
+    tenant_mre_by_count: Mapping[int, float]
     samples: int
 
 
@@ -206,11 +102,17 @@ def check(model: mm.Model, dataset: ds.Dataset) -> Check:
 
     :raises InputError: where no run has the figure that it predicts
     """
-    data = runs(dataset.valid(), model.predicts)
+    data = fit_runs.runs(dataset.valid(), model.predicts)
     if not len(data.y):
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts.')
     predicted = np.array([model.predict(load) for load in data.loads])
+    tenants = data.tenants
+    seen = ho.tenants_of(model.predictor, data.vectors[tenants.run],
+                         tenants.own)
     return Check(quality.mre(data.y, predicted),
-                 quality.mre_by(data.counts, data.y, predicted), len(data.y))
+                 quality.mre_by(data.counts, data.y, predicted),
+                 quality.mre(tenants.y, seen) if len(seen) else None,
+                 quality.mre_by([data.counts[i] for i in tenants.run],
+                                tenants.y, seen), len(data.y))

@@ -77,6 +77,62 @@ class UncertainPredictor(Predictor, Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
+class Seen:
+    """The latencies of one tenant, µs; None where it has no such requests."""
+
+    latency_us: float | None
+    read_latency_us: float | None = None
+    write_latency_us: float | None = None
+
+
+@runtime_checkable
+class TenantPredictor(UncertainPredictor, Protocol):
+    """A Predictor that tells what each tenant sees.
+
+    What it predicts of a Load is the mean over the tenants of that Load.
+    """
+
+    def tenant(self, load: wl.Load, workload: wl.Workload) -> Seen:
+        """What a workload sees in a pool of a Load, itself included."""
+
+    def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
+        """The standard deviation of the log of what it sees."""
+
+    def tenants(self, loads: npt.NDArray[np.float64],
+                own: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The mean over any tenants of what each sees, for many pools.
+
+        :param loads: float[n, k], the pools', as :meth:`many` takes them
+        :param own: float[n, k], the sum of the Loads of the tenants asked
+            for: of one, of some or of all of a pool's
+        :returns: float[n]
+        """
+
+    def parts(self, loads: npt.NDArray[np.float64]
+              ) -> npt.NDArray[np.float64]:
+        """What the latencies of a pool's tenants are made of, µs.
+
+        A tenant sees the sum of these times its :meth:`factors`, so that
+        those of a pool's many tenants cost one prediction.
+
+        :param loads: float[n, k], as :meth:`many` takes them
+        :returns: float[n, parts]
+        """
+
+    def factors(self, own: npt.NDArray[np.float64]
+                ) -> npt.NDArray[np.float64]:
+        """How much of each part a tenant sees: float[m, k] → float[m, parts].
+
+        :param own: the tenants' own Loads
+        """
+
+    def tenants_log_std(self, loads: npt.NDArray[np.float64],
+                        own: npt.NDArray[np.float64]
+                        ) -> npt.NDArray[np.float64]:
+        """:meth:`tenant_log_std` for many: float[n]."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Kind:
     """The reader and the fitter of a kind of model.
 
@@ -86,17 +142,25 @@ class Kind:
         (Loads of n runs, float[n] of what they measured, each setting
         by its name) → the parameters of a model file
     :param settings: those of the fitter
+    :param tenants: whether its predictors are :class:`TenantPredictor`; its
+        fitter also takes ``seen``, for each run its tenants and what they
+        saw, and ``predicts``, the name of the figure
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
     fitter: str
     settings: tuple[parameter.Parameter, ...] = ()
+    tenants: bool = False
 
     def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
-            given: Mapping[str, float]) -> Mapping[str, Any]:
+            given: Mapping[str, float],
+            seen: Sequence[Sequence[tuple[wl.Workload, Seen]]] = (),
+            predicts: str = 'latency_us') -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = parameter.settings(self.settings, given)
-        return pkgutil.resolve_name(self.fitter)(loads, y, **settings)
+        more = {'seen': seen, 'predicts': predicts} if self.tenants else {}
+        return pkgutil.resolve_name(self.fitter)(
+            loads, y, **more, **settings)
 
 
 def formula(terms: Iterable[tuple[float, str]]) -> str:

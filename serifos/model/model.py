@@ -31,7 +31,8 @@ class Model:
     :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
         5 % and 95 % quantile of (measured - predicted) / predicted;
         ``deviations``, of a kind with a ``log_std`` for each Load, those of
-        log(measured / predicted) / log_std
+        log(measured / predicted) / log_std; ``tenant_deviations`` the same
+        of what one tenant sees
     :param parameters: the coefficients as the file writes them
     :param settings: of the fit, such as minsplit
     """
@@ -59,6 +60,32 @@ class Model:
     def predict(self, load: wl.Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""
         return self.predictor.predict(load)
+
+    @property
+    def tenants(self) -> bool:
+        """Whether the kind tells what each tenant sees."""
+        return isinstance(self.predictor, kinds.TenantPredictor)
+
+    def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
+        """What a workload sees in a pool of a Load, itself included.
+
+        The mean of the pool where the kind does not tell more.
+        """
+        if isinstance(self.predictor, kinds.TenantPredictor):
+            return self.predictor.tenant(load, workload)
+        return kinds.Seen(self.predict(load))
+
+    def tenant_interval(self, load: wl.Load, workload: wl.Workload
+                        ) -> tuple[float, float] | None:
+        """The 90 % interval of what a workload sees; None where unknown."""
+        middle = self.tenant(load, workload).latency_us
+        ends = self.quality.get('tenant_deviations')
+        if middle is None or not ends or not isinstance(
+                self.predictor, kinds.TenantPredictor):
+            return None
+        log_std = self.predictor.tenant_log_std(load, workload)
+        low, high = (middle * math.exp(end * log_std) for end in ends)
+        return low, high
 
     def outside(self, workload: wl.Workload) -> tuple[str, ...]:
         """The inputs of a workload that lie outside the training range."""
@@ -141,7 +168,8 @@ class Model:
 
     def to_json(self) -> dict[str, Any]:
         return {'schema': MODEL_SCHEMA, 'kind': self.kind, 'name': self.name,
-                'predicts': self.predicts, 'device': self.device,
+                'predicts': self.predicts, 'tenants': self.tenants,
+                'device': self.device,
                 'dataset': self.dataset, 'range': dict(self.range),
                 'quality': dict(self.quality),
                 'settings': dict(self.settings),

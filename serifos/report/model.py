@@ -15,6 +15,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import quality
@@ -35,7 +36,7 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts; there is nothing to draw.')
-    data = fit.runs(samples, model.predicts)
+    data = fit_runs.runs(samples, model.predicts)
     measured, counts = data.y, np.array(data.counts)
     predicted = np.array([model.predict(load) for load in data.loads])
     error = table.percent(quality.mre(measured, predicted))

@@ -118,9 +118,14 @@ class Check(app.Fails, show.ShowOne):
             self.exit_code = 1
             print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
                   f'the {most:.1%} allowed.', file=sys.stderr)
-        return (('mre', 'mre_by_count', 'samples'),
-                (found.mre, {str(n): value for n, value
-                             in found.mre_by_count.items()}, found.samples))
+        return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
+                 'samples'),
+                (found.mre, _by_label(found.mre_by_count), found.tenant_mre,
+                 _by_label(found.tenant_mre_by_count), found.samples))
+
+
+def _by_label(by_count: Mapping[int, float]) -> dict[str, float]:
+    return {str(count): value for count, value in by_count.items()}
 
 
 class Show(app.Fails, show.ShowOne):
@@ -181,6 +186,8 @@ def summary(model: mm.Model) -> dict[str, Any]:
         **chosen,
         'mre': cells.percent(quality.get('mre')),
         'mre_by_count': _percents(quality.get('mre_by_count') or {}),
+        **({'tenant_mre': cells.percent(quality['tenant_mre'])}
+           if quality.get('tenant_mre') is not None else {}),
         'mre_by_kind': _percents(quality.get('mre_by_kind') or {}),
         **({'adj_r2': cells.named(adj_r2)} if adj_r2 else {}),
         'interval': cells.Cell(model.relative_interval, ' to '.join(

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from cliff import show
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.files import documents
+from serifos.model import model as mm
 
 _FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT]]'
 _BOUNDS = (('write_pct', 0, 100), ('block_kib', 1e-3, 1048576),
@@ -42,9 +46,27 @@ class Predict(app.Fails, show.ShowOne):
         if load.count and not least <= load.count <= greatest:
             outside.add('count')
         unit = model.predicts.rpartition('_')[2]
-        return ((model.predicts, f'interval_{unit}', 'extrapolated'),
+        return ((model.predicts, f'interval_{unit}', 'extrapolated',
+                 'tenants'),
                 (model.predict(load), list(model.interval(load)),
-                 sorted(outside)))
+                 sorted(outside), tenants(model, load, workloads)))
+
+
+def tenants(model: mm.Model, load: wl.Load,
+            workloads: Sequence[wl.Workload]) -> cells.Cell:
+    """What each workload sees, in the order asked."""
+    found = []
+    for each in workloads:
+        seen = model.tenant(load, each)
+        ends = model.tenant_interval(load, each)
+        found.append({**dataclasses.asdict(seen),
+                      'interval_us': None if ends is None else [*ends]})
+    if not model.tenants:
+        return cells.Cell(found, f'each the mean: kind {model.kind} does not '
+                          'tell tenants apart; fit one of kind tenant')
+    return cells.Cell(found, ', '.join(
+        'none' if one['latency_us'] is None else f'{one["latency_us"]:.0f} µs'
+        for one in found))
 
 
 def workload(text: str) -> wl.Workload:

@@ -34,6 +34,9 @@ class Kinds(app.Fails, command.Command):
                  '(default: 20, 40 and 80)')
         options.add_number(parser, '--drawn', 16, 'N',
                            'number of devices drawn at random')
+        options.add_number(parser, '--flash', 8, 'N',
+                           'number of devices drawn at random that are '
+                           'simulated page by page')
         parser.add_argument(
             '--only-drawn', action='store_true',
             help='leave out the eight named devices')
@@ -52,7 +55,8 @@ class Kinds(app.Fails, command.Command):
         settings = accuracy.AccuracySettings(
             tuple(dict.fromkeys(args.kinds or standard.kinds)),
             tuple(sorted({*(args.runs or standard.runs)})),
-            not args.only_drawn, args.drawn, args.tests, args.seed)
+            not args.only_drawn, args.drawn, args.flash, args.tests,
+            args.seed)
         with runner.Processes(args.jobs) as processes:
             scores = accuracy.run(settings, processes.map)
         if out is not None:
@@ -74,4 +78,5 @@ def _again(args: argparse.Namespace) -> str:
         'serifos-sim kinds', *(f'--kind {kind}' for kind in args.kinds or ()),
         *(f'--runs {runs}' for runs in args.runs or ()),
         *['--only-drawn'] * args.only_drawn, f'--drawn {args.drawn}',
+        f'--flash {args.flash}',
         f'--tests {args.tests}', f'--seed {args.seed}'])

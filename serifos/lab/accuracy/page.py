@@ -83,6 +83,26 @@ def details(scores: _Scores) -> table.Table:
         'lowered a prediction')
 
 
+def tenants(scores: _Scores) -> table.Table:
+    """What one tenant sees, over all devices."""
+    rows = []
+    for (kind, label), its in _groups(scores).items():
+        known = [s for s in its if s.tenants]
+        if not known:
+            continue
+        rows.append((kind, label, *(
+            _averages([s.tenants[name] for s in known if name in s.tenants])
+            for name in ar.TESTS), *(
+            _share([s.tenants_covered[name] for s in known
+                    if s.tenants_covered.get(name) is not None])
+            for name in ar.TESTS)))
+    return table.Table(
+        ('kind', 'design', *ar.TESTS,
+         *(f'covered {name}' for name in ar.TESTS)), rows,
+        'What one tenant sees, mean relative error; for kinds that do not '
+        'tell tenants apart, of the mean of its pool')
+
+
 def _share(values: Sequence[float]) -> str | None:
     return f'{100 * np.mean(values):.0f} %' if values else None
 
@@ -108,7 +128,7 @@ def by_device(scores: _Scores, label: str, test: str) -> table.Table:
 
 def every(scores: _Scores) -> list[table.Table]:
     """The tables for a terminal."""
-    return [summary(scores), details(scores),
+    return [summary(scores), details(scores), tenants(scores),
             by_device(scores, ar.CHOSEN, 'paper')]
 
 
@@ -131,7 +151,7 @@ def page_of(scores: _Scores, command: str) -> str:
         f'form of none.\nMade by: {command}',
         [page.Section('Error against runs', _WORDS, [
             _against_runs(scores, name) for name in ('paper', 'depths')],
-            [summary(scores), details(scores)]),
+            [summary(scores), details(scores), tenants(scores)]),
          *(page.Section(
              f'Every device: {_HEADS[test]}', tables=[
                  by_device(scores, label, test)

@@ -20,6 +20,7 @@ from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model import model as mm
 from serifos.model import quality
 from serifos.model.queueing import fit as queueing_fit
@@ -41,7 +42,7 @@ class FileSetRuns:
     """
 
     samples: tuple[ds.Sample, ...]
-    data: fit.Runs
+    data: fit_runs.Runs
     gib: Floats | None
 
     @property
@@ -107,10 +108,10 @@ def runs(datasets: Sequence[ds.Dataset],
             'one has no size_gib in its first line; add it.')
     samples, gib = [], []
     for dataset, size in zip(datasets, sizes):
-        having = fit.usable(dataset.valid(), predicts)
+        having = fit_runs.usable(dataset.valid(), predicts)
         samples += [dataclasses.replace(s, round=1) for s, _ in having]
         gib += [float(size or 1)] * len(having)
-    data = fit.runs(samples, predicts)
+    data = fit_runs.runs(samples, predicts)
     if len(set(data.keys)) < fit.LEAST_RUNS:
         raise errors.InputError(
             f'There are {len(set(data.keys))} different runs with a '

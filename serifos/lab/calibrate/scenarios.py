@@ -28,6 +28,7 @@ from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import network
 from serifos.lab.calibrate import queueing_sim
 from serifos.model import fit
+from serifos.model import held_out
 from serifos.model import quality
 from serifos.model.queueing import predict as queueing
 
@@ -76,7 +77,7 @@ def scenarios(measured: calibrate.FileSetRuns, given: Mapping[str, float],
     every = np.arange(len(measured.data.y))
     clients = measured.clients
     counts = np.array(measured.data.counts)
-    beside = fit.refit('outstanding', measured.data, {})
+    beside = held_out.refit('outstanding', measured.data, {})
     rows = [_row(measured, 'calibration', f'{len(every)} runs', every,
                  measured.fitted(every, every, given), beside(every, every)),
             _row(measured, 'interpolation', f'{quality.FOLDS}-fold', every,
@@ -122,7 +123,8 @@ def in_order(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any],
                           measured.predictions(parameters, some))
     return _row(measured, 'calibration, in order',
                 f'simulated; product form {product:.1%}', some,
-                np.array(found), fit.refit('outstanding', measured.data, {})(
+                np.array(found),
+                held_out.refit('outstanding', measured.data, {})(
                     np.arange(len(measured.data.y)), some))
 
 

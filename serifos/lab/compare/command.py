@@ -23,12 +23,12 @@ from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
+from serifos.model import fit_runs
 from serifos.model import kinds as kd
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
     from serifos.lab.compare import compare
     from serifos.lab.tuning import tuner
-    from serifos.model import fit
 
 _Refused = dict[tuple[str, str], str]
 
@@ -69,14 +69,13 @@ class CompareKinds(app.Fails, lister.Lister):
         # These take a second to import.
         from serifos.lab.compare import compare
         from serifos.lab.compare import page as compare_report
-        from serifos.model import fit
         _refuse_absurd(parsed_args)
         dataset = documents.read_dataset(parsed_args.dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
         kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
         of_figure = {}
         for predicts in figures:
-            data = fit.runs(dataset.valid(), predicts)
+            data = fit_runs.runs(dataset.valid(), predicts)
             of_figure[predicts] = data, compare.parts(
                 data, parsed_args.seed, parsed_args.held_out)
         refused: _Refused = {}
@@ -134,7 +133,7 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
     paging.refuse_absurd(args)
 
 
-def _verdicts(kind: str, predicts: str, data: fit.Runs,
+def _verdicts(kind: str, predicts: str, data: fit_runs.Runs,
               divided: compare.Parts, seed: int,
               searcher: tuner.Searcher | None, refused: _Refused
               ) -> Iterator[compare.Verdict]:

@@ -22,6 +22,8 @@ from scipy import stats
 from serifos import errors
 from serifos.lab.regression import inputs
 from serifos.model import fit
+from serifos.model import fit_runs
+from serifos.model import held_out
 from serifos.model import kinds
 from serifos.model import quality
 
@@ -49,7 +51,7 @@ class Parts:
     tested: Mapping[str, quality.Ints]
 
 
-def parts(data: fit.Runs, seed: int = 0, held_out: float = 0.2) -> Parts:
+def parts(data: fit_runs.Runs, seed: int = 0, held_out: float = 0.2) -> Parts:
     """Edges are set aside first, then a share of what lies inside.
 
     An edge is the least or greatest tenth of the runs by mean block size,
@@ -91,10 +93,9 @@ def _least(values: fit.Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return which
 
 
-def of(data: fit.Runs, which: quality.Ints) -> fit.Runs:
+def of(data: fit_runs.Runs, which: quality.Ints) -> fit_runs.Runs:
     """The runs of these indices."""
-    return fit.Runs(tuple(data.loads[i] for i in which), data.y[which],
-                    tuple(data.keys[i] for i in which))
+    return data.some(which)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Verdict:
                 for part, values in self.errors.items()}
 
 
-def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
+def judge(kind: str, predicts: str, data: fit_runs.Runs, divided: Parts,
           settings: Mapping[str, float] | None = None) -> Verdict:
     """Fits a kind on the training part and tests it on the others.
 
@@ -129,7 +130,7 @@ def judge(kind: str, predicts: str, data: fit.Runs, divided: Parts,
     """
     given = settings or {}
     every = np.arange(len(data.y))
-    predicted = fit.refit(kind, data, given)(divided.training, every)
+    predicted = held_out.refit(kind, data, given)(divided.training, every)
     if not np.isfinite(predicted).all():
         raise errors.InputError('Its prediction is not a finite number.')
     wrong = quality.relative_errors(data.y, predicted)

@@ -16,6 +16,7 @@ from serifos.facts import dataset as ds
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
+from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.model import model as mm
 
@@ -41,7 +42,6 @@ class Fit(model_fit.Fit):
               fitted: model_fit.Fitted) -> mm.Model:
         if not args.tune:
             return fitted(given)
-        from serifos.model import fit
         from serifos.model import quality
         out = pathlib.Path(args.out)
         with_settings = [name for name, kind in kinds.every().items()
@@ -57,7 +57,8 @@ class Fit(model_fit.Fit):
                  'seed': args.seed, 'folds': quality.FOLDS}) as searcher:
             trace = searcher.search(
                 args.kind, args.predicts,
-                fit.runs(dataset.valid(), args.predicts), args.seed, given)
+                fit_runs.runs(dataset.valid(), args.predicts), args.seed,
+                given)
         model = fitted({**given, **trace.settings(trace.best)})
         self._draw(out.with_suffix('.tune.html'), model, trace)
         return dataclasses.replace(model, quality={

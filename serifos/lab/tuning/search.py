@@ -25,7 +25,8 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import bounds
-from serifos.model import fit
+from serifos.model import fit_runs
+from serifos.model import held_out
 from serifos.model import parameter
 from serifos.model import quality
 
@@ -165,14 +166,14 @@ def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
     return Trace(tuple(parameters), standard, tuple(steps))
 
 
-def cost(kind: str, data: fit.Runs, seed: int,
+def cost(kind: str, data: fit_runs.Runs, seed: int,
          settings: Mapping[str, float]) -> float:
     """The mean RMSE of a 10-fold cross-validation, c(p) of Algorithm 1.
 
     :param settings: of the kind, those left out at their standard
     :returns: in the unit of the data; NaN where it cannot be fitted
     """
-    predict = fit.refit(kind, data, settings)
+    predict = held_out.refit(kind, data, settings)
     try:
         return float(np.mean([
             np.sqrt(np.mean((predict(train, test) - data.y[test]) ** 2))

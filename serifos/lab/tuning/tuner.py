@@ -20,7 +20,7 @@ from typing import Any
 from serifos import errors
 from serifos.lab.tuning import journal as tuning_journal
 from serifos.lab.tuning import search
-from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model import kinds
 
 Point = Mapping[str, float]
@@ -37,7 +37,7 @@ class Searcher:
     shown: Callable[..., None]
     stop: Callable[[], bool]
 
-    def search(self, kind: str, predicts: str, data: fit.Runs, seed: int,
+    def search(self, kind: str, predicts: str, data: fit_runs.Runs, seed: int,
                given: Point) -> search.Trace:
         """The search for the settings of a kind that are not given.
 

@@ -66,9 +66,8 @@ def fit(loads: Sequence[wl.Load], y: Floats,
         [getattr(load, name) for load in loads]
         for name in tr.FIELDS]), _OF))
     few = np.arange(0, len(y), -(-len(y) // _ENOUGH))
-    trend, covariance = _trend(sums[few], np.log(y[few]),
-                               np.random.default_rng(seed))
-    trend = dict(zip(trend, _short(list(trend.values())).tolist()))
+    trend, covariance = trend_of(sums[few], np.log(y[few]),
+                                 np.random.default_rng(seed))
     where = monotone.coordinates(trend, sums)
     process = _Process.of(where, np.log(y) - where[:, 0], few, int(points))
     weights = monotone.weights(trend, process.kernel, process.precision,
@@ -89,9 +88,14 @@ def _short(values: npt.ArrayLike) -> Floats:
     return np.vectorize(lambda value: float(f'{value:.6g}'))(values)
 
 
-def _trend(sums: Floats, logs: Floats, rng: np.random.Generator
-           ) -> tuple[dict[str, float], list[list[float]]]:
-    """The coefficients of the trend, and the covariance of their logs."""
+def trend_of(sums: Floats, logs: Floats, rng: np.random.Generator
+             ) -> tuple[dict[str, float], list[list[float]]]:
+    """The coefficients of the trend, and the covariance of their logs.
+
+    :param sums: of ``tr.FIELDS``, float[n, 8]
+    :param logs: of what n runs measured, float[n]
+    :param rng: of the starts of the search
+    """
     nominal = _nominal(sums, logs)
     leeway = np.array([_LEEWAY[name] for name in tr.TREND])
 
@@ -111,7 +115,9 @@ def _trend(sums: Floats, logs: Floats, rng: np.random.Generator
     best = min(found, key=lambda one: one.cost)
     covariance = linalg.inv(best.jac.T @ best.jac) * max(
         _PRIOR ** 2, np.mean(best.fun[:len(logs)] ** 2))
-    return trend(best.x), _short(
+    found_trend = trend(best.x)
+    return dict(zip(found_trend, _short(
+        list(found_trend.values())).tolist())), _short(
         covariance * np.outer(leeway, leeway)).tolist()
 
 

@@ -27,12 +27,7 @@ def read(parameters: Mapping[str, Any]) -> tuple[
 
     :raises FormatError: where something is missing or not a number
     """
-    trend = _floats(parameters, 'trend', tr.TREND)
-    if min(trend) < 0 or not 1 <= trend[-1] <= _SHARPEST:
-        raise _refused('trend', 'has a negative coefficient or a sharpness '
-                       f'that is not from 1 to {_SHARPEST:g}')
-    if trend[tr.TREND.index('half_q')] < _LEAST:
-        raise _refused('half_q', f'must be {_LEAST:g} or more')
+    trend = read_trend(parameters)
     covariance = _rows(parameters, 'covariance', len(tr.TREND))
     its = parameters.get('residual')
     if not isinstance(its, Mapping):
@@ -43,11 +38,25 @@ def read(parameters: Mapping[str, Any]) -> tuple[
     if min(length_scales) < _LEAST:
         raise _refused('lengths', f'must be {_LEAST:g} or more')
     points = _rows(its, 'points', len(tr.COORDINATES))
-    return dict(zip(tr.TREND, trend)), covariance, residual.Residual(
+    return trend, covariance, residual.Residual(
         *(_number(its, name) for name in ('height', 'noise')),
         length_scales, least, greatest, points, *_rows(
             {'weights': [its.get('weights')]}, 'weights', len(points)),
         _rows(its, 'certainty', len(points)))
+
+
+def read_trend(parameters: Mapping[str, Any]) -> dict[str, float]:
+    """The trend alone.
+
+    :raises FormatError: where a coefficient is missing or absurd
+    """
+    trend = _floats(parameters, 'trend', tr.TREND)
+    if min(trend) < 0 or not 1 <= trend[-1] <= _SHARPEST:
+        raise _refused('trend', 'has a negative coefficient or a sharpness '
+                       f'that is not from 1 to {_SHARPEST:g}')
+    if trend[tr.TREND.index('half_q')] < _LEAST:
+        raise _refused('half_q', f'must be {_LEAST:g} or more')
+    return dict(zip(tr.TREND, trend))
 
 
 def _floats(doc: Mapping[str, Any], name: str,

@@ -10,6 +10,7 @@ from serifos.files import documents
 from serifos.model import fit
 from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.model.tenant import test_tenant
 from tests.unit import samples
 
 
@@ -44,6 +45,12 @@ class ModelCase(case.DirectoryCase):
     def fitted(self, kind='outstanding'):
         documents.write_model(self.model, _fitted(kind))
         return self.model
+
+    def fitted_to_tenants(self):
+        """A model of kind tenant, and the dataset that it was fitted to."""
+        self.dataset = samples.write(
+            self.dir / 't.jsonl', test_tenant.dataset())
+        documents.write_model(self.model, test_tenant.fitted())
 
     def refused(self, words, *arguments, code=2):
         was = sorted(self.dir.iterdir())
@@ -111,6 +118,36 @@ class PredictTest(ModelCase):
         self.assertTrue(low <= said['latency_us'] <= high)
         self.assertEqual([], said['extrapolated'])
 
+    def test_each_tenant_in_the_order_asked(self):
+        self.fitted_to_tenants()
+        _, said = self.run_json('predict', self.model, '-w', '20:256',
+                                '-w', '100:4')
+        large, small = said['tenants']
+        self.assertEqual({'latency_us', 'read_latency_us',
+                          'write_latency_us', 'interval_us'}, set(large))
+        self.assertGreater(large['latency_us'], 2 * small['latency_us'])
+        self.assertIsNone(small['read_latency_us'])
+        self.assertEqual(small['latency_us'], small['write_latency_us'])
+        for one in said['tenants']:
+            low, high = one['interval_us']
+            self.assertTrue(low < one['latency_us'] < high)
+        self.assertAlmostEqual(
+            said['latency_us'],
+            (large['latency_us'] + small['latency_us']) / 2, places=6)
+        _, out, _ = command.model('predict', self.model, '-w', '20:256')
+        self.assertRegex(out, r'tenants +\| \d+ µs')
+
+    def test_a_kind_that_does_not_tell_tenants_apart_says_so(self):
+        _, said = self.run_json('predict', self.fitted(), '-w', '50:64',
+                                '-w', '0:4')
+        self.assertEqual([{
+            'latency_us': said['latency_us'], 'read_latency_us': None,
+            'write_latency_us': None, 'interval_us': None}] * 2,
+            said['tenants'])
+        _, out, _ = command.model('predict', self.fitted(), '-w', '50:64')
+        self.assertIn('each the mean: kind outstanding', ' '.join(
+            word for word in out.split() if word != '|'))
+
     @ddt.data(
         (['50:64:64'], ['iodepth']), (['50:1024'], ['block_kib']),
         (['50:64:8:0'], ['random_pct']), (['50:64'] * 11, ['count']),
@@ -142,6 +179,17 @@ class CheckTest(ModelCase):
         self.assertLess(said['mre'], 1e-4)
         self.assertEqual([str(n) for n in range(1, 11)],
                          list(said['mre_by_count']))
+        self.assertIsNone(said['tenant_mre'])
+        self.assertEqual({}, said['tenant_mre_by_count'])
+
+    def test_the_error_of_what_tenants_see(self):
+        self.fitted_to_tenants()
+        _, said = self.run_json('check', self.model, self.dataset)
+        self.assertLess(said['tenant_mre'], 0.08)
+        self.assertEqual([str(n) for n in range(1, 11)],
+                         list(said['tenant_mre_by_count']))
+        _, said = self.run_json('check', self.fitted(), self.dataset)
+        self.assertGreater(said['tenant_mre'], 0.2)
 
     def test_too_large_an_error_exits_with_1(self):
         code, out, err = command.model(

@@ -20,6 +20,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.plan import limits as lm
 from serifos import plugins
@@ -121,7 +122,7 @@ class KindTest(Case):
             [0, 1000, 2000, 3000, 3000],
             [model.predict(model.load(RUNS[0] * n)) for n in range(5)])
         self.assertEqual(0, model.quality['mre'])
-        loads = fit.runs(dataset.samples)
+        loads = fit_runs.runs(dataset.samples)
         self.assertEqual([model.predict(load) for load in loads.loads],
                          model.predictor.many(loads.vectors).tolist())
 

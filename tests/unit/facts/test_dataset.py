@@ -6,6 +6,7 @@ import testtools
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.model import fit
+from serifos.model import fit_runs
 from tests.unit.model import pairs
 from tests.unit import samples
 
@@ -37,7 +38,7 @@ class TenantsTest(testtools.TestCase):
     def test_runs_of_idle_tenants_alone_tell_nothing(self):
         runs = [(wl.Workload(50, 4, 1, think_time_us=think),)
                 for think in (0, 100, 1e7)]
-        self.assertEqual([1, 1], fit.runs(
+        self.assertEqual([1, 1], fit_runs.runs(
             pairs.device('A', runs).samples).counts)
 
     def test_think_times_come_back_from_a_file(self):

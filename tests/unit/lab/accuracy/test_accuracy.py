@@ -12,6 +12,7 @@ from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import runs as ar
 from serifos.lab.sim import devices
 from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model import kinds
 
 SMALL = accuracy.AccuracySettings(
@@ -28,8 +29,9 @@ class DevicesTest(testtools.TestCase):
         names = [ssd.name for ssd in SMALL.devices]
         self.assertEqual(['SSD1', 'SSD2', 'AGED', 'FAST', 'COLLECTING',
                           'CLIFF', 'CACHED', 'PARALLEL'], names[:8])
-        self.assertEqual(24, len(set(names)))
-        fewer = dataclasses.replace(SMALL, named=False, drawn=3)
+        self.assertEqual(32, len(set(names)))
+        self.assertEqual(8, sum(name.startswith('nand-') for name in names))
+        fewer = dataclasses.replace(SMALL, named=False, drawn=3, flash=0)
         self.assertEqual(SMALL.devices[8:11], fewer.devices)
         other = dataclasses.replace(fewer, seed=1)
         self.assertTrue(set(fewer.devices).isdisjoint(other.devices))
@@ -80,9 +82,9 @@ class ScoreTest(testtools.TestCase):
 
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
-        data = fit.runs(self.device.designs['20'])
+        data = fit_runs.runs(self.device.designs['20'])
         predictor = kinds.of('outstanding').fit(data.loads, data.y, {})
-        tests = fit.runs(self.device.tests['paper'])
+        tests = fit_runs.runs(self.device.tests['paper'])
         predicted = np.array([sum(
             value * (1 if term == 'intercept_us' else getattr(load, term))
             for term, value in predictor.items()) for load in tests.loads])
@@ -92,6 +94,8 @@ class ScoreTest(testtools.TestCase):
         self.assertTrue(0 < found.coverage <= 1)
         self.assertTrue(0 < found.errors['p99'] < 1)
         self.assertEqual(set(ar.TESTS), set(found.covered))
+        self.assertEqual(set(ar.TESTS), set(found.tenants))
+        self.assertIsNone(found.tenants_covered['paper'])
         self.assertEqual(0, found.falls)  # no coefficient is negative
 
     def test_what_cannot_be_fitted_has_no_score(self):

@@ -9,7 +9,8 @@ import testtools
 
 from tests.unit.cmd import command
 
-SMALL = ('--only-drawn', '--drawn', 1, '--tests', 1, '--runs', 20)
+SMALL = ('--only-drawn', '--drawn', 1, '--flash', 0, '--tests', 1,
+         '--runs', 20)
 
 
 def kinds(*arguments):
@@ -25,14 +26,16 @@ class KindsTest(testtools.TestCase):
                                 'queueing', '--out', out)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         for part in ('over 1 device\n', 'outstanding', 'queueing', 'chosen',
-                     'within p99', 'drawn-', 'all think', 'falls'):
+                     'within p99', 'drawn-', 'all think', 'falls',
+                     'What one tenant sees'):
             self.assertIn(part, text)
         self.assertNotIn('auto', text)  # which chooses among others
         with open(f'{out}/kinds.html', encoding='utf-8') as file:
             page = file.read()
         self.assertEqual(2, page.count('<svg'))
-        self.assertIn('kinds --kind outstanding --kind queueing --runs 20 '
-                      '--only-drawn --drawn 1 --tests 1 --seed 0', page)
+        self.assertIn(
+            'kinds --kind outstanding --kind queueing --runs 20 '
+            '--only-drawn --drawn 1 --flash 0 --tests 1 --seed 0', page)
         with open(f'{out}/kinds.json', encoding='utf-8') as file:
             doc = json.load(file)
         self.assertEqual(6, len(doc['scores']))
@@ -44,6 +47,7 @@ class KindsTest(testtools.TestCase):
 
     @ddt.data((('--drawn', -1), 'drawn of -1'), (('--tests', 0), 'of 0'),
               (('--drawn', 0), 'no device to try'), (('--jobs', 0), 'of 0'),
+              (('--flash', -1), 'flash of -1'),
               (('--runs', 5), 'runs of 5'), (('--seed', -1), 'of -1'),
               (('--out', '/dev/null/x'), '/dev/null/x'))
     @ddt.unpack

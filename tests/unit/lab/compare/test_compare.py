@@ -13,13 +13,13 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.lab.compare import compare
 from serifos.lab.regression import inputs
-from serifos.model import fit
+from serifos.model import fit_runs
 from tests.unit.model import fake
 from tests.unit import samples
 
 
 def runs_of(runs):
-    return fit.runs(samples.dataset(runs, fake.truth).samples)
+    return fit_runs.runs(samples.dataset(runs, fake.truth).samples)
 
 
 DATA = runs_of(d_optimal.runs(60))
@@ -119,7 +119,7 @@ class VerdictTest(testtools.TestCase):
         unseen = np.setdiff1d(np.arange(len(y)), self.parts.training)
         y[unseen] *= 100
         other = compare.judge(
-            fake.KIND, 'latency_us', fit.Runs(DATA.loads, y, DATA.keys),
+            fake.KIND, 'latency_us', fit_runs.Runs(DATA.loads, y, DATA.keys),
             self.parts, {'power': 1.25})
         self.assertAlmostEqual(0.99, other.mre[compare.INSIDE])
         self.assertAlmostEqual(1, other.r2)

@@ -12,7 +12,7 @@ import testtools
 from serifos.design import d_optimal
 from serifos.lab.tuning import page as tune_report
 from serifos.lab.tuning import search
-from serifos.model import fit
+from serifos.model import fit_runs
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model import fake
@@ -164,7 +164,7 @@ class CostTest(testtools.TestCase):
 
     def test_it_is_the_mean_rmse_of_ten_folds(self):
         self.useFixture(fake.Kind())
-        data = fit.runs(samples.dataset(
+        data = fit_runs.runs(samples.dataset(
             d_optimal.runs(20), fake.truth).samples)
         exact = search.cost(fake.KIND, data, 0, {'power': 1.25})
         self.assertAlmostEqual(0, exact, places=6)

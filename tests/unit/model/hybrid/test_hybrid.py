@@ -20,6 +20,7 @@ from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.model import fit
+from serifos.model import fit_runs
 from serifos.model.hybrid import fit as hybrid_fit
 from serifos.model import kinds
 from serifos.model import quality
@@ -160,7 +161,7 @@ class HybridTest(testtools.TestCase):
             device.measure(run, 60) for run in runs))
             for runs in (d_optimal.runs(80), tests))
         model = fit.fit(dataset, 'hybrid', predicts=figure)
-        data = fit.runs(unseen.samples, figure)
+        data = fit_runs.runs(unseen.samples, figure)
         predicted = np.array([model.predict(load) for load in data.loads])
         self.assertLess(quality.mre(data.y, predicted), most)
         low, high = np.transpose([model.interval(load)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a dataset as a fit reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.model import kinds
+from serifos.model import quality
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """The n runs of a dataset that a fit reads.
+
+    :param seen: for each run its tenants and what they saw of ``predicts``,
+        where the dataset says so
+    """
+
+    loads: tuple[wl.Load, ...]
+    y: Floats
+    keys: tuple[Any, ...]
+    seen: tuple[tuple[tuple[wl.Workload, kinds.Seen], ...], ...] = ()
+    predicts: str = 'latency_us'
+
+    @property
+    def counts(self) -> list[int]:
+        return [int(load.count) for load in self.loads]
+
+    @property
+    def vectors(self) -> Floats:
+        """The Loads for :meth:`.kinds.Predictor.many`: float[n, k]."""
+        return np.array([load.vector for load in self.loads])
+
+    def some(self, which: Sequence[int] | quality.Ints) -> Runs:
+        """The runs of these indices."""
+        return Runs(tuple(self.loads[i] for i in which),
+                    self.y[list(which)], tuple(self.keys[i] for i in which),
+                    tuple(self.seen[i] for i in which) if self.seen else (),
+                    self.predicts)
+
+    @functools.cached_property
+    def tenants(self) -> Tenants:
+        """What each tenant saw, where it is known."""
+        found = [(run, wl.Load.of(workload, floor=0.0).vector,
+                  saw.latency_us) for run, of_run in enumerate(self.seen)
+                 for workload, saw in of_run if saw.latency_us]
+        run, own, y = zip(*found) if found else ((), (), ())
+        return Tenants(np.array(run, int), np.array(own, float).reshape(
+            -1, len(wl.FEATURES)), np.array(y, float))
+
+
+@dataclasses.dataclass(frozen=True)
+class Tenants:
+    """What m tenants of n runs saw.
+
+    :param run: the run of each, int[m]
+    :param own: its own Load, float[m, k]
+    :param y: what it saw, float[m]
+    """
+
+    run: quality.Ints
+    own: Floats
+    y: Floats
+
+
+def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
+    """The runs that have the figure to predict.
+
+    :raises InputError: where the name is not a figure
+    """
+    having = usable(samples, predicts)
+    return Runs(
+        tuple(load for _, load in having),
+        np.array([s.figure(predicts) for s, _ in having], float),
+        tuple(s.key for s, _ in having),
+        tuple(_seen(s, predicts) for s, _ in having), predicts)
+
+
+OF_TENANTS = {
+    'latency_us': ('latency_us', 'read_latency_us', 'write_latency_us'),
+    'read_latency_us': ('read_latency_us', 'read_latency_us', ''),
+    'write_latency_us': ('write_latency_us', '', 'write_latency_us'),
+    'read_p99_us': ('read_p99_us', 'read_p99_us', ''),
+    'write_p99_us': ('write_p99_us', '', 'write_p99_us')}
+"""Figure → those of a tenant that it is the mean of: of all its requests,
+of its reads, of its writes."""
+
+
+def _seen(sample: ds.Sample, predicts: str
+          ) -> tuple[tuple[wl.Workload, kinds.Seen], ...]:
+    """The tenants of a run and what they saw, where the run says so."""
+    names = OF_TENANTS.get(predicts, ())
+    return tuple(
+        (workload, kinds.Seen(*(saw.get(name) for name in names)))
+        for workload, saw in zip(sample.tenants, sample.seen)) if names else ()
+
+
+def usable(samples: Sequence[ds.Sample],
+           predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
+    """The runs that :func:`runs` takes, with their Loads.
+
+    Runs whose tenants are all idle (long thinktimes) are left out.
+
+    :raises InputError: where the name is not a figure
+    """
+    if predicts not in ds.FIGURES:
+        raise errors.InputError(
+            f'{predicts} is not a figure of a run; choose one of '
+            f'{", ".join(ds.FIGURES)}.')
+    loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
+    return [(s, load) for s, load in zip(samples, loads)
+            if load.count and s.figure(predicts)]

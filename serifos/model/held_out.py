@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The error of a fit on runs that it did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.model import fit_runs
+from serifos.model import kinds
+from serifos.model.linear import predict as linear
+from serifos.model import quality
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """Predictions by fits that did not see the run.
+
+    :param y: of each run, float[n]
+    :param tenants: of each of :attr:`.fit_runs.Runs.tenants`, float[m]
+    :param log_std: of a kind that has them, else None
+    :param tenants_log_std: the same of the tenants
+    """
+
+    y: Floats
+    tenants: Floats
+    log_std: Floats | None = None
+    tenants_log_std: Floats | None = None
+
+
+def predictions(kind: str, data: fit_runs.Runs,
+                given: Mapping[str, float], seed: int) -> HeldOut:
+    """The predictions of each fold by a fit to the others."""
+    tenants, n = data.tenants, len(data.y)
+    found = np.full((4, n + len(tenants.y)), np.nan)
+    its: kinds.Predictor | None = None
+    for train, test in quality.splits(data.keys, seed):
+        its = kinds.predictor(kind, parameters(kind, data.some(train), given))
+        asked = np.isin(tenants.run, test)
+        loads, own = data.vectors[test], tenants.own[asked]
+        whose, here = data.vectors[tenants.run[asked]], np.flatnonzero(asked)
+        found[0, test] = its.many(loads)
+        found[0, n + here] = tenants_of(its, whose, own)
+        if isinstance(its, kinds.UncertainPredictor):
+            found[1, test] = its.log_std_many(loads)
+        if isinstance(its, kinds.TenantPredictor):
+            found[1, n + here] = its.tenants_log_std(whose, own)
+    return HeldOut(
+        found[0, :n], found[0, n:],
+        found[1, :n] if isinstance(its, kinds.UncertainPredictor) else None,
+        found[1, n:] if isinstance(its, kinds.TenantPredictor) else None)
+
+
+def tenants_of(predictor: kinds.Predictor, loads: Floats,
+               own: Floats) -> Floats:
+    """What tenants see, the mean of their pool where the kind has no more.
+
+    :param loads: of the pools, float[n, k]
+    :param own: of the tenants, float[n, k]
+    """
+    if isinstance(predictor, kinds.TenantPredictor):
+        return predictor.tenants(loads, own)
+    return predictor.many(loads)
+
+
+def parameters(kind: str, data: fit_runs.Runs,
+               given: Mapping[str, float]) -> Mapping[str, Any]:
+    """The parameters of a model file, fitted to runs."""
+    return kinds.of(kind).fit(data.loads, data.y, given, data.seen,
+                              data.predicts)
+
+
+def refit(kind: str, data: fit_runs.Runs, given: Mapping[str, float]
+          ) -> Callable[[quality.Ints, quality.Ints], Floats]:
+    """A function that fits to the first indices, predicts the second."""
+    return lambda train, test: kinds.predictor(
+        kind, parameters(kind, data.some(train), given)).many(
+            data.vectors[test])
+
+
+def summary(kind: str, parameters: Mapping[str, Any],
+            data: fit_runs.Runs, held_out: HeldOut) -> dict[str, Any]:
+    """What a model file says of its quality."""
+    predictor = kinds.predictor(kind, parameters)
+    fitted = predictor.many(data.vectors)
+    tenants = data.tenants
+    return {
+        'mre': quality.mre(data.y, held_out.y),
+        'mre_by_count': _by_count(data.counts, data.y, held_out.y),
+        **({} if not len(tenants.y) else {
+            'tenant_mre': quality.mre(tenants.y, held_out.tenants),
+            'tenant_mre_by_count': _by_count(
+                [data.counts[i] for i in tenants.run], tenants.y,
+                held_out.tenants)}),
+        'mre_of_fit': quality.mre(data.y, fitted),
+        'adj_r2': (
+            _adj_r2_by_row(parameters, data) if kind == 'consolidation'
+            else {'any': quality.adjusted_r2(
+                data.y, fitted, predictor.terms)}),
+        'interval': quality.interval(data.y, held_out.y),
+        **({} if held_out.log_std is None else {
+            'deviations': quality.deviations(
+                data.y, held_out.y, held_out.log_std)}),
+        **({} if held_out.tenants_log_std is None or not len(tenants.y)
+           else {'tenant_deviations': quality.deviations(
+               tenants.y, held_out.tenants, held_out.tenants_log_std)})}
+
+
+def _by_count(counts: Sequence[int], measured: Floats,
+              predicted: Floats) -> dict[str, float]:
+    found = quality.mre_by(counts, measured, predicted)
+    return {str(n): value for n, value in found.items()}
+
+
+def _adj_r2_by_row(parameters: Mapping[str, Mapping[str, float]],
+                   data: fit_runs.Runs) -> dict[str, float | None]:
+    """The adjusted R² of each row of coefficients on its own runs."""
+    found = {}
+    for label, row in parameters.items():
+        of = [i for i, n in enumerate(data.counts)
+              if label == linear.REST or int(label) == n]
+        predictor = linear.Linear({}, {t: v for t, v in row.items() if v})
+        found[label] = quality.adjusted_r2(
+            data.y[of], predictor.many(data.vectors[of]), predictor.terms)
+    return found

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tenant model reads of a Load, and of the workload that asks.
+
+Standard library only: cinder-scheduler loads this module. Every input rises
+with every workload that is added. The same code computes with numbers and
+with arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from serifos.facts import workload as wl
+from serifos.model.hybrid import trend as tr
+
+FIELDS = (*tr.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w')
+"""The fields of a Load that the inputs are made of."""
+
+INPUTS = ('reads', 'writes', 'read_kib', 'write_kib', 'read_square',
+          'write_square', 'requests', 'kib', 'quick_writes',
+          'quick_write_kib', 'trend')
+"""Inputs, each the log of a sum: of requests, of blocks of 16 KiB, of the
+squares of blocks of 64 KiB; ``quick`` is as in :class:`.workload.Load`,
+``trend`` the trend of kind ``hybrid``, µs."""
+
+OWN_FIELDS = ('sum_write_pct', 'count', 'sum_block_kib', 'sum_s_w',
+              'sum_root_s_r', 'sum_root_s_w')
+"""The fields of a Load that tell the sizes of its tenants' requests."""
+
+OWN = ('read_us', 'read_us_per_root', 'read_us_per_block',
+       'write_us', 'write_us_per_root', 'write_us_per_block')
+"""Parts of a latency: fixed, by √(block / 16 KiB), by block / 16 KiB; times
+the share of reads, or of writes."""
+
+READS, WRITES = slice(0, 3), slice(3, 6)
+
+_BLOCK_KIB = 16.0
+_LEAST = 0.5  # requests; fewer hardly wait for one another
+
+
+def of_load(sums: Sequence[tr.Number], trend: Mapping[str, float],
+            of: tr.Arithmetic) -> list[tr.Number]:
+    """The values of :data:`INPUTS`.
+
+    :param sums: of :data:`FIELDS`
+    :param trend: coefficients, by :data:`.trend.TREND`
+    """
+    q_r, q_w, b_r, b_w, x_r, x_w, r2, w2, quick, b_quick = sums
+    sequential = trend['sequential']
+    reads = x_r + sequential * (q_r - x_r)
+    writes = x_w + sequential * (q_w - x_w)
+    blocks = [each / _BLOCK_KIB for each in (b_r, b_w, b_r + b_w, b_quick)]
+    found = (reads, writes, *blocks[:2], r2, w2, reads + writes, blocks[2],
+             quick, blocks[3])
+    return [*(of.log(of.larger(each, 0.0) + _LEAST) for each in found),
+            tr.coordinates(trend, sums[:8], of)[0]]
+
+
+def own(sums: Sequence[tr.Number]) -> tuple[tr.Number, ...]:
+    """The factors of :data:`OWN`, summed over the tenants of a Load.
+
+    :param sums: of :data:`OWN_FIELDS`
+    """
+    write_pct, count, s, s_w, root_r, root_w = sums
+    w = write_pct / 100
+    return (count - w, root_r, (s - s_w) / _BLOCK_KIB,
+            w, root_w, s_w / _BLOCK_KIB)
+
+
+def own_of(workload: wl.Workload) -> tuple[float, ...]:
+    """The factors of :data:`OWN` for one workload, active or not."""
+    its = wl.Load.of(workload, floor=0.0)
+    return own([getattr(its, name) for name in OWN_FIELDS])

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading and writing of a tenant model's ``parameters``.
+
+Standard library only: cinder-scheduler loads this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from serifos import errors
+from serifos.facts import fields
+from serifos.model.hybrid import parameters as hybrid
+from serifos.model.tenant import inputs
+from serifos.model.tenant import member
+
+FIGURES = {'latency_us': 'all', 'request_latency_us': 'all',
+           'read_latency_us': 'read', 'read_p99_us': 'read',
+           'write_latency_us': 'write', 'write_p99_us': 'write'}
+"""What a model predicts → the requests that it is about."""
+
+_OFFSET = 'offset'
+_MOST, _STEEPEST = 1e6, 1e3  # so that a prediction of any Load is finite
+
+
+def figure_of(predicts: str) -> str | None:
+    """``all``, ``read`` or ``write``; None of what is not a latency."""
+    return FIGURES.get(predicts)
+
+
+def document(offset: float,
+             terms: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """A sum as a model file states it: six digits, no zeros."""
+    return {_OFFSET: _short(offset), **{
+        name: _short(slope) for name, slope in terms if _short(slope)}}
+
+
+def _short(value: float) -> float:
+    return float(f'{value:.6g}') if abs(value) > 1e-5 else 0.0
+
+
+def read(doc: Mapping[str, Any]
+         ) -> tuple[str, dict[str, float], float, tuple[member.Member, ...]]:
+    """The figure, the trend, the noise, the networks.
+
+    :raises FormatError: where something is missing or not a number
+    """
+    figure, networks = doc.get('figure'), doc.get('members')
+    if figure not in FIGURES.values():
+        raise _refused('figure', 'must be all, read or write')
+    if not isinstance(networks, list) or not networks:
+        raise _refused('members', 'must be a list of networks')
+    return (figure, hybrid.read_trend(doc),
+            _number(doc, 'noise', 0.0, _STEEPEST),
+            tuple(map(_member, networks)))
+
+
+def _member(doc: Any) -> member.Member:
+    if not isinstance(doc, Mapping) or not isinstance(
+            doc.get('units'), list) or not isinstance(
+            doc.get('parts'), Mapping) or set(
+            doc['parts']) != set(inputs.OWN):
+        raise _refused('members', 'must have units, and the parts '
+                       + ', '.join(inputs.OWN))
+    every = [*inputs.INPUTS, *(str(i) for i in range(len(doc['units'])))]
+    return member.Member(
+        tuple(_sum(one, inputs.INPUTS) for one in doc['units']),
+        tuple(_sum(doc['parts'][name], every) for name in inputs.OWN))
+
+
+def _sum(doc: Any, names: Sequence[str]) -> member.Sum:
+    if not isinstance(doc, Mapping) or not set(doc) <= {_OFFSET, *names}:
+        raise _refused('members', 'must be sums over '
+                       f'{", ".join(inputs.INPUTS)} and the units')
+    return member.Sum(_number(doc, _OFFSET, -_MOST, _MOST), tuple(
+        (i, _number(doc, name, 0.0, _STEEPEST))
+        for i, name in enumerate(names) if name in doc))
+
+
+def _number(doc: Mapping[str, Any], name: str, least: float,
+            greatest: float) -> float:
+    value = doc.get(name)
+    if not fields.is_number(value, least, greatest):
+        raise _refused(name, f'is not a number from {least:g} to '
+                       f'{greatest:g}')
+    return float(value)
+
+
+def _refused(name: str, why: str) -> errors.FormatError:
+    return errors.FormatError(
+        f'The {name} of a tenant model {why}; fit it again with '
+        'serifos-model fit.')

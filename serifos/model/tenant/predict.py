@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prediction of what each tenant of a pool sees, and of their mean.
+
+Standard library only: cinder-scheduler loads this module. A tenant whose
+requests are writes by w, of s KiB, sees
+
+    (1 - w) (a + b √s + c s) + w (d + e √s + f s),
+
+and a to f rise with the Load of its pool. So the mean over any tenants
+needs the sums of their factors alone, and these are fields of a Load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+from typing import TYPE_CHECKING
+
+from serifos.facts import workload as wl
+from serifos.model.hybrid import trend as tr
+from serifos.model import kinds
+from serifos.model import parameter
+from serifos.model.tenant import inputs
+from serifos.model.tenant import member
+from serifos.model.tenant import parameters
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_AT_ONCE = 4096  # rows that stay in a processor's cache
+_INPUT_WORK = 190.0
+_APART = 2.0  # networks of one form err alike, so by more than they differ
+
+
+@dataclasses.dataclass(frozen=True)
+class Tenants:
+    """The mean of several networks.
+
+    :param figure: what is predicted: the latency of all requests (``all``),
+        of reads (``read``) or of writes (``write``)
+    :param trend: the coefficients of the trend of kind ``hybrid``
+    :param noise: standard deviation of a log latency about the mean
+    """
+
+    figure: str
+    trend: Mapping[str, float]
+    noise: float
+    members: tuple[member.Member, ...]
+
+    def predict(self, load: wl.Load) -> float:
+        """The mean over the tenants of a Load, 0 for a count of 0.
+
+        That of reads, or of writes, takes each tenant by its share of them.
+        """
+        return self._mean(_sums(load), tr.NUMBERS) if load.count else 0.0
+
+    def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
+        """As :meth:`.kinds.TenantPredictor.tenant` says."""
+        parts = self._parts(_sums(load), tr.NUMBERS)
+        own = inputs.own_of(workload)
+        seen = [_part(parts, own, which, sum(own[which][:1]) or None)
+                for which in (inputs.READS, inputs.WRITES)]
+        read, write = (each if self.figure in ('all', name) else None
+                       for name, each in zip(('read', 'write'), seen))
+        if self.figure != 'all':
+            return kinds.Seen(read if self.figure == 'read' else write,
+                              read, write)
+        return kinds.Seen(_dot(parts, own), read, write)
+
+    def many(self, loads: npt.NDArray[np.float64]
+             ) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.Predictor.many` says."""
+        return _in_pieces(self._mean, loads)
+
+    def tenants(self, loads: npt.NDArray[np.float64],
+                own: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.TenantPredictor.tenants` says."""
+        return _in_pieces(self._of_others, loads, own)
+
+    def parts(self, loads: npt.NDArray[np.float64]
+              ) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.TenantPredictor.parts` says."""
+        import numpy as np  # the scheduler, which has none, never calls this
+        of, columns = tr.arrays(), _columns(loads, _COLUMNS[:_LOAD])
+        return np.vstack([np.empty((0, len(inputs.OWN))), *(np.column_stack(
+            self._parts(list(columns[:, first:first + _AT_ONCE]), of))
+            for first in range(0, len(loads), _AT_ONCE))])
+
+    def factors(self, own: npt.NDArray[np.float64]
+                ) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.TenantPredictor.factors` says."""
+        import numpy as np  # the scheduler, which has none, never calls this
+        return np.column_stack(self._own(
+            list(_columns(own, _COLUMNS[_LOAD:])))[0])
+
+    def log_std(self, load: wl.Load) -> float:
+        """The standard deviation of the log latency of a new run."""
+        return self._log_std(_sums(load), tr.NUMBERS) if load.count else 0.0
+
+    def log_std_many(self, loads: npt.NDArray[np.float64]
+                     ) -> npt.NDArray[np.float64]:
+        """The same for many Loads, as :meth:`many` reads them: float[n]."""
+        return _in_pieces(self._log_std, loads)
+
+    def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
+        """The same of the latency that one workload sees."""
+        own = [each if self._counts(i) else 0.0
+               for i, each in enumerate(inputs.own_of(workload))]
+        return self._spread(_sums(load), own, tr.NUMBERS)
+
+    def tenants_log_std(self, loads: npt.NDArray[np.float64],
+                        own: npt.NDArray[np.float64]
+                        ) -> npt.NDArray[np.float64]:
+        """As :meth:`.kinds.TenantPredictor.tenants_log_std` says."""
+        return _in_pieces(self._std_of_others, loads, own)
+
+    def _counts(self, part: int) -> bool:
+        """Whether a part belongs to the requests that are predicted."""
+        return self.figure in (
+            'all', 'read' if part < inputs.READS.stop else 'write')
+
+    def _each(self, sums: Sequence[tr.Number],
+              of: tr.Arithmetic) -> list[list[tr.Number]]:
+        values = inputs.of_load(sums[:_LOAD], self.trend, of)
+        return [one.values(values, of) for one in self.members]
+
+    def _parts(self, sums: Sequence[tr.Number],
+               of: tr.Arithmetic) -> list[tr.Number]:
+        """The mean of the networks."""
+        number = len(self.members)
+        found = self._each(sums, of)
+        total = found[0]
+        for other in found[1:]:
+            total = [one + more for one, more in zip(total, other)]
+        return [each / number for each in total]
+
+    def _own(self, sums: Sequence[tr.Number]
+             ) -> tuple[list[tr.Number], tr.Number]:
+        """The factors that count, and what divides their sum.
+
+        :param sums: of :data:`.inputs.OWN_FIELDS`
+        """
+        own = [each if self._counts(i) else 0.0 * each
+               for i, each in enumerate(inputs.own(sums))]
+        return own, {'all': sums[1], 'read': own[0],
+                     'write': own[3]}[self.figure]
+
+    def _mean(self, sums: Sequence[tr.Number],
+              of: tr.Arithmetic) -> tr.Number:
+        own, number = self._own(sums[_LOAD:])
+        return _dot(self._parts(sums, of), own) / of.larger(number, _NONE)
+
+    def _of_others(self, sums: Sequence[tr.Number],
+                   of: tr.Arithmetic) -> tr.Number:
+        return self._mean([*sums[:_LOAD], *sums[_LOAD + _OWN:]], of)
+
+    def _std_of_others(self, sums: Sequence[tr.Number],
+                       of: tr.Arithmetic) -> tr.Number:
+        return self._log_std([*sums[:_LOAD], *sums[_LOAD + _OWN:]], of)
+
+    def _log_std(self, sums: Sequence[tr.Number],
+                 of: tr.Arithmetic) -> tr.Number:
+        return self._spread(sums, self._own(sums[_LOAD:])[0], of)
+
+    def _spread(self, sums: Sequence[tr.Number], own: Sequence[tr.Number],
+                of: tr.Arithmetic) -> tr.Number:
+        """By the noise, and by how far the networks are apart."""
+        found = [_dot(parts, own) for parts in self._each(sums, of)]
+        middle = sum(found) / len(found)
+        apart = sum((one - middle) * (one - middle) for one in found)
+        return of.sqrt(self.noise ** 2 + _APART ** 2 * apart / len(found)
+                       / of.larger(middle * middle, _NONE))
+
+    def work(self, load: wl.Load) -> float:
+        return _INPUT_WORK + sum(one.work for one in self.members)
+
+    def log_std_work(self) -> float:
+        """About how many multiplications :meth:`log_std` takes."""
+        return self.work(wl.Load())
+
+    @property
+    def terms(self) -> int:
+        return sum(len(one.terms) for net in self.members
+                   for one in (*net.units, *net.parts)) // len(self.members)
+
+    def lines(self) -> list[tuple[str, str]]:
+        return [('latency', '(1 - w) (a + b √s + c s) + w (d + e √s + f s); '
+                 'w: share of writes, s: block / 16 KiB; a to f rise with '
+                 'the load of the pool'),
+                ('networks', f'{len(self.members)} of '
+                 f'{len(self.members[0].units)} units, noise '
+                 f'{self.noise:.1%}')]
+
+
+_NONE = 1e-9
+_LOAD, _OWN = len(inputs.FIELDS), len(inputs.OWN_FIELDS)
+_FIELDS = (*inputs.FIELDS, *inputs.OWN_FIELDS)
+_COLUMNS = [wl.FEATURES.index(name) for name in _FIELDS]
+
+
+def _sums(load: wl.Load) -> tuple[float, ...]:
+    return tuple(getattr(load, name) for name in _FIELDS)
+
+
+def _dot(parts: Sequence[tr.Number],
+         own: Sequence[tr.Number]) -> tr.Number:
+    total = 0.0
+    for part, factor in zip(parts, own):
+        total = total + part * factor
+    return total
+
+
+def _part(parts: Sequence[float], own: Sequence[float], which: slice,
+          share: float | None) -> float | None:
+    return _dot(parts[which], own[which]) / share if share else None
+
+
+def _in_pieces(
+        function: Callable[[Sequence[tr.Number], tr.Arithmetic], tr.Number],
+        *rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    import numpy as np  # the scheduler, which has none, never calls this
+    of, found = tr.arrays(), np.zeros(len(rows[0]))
+    columns = np.vstack([_columns(each, _COLUMNS[_LOAD:] if i else _COLUMNS)
+                         for i, each in enumerate(rows)])
+    for first in range(0, len(found), _AT_ONCE):
+        piece = slice(first, first + _AT_ONCE)
+        found[piece] = function(list(columns[:, piece]), of)
+    found[rows[-1][:, 0] == 0] = 0.0
+    return found
+
+
+def _columns(rows: npt.NDArray[np.float64],
+             which: Sequence[int]) -> npt.NDArray[np.float64]:
+    import numpy as np  # the scheduler, which has none, never calls this
+    return np.ascontiguousarray(rows[:, which].T)
+
+
+def from_parameters(kind: str, doc: Mapping[str, Any]) -> Tenants:
+    """The predictor that a model file's ``parameters`` describe.
+
+    :raises FormatError: where something is missing or not a number
+    """
+    return Tenants(*parameters.read(doc))
+
+
+TENANT = kinds.Kind(from_parameters, 'serifos.model.tenant.fit:fit', (
+    parameter.Parameter('units', 10, 1, 100),
+    parameter.Parameter('members', 4, 1, 20)), tenants=True)
+"""``units`` are of each of the ``members``, which are networks."""

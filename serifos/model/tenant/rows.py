@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tenant model is fitted to: figures of runs and of their tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.facts import workload as wl
+from serifos.model.hybrid import trend as tr
+from serifos.model import kinds
+from serifos.model.tenant import inputs
+
+Floats = npt.NDArray[np.float64]
+
+_OF = tr.arrays()
+
+_OF_RUN, _OF_KIND = 1.0, 0.15
+"""Weights of the mean of a run, and of a tenant's reads or writes, against
+1 of the latency that a tenant sees."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """What was measured: m figures of n runs, those of a run together.
+
+    :param sums: of :data:`.inputs.FIELDS`, float[n, fields]
+    :param first: the first figure of each run, int[n]
+    :param run: the run of each figure, int[m]
+    :param own: of :data:`.inputs.OWN`, float[m, parts]
+    :param logs: float[m], of the figures
+    :param weights: float[m]
+    """
+
+    sums: Floats
+    first: npt.NDArray[np.intp]
+    run: npt.NDArray[np.intp]
+    own: Floats
+    logs: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, loads: Sequence[wl.Load], y: Floats,
+           seen: Sequence[Sequence[tuple[wl.Workload, kinds.Seen]]],
+           figure: str) -> Rows:
+        """Of a dataset's runs, as :func:`.fit.fit` takes them."""
+        rows: list[tuple[int, tuple[float, ...], float, float]] = []
+        for run, load in enumerate(loads):
+            rows.append((run, _mean(load, figure), y[run], _OF_RUN))
+            for workload, saw in seen[run] if seen else ():
+                own = inputs.own_of(workload)
+                rows += [(run, each, value, weight)
+                         for each, value, weight in _figures(own, saw, figure)
+                         if value and sum(each)]
+        run, own, values, weights = zip(*rows)
+        runs = np.array(run)
+        return cls(
+            np.array([[getattr(load, name) for name in inputs.FIELDS]
+                      for load in loads]),
+            np.searchsorted(runs, np.arange(len(loads))), runs,
+            np.array(own), np.log(np.array(values)), np.array(weights))
+
+    def values(self, trend: Mapping[str, float]) -> Floats:
+        """Of :data:`.inputs.INPUTS`: float[n, inputs]."""
+        return np.column_stack(inputs.of_load(
+            self.sums.T, trend, _OF))
+
+
+def _mean(load: wl.Load, figure: str) -> tuple[float, ...]:
+    """The mean of the factors over the tenants of a Load."""
+    own = inputs.own([getattr(load, name) for name in inputs.OWN_FIELDS])
+    if figure == 'all':
+        return tuple(each / load.count for each in own)
+    return _only(own, figure)
+
+
+def _figures(own: tuple[float, ...], saw: kinds.Seen, figure: str
+             ) -> list[tuple[tuple[float, ...], float | None, float]]:
+    """(factors, what was seen, weight) of one tenant."""
+    weight = _OF_KIND if figure == 'all' else 1.0
+    found = [(_only(own, name), value, weight) for name, value in (
+        ('read', saw.read_latency_us), ('write', saw.write_latency_us))
+        if figure in ('all', name)]
+    return found if figure != 'all' else [
+        (own, saw.latency_us, 1.0), *found]
+
+
+def _only(own: Sequence[float], figure: str) -> tuple[float, ...]:
+    """The factors of reads alone, or of writes alone."""
+    which = inputs.READS if figure == 'read' else inputs.WRITES
+    share = own[which][0]
+    return tuple(
+        each / share if share and which.start <= i < which.stop else 0.0
+        for i, each in enumerate(own))

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import copy
+import functools
+import json
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.design import d_optimal
+from serifos import errors
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.model import fit
+from serifos.model import kinds
+from serifos.model import model as mm
+from tests.unit import samples
+
+_RUNS = d_optimal.runs(60)
+
+light = samples.workloads(wl.ACTIVE_FLOOR)
+_pools = st.lists(samples.workloads(), min_size=1, max_size=12)
+
+
+def _seen(run, workload):
+    """A bus that all wait for; blocks of one's own; writes into a buffer."""
+    load = samples.load(run)
+    wait = np.hypot(90 + 3 * load.sum_q_r, 1.2 * load.sum_q_s_r
+                    + 1.5 * load.sum_q_s_w)
+    read = wait + 3.0 * workload.block_kib
+    write = 30 + 0.4 * wait
+    w = workload.write_pct / 100
+    return {'latency_us': (1 - w) * read + w * write,
+            'read_latency_us': read if w < 1 else None,
+            'write_latency_us': write if w else None,
+            'read_p99_us': 3 * read if w < 1 else None}
+
+
+def _sample(run):
+    seen = tuple(_seen(run, workload) for workload in run)
+    return ds.Sample(tuple(run), float(np.mean(
+        [one['latency_us'] for one in seen])), seen=seen)
+
+
+def dataset(runs=_RUNS):
+    return ds.Dataset(samples.HEADER, tuple(map(_sample, runs)))
+
+
+@functools.cache
+def fitted(predicts='latency_us'):
+    return fit.fit(dataset(), 'tenant', predicts=predicts,
+                   settings={'members': 2})
+
+
+def _vector(*run):
+    return np.array([samples.load(run).vector])
+
+
+@ddt.ddt
+class TenantTest(testtools.TestCase):
+
+    @ddt.data('latency_us', 'read_p99_us')
+    def test_numpy_and_the_standard_library_agree(self, predicts):
+        predictor = fitted(predicts).predictor
+
+        @given(_pools, light)
+        def agree(others, mine):
+            run = [*others, mine]
+            load = samples.load(run)
+            pairs = [(predictor.predict(load),
+                      predictor.many(_vector(*run))[0]),
+                     (predictor.log_std(load),
+                      predictor.log_std_many(_vector(*run))[0]),
+                     (predictor.tenant(load, mine).latency_us or 0.0,
+                      predictor.tenants(_vector(*run), _vector(mine))[0]),
+                     (predictor.tenant_log_std(load, mine),
+                      predictor.tenants_log_std(
+                          _vector(*run), _vector(mine))[0])]
+            for expected, one in pairs:
+                self.assertLessEqual(abs(one - expected),
+                                     1e-9 * max(1, abs(expected)))
+        agree()
+
+    def test_another_tenant_never_lowers_mine(self):
+        predictor = fitted().predictor
+
+        @settings(max_examples=200)
+        @given(_pools, light, light)
+        def rises(others, mine, more):
+            before, after = (predictor.tenant(samples.load(run), mine)
+                             for run in ([*others, mine],
+                                         [*others, mine, more]))
+            for name in ('latency_us', 'read_latency_us',
+                         'write_latency_us'):
+                was, now = getattr(before, name), getattr(after, name)
+                if was is not None:
+                    self.assertGreaterEqual(now, was * (1 - 1e-7))
+        rises()
+
+    @given(_pools)
+    def test_a_pool_sees_the_mean_of_its_tenants(self, run):
+        predictor, load = fitted().predictor, samples.load(run)
+        each = [predictor.tenant(load, workload).latency_us
+                for workload in run]
+        self.assertAlmostEqual(
+            1, predictor.predict(load) / np.mean(each), 9)
+        some, = predictor.tenants(_vector(*run), _vector(*run[:2]))
+        self.assertAlmostEqual(1, some / np.mean(each[:2]), 9)
+
+    @given(_pools)
+    def test_many_tenants_of_a_pool_cost_one_prediction(self, run):
+        predictor = fitted().predictor
+        factors = predictor.factors(np.vstack([_vector(w) for w in run]))
+        found = factors @ predictor.parts(_vector(*run))[0]
+        for workload, one in zip(run, found):
+            seen = predictor.tenant(samples.load(run), workload)
+            self.assertAlmostEqual(1, one / seen.latency_us, 9)
+
+    @given(_pools)
+    def test_all_requests_are_reads_and_writes(self, run):
+        predictor, load = fitted().predictor, samples.load(run)
+        for workload in run:
+            seen = predictor.tenant(load, workload)
+            w = workload.write_pct / 100
+            self.assertAlmostEqual(1, (
+                (1 - w) * (seen.read_latency_us or 0)
+                + w * (seen.write_latency_us or 0)) / seen.latency_us, 6)
+
+    def test_it_tells_tenants_apart(self):
+        model = fitted()
+        small, large = wl.Workload(20, 4), wl.Workload(20, 256)
+        for run in ([small, large], [small, large, wl.Workload(80, 32)]):
+            load = model.load(run)
+            for workload in (small, large):
+                expected = _seen(run, workload)
+                seen = model.tenant(load, workload)
+                self.assertAlmostEqual(
+                    1, seen.latency_us / expected['latency_us'], delta=0.2)
+                low, high = model.tenant_interval(load, workload)
+                self.assertLess(low, seen.latency_us)
+                self.assertLess(seen.latency_us, high)
+        self.assertLess(model.quality['tenant_mre'], 0.08)
+        self.assertEqual({str(n) for n in range(1, 11)},
+                         set(model.quality['tenant_mre_by_count']))
+
+    def test_a_tenant_without_reads_has_no_latency_of_reads(self):
+        model, writer = fitted(), wl.Workload(100, 16)
+        seen = model.tenant(model.load([writer]), writer)
+        self.assertIsNone(seen.read_latency_us)
+        self.assertEqual(seen.latency_us, seen.write_latency_us)
+        model = fitted('read_p99_us')
+        seen = model.tenant(model.load([writer]), writer)
+        self.assertEqual(kinds.Seen(None), seen)
+        self.assertEqual(0, model.predict(model.load([writer])))
+        self.assertIsNone(model.tenant_interval(
+            model.load([writer]), writer))
+
+    def test_runs_that_say_nothing_of_tenants_are_enough(self):
+        model = fit.fit(samples.dataset(
+            _RUNS, lambda run: _sample(run).latency_us), 'tenant',
+            settings={'members': 1})
+        self.assertLess(model.quality['mre'], 0.2)
+        self.assertNotIn('tenant_mre', model.quality)
+
+    def test_what_is_no_latency_is_refused(self):
+        exc = self.assertRaises(
+            errors.InputError, kinds.of('tenant').fit,
+            [samples.load(run) for run in _RUNS], np.ones(len(_RUNS)), {},
+            (), 'read_iops')
+        self.assertIn('predicts a latency, not read_iops', str(exc))
+
+    def test_a_file_holds_all_of_it(self):
+        doc = json.loads(json.dumps(fitted().to_json()))
+        self.assertTrue(doc['tenants'])
+        self.assertEqual(fitted().predictor,
+                         mm.Model.from_json(doc).predictor)
+
+    def test_equal_loads_are_equal_in_any_company(self):
+        predictor = fitted().predictor
+        rows = np.tile(np.vstack([_vector(*run) for run in _RUNS[:13]]),
+                       (700, 1))
+        found = predictor.many(rows).reshape(700, 13)
+        self.assertTrue(np.all(found == found[0]))
+
+    def test_nothing_active_is_a_latency_of_nothing(self):
+        predictor = fitted().predictor
+        self.assertEqual(0, predictor.predict(wl.Load()))
+        self.assertEqual([0], predictor.many(_vector()).tolist())
+
+    def test_no_prediction_is_wild(self):
+        model = fitted()
+        for run in ([wl.Workload(w, s, q, x)] * n for w in (0, 100)
+                    for s in (4, 1024) for q in (1, 64) for x in (0, 100)
+                    for n in (1, 20)):
+            ratio = model.predict(model.load(run)) / _sample(run).latency_us
+            self.assertTrue(0.1 < ratio < 10, (run[0], len(run), ratio))
+
+    @ddt.data(
+        (('figure',), 'iops', 'figure of a tenant model must be all, read'),
+        (('trend', 'read_us'), None, 'read_us of a hybrid model is not a'),
+        (('noise',), float('nan'), 'noise of a tenant model is not a numb'),
+        (('members',), [], 'must be a list of networks'),
+        (('members', 0), {}, 'must have units, and the parts'),
+        (('members', 0, 'units', 0, 'offset'), None, 'offset of a tenant'),
+        (('members', 0, 'units', 0), {'offset': 0, 'reads': -1}, 'reads of'),
+        (('members', 0, 'parts', 'read_us'), {'offset': 0, 'else': 1},
+         'must be sums over'))
+    @ddt.unpack
+    def test_a_file_that_says_nonsense_is_refused(self, path, value, why):
+        doc = copy.deepcopy(fitted().parameters)
+        where = functools.reduce(lambda d, name: d[name], path[:-1], doc)
+        where[path[-1]] = value
+        exc = self.assertRaises(errors.FormatError, kinds.predictor,
+                                'tenant', doc)
+        self.assertIn(why, str(exc))
+
+
+class PoolMeanTest(testtools.TestCase):
+
+    def test_a_kind_without_tenants_takes_the_mean_of_the_pool(self):
+        model = fit.fit(dataset(), 'outstanding')
+        run = [wl.Workload(20, 4), wl.Workload(20, 256)]
+        load = model.load(run)
+        self.assertFalse(model.tenants)
+        for workload in run:
+            self.assertEqual(kinds.Seen(model.predict(load)),
+                             model.tenant(load, workload))
+            self.assertIsNone(model.tenant_interval(load, workload))
+        self.assertGreater(model.quality['tenant_mre'], 0.2)
