@@ -19,7 +19,7 @@ from serifos.model import model as mm
 from serifos.model import parameter
 from serifos.model import quality
 
-AUTO = ('consolidation', 'outstanding', 'hybrid')
+AUTO = ('consolidation', 'outstanding', 'hybrid', 'tenant')
 """The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6
@@ -32,7 +32,8 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         settings: Mapping[str, float] | None = None) -> mm.Model:
     """A model of the dataset's valid round.
 
-    :param kind: a kind, or auto: that of the least cross-validated error
+    :param kind: a kind, or auto: that of the least cross-validated error,
+        of pools and of what tenants see together where the runs say that
     :param dataset_facts: facts of the dataset for the model file, such as
         its ``sha256``
     :param settings: of the kind, those left out at their standard
@@ -46,28 +47,42 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'{predicts} in its valid round; a model needs at least '
             f'{LEAST_RUNS}: measure more.')
     given = settings or {}
-    tried = AUTO if kind == 'auto' else (kind,)
+    tried = (kind,) if kind != 'auto' else tuple(
+        k for k in AUTO if predicts in fit_runs.OF_TENANTS
+        or not kinds.of(k).tenants)
     held_out = {k: ho.predictions(k, data, given, seed) for k in tried}
     error = {k: quality.mre(data.y, held_out[k].y) for k in tried}
-    best = min(tried, key=lambda k: error[k])
+    of_tenants = {k: quality.mre(data.tenants.y, held_out[k].tenants)
+                  for k in tried} if len(data.tenants.y) else {}
+    best = min(tried, key=lambda k: error[k] + of_tenants.get(k, 0.0))
     parameters = ho.parameters(best, data, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid),
         quality={**ho.summary(best, parameters, data, held_out[best]),
                  'mre_by_kind': error,
-                 **({'why': why(error)} if kind == 'auto' else {})},
+                 **({'why': why(best, error, of_tenants)}
+                    if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
         settings=parameter.settings(kinds.of(best).settings, given))
 
 
-def why(error: Mapping[str, float]) -> str:
-    """The reason of a choice by the error of each kind, one sentence."""
-    best, *others = sorted(error, key=lambda kind: error[kind])
-    return (f'On held-out runs the error of {best} is {error[best]:.1%}, '
-            + ' and '.join(f'of {kind} {error[kind]:.1%}'
-                           for kind in others) + '.')
+def why(best: str, error: Mapping[str, float],
+        of_tenants: Mapping[str, float]) -> str:
+    """The reason of a choice by the errors of each kind, one sentence.
+
+    :param error: of a pool's mean
+    :param of_tenants: of what each tenant sees, empty where not known
+    """
+    def both(kind: str) -> str:
+        return ' and '.join(f'{one[kind]:.1%}' for one in (error, of_tenants)
+                            if one)
+    first, *others = sorted(error, key=lambda kind: (
+        kind != best, error[kind] + of_tenants.get(kind, 0.0)))
+    what = ' for pools and tenants' if of_tenants else ''
+    return (f'On held-out runs the error{what} of {first} is {both(first)}'
+            + ''.join(f', of {kind} {both(kind)}' for kind in others) + '.')
 
 
 def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:

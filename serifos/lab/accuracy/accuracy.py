@@ -95,6 +95,7 @@ class KindScore:
     """The error of one model: fractions, None where it cannot be fitted.
 
     :param expected: its own cross-validated error
+    :param expected_of_tenants: the same of what tenants see
     :param errors: of :data:`.runs.TESTS`; ``read_p99_us``,
         ``write_p99_us`` and both as ``p99`` on the paper's vectors
     :param coverage: share of the tests of :data:`TARGETS` that lie within
@@ -114,6 +115,7 @@ class KindScore:
     design: str
     runs: int
     expected: float | None = None
+    expected_of_tenants: float = 0.0
     errors: Mapping[str, float | None] = dataclasses.field(
         default_factory=dict)
     coverage: float | None = None
@@ -143,7 +145,8 @@ def with_auto(scores: Sequence[KindScore]) -> list[KindScore]:
              and score.expected is not None]
     if len(known) < len(fit.AUTO):
         return [*scores]
-    best = min(known, key=lambda score: score.expected)
+    best = min(known, key=lambda score: score.expected
+               + score.expected_of_tenants)
     return [*scores, dataclasses.replace(best, kind=AUTO)]
 
 
@@ -168,6 +171,7 @@ def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
         of_tenants[name], tenants_covered[name] = _of_tenants(model, data)
     return dataclasses.replace(
         score, expected=model.quality['mre'], covered=covered,
+        expected_of_tenants=model.quality.get('tenant_mre', 0.0),
         tenants=of_tenants, tenants_covered=tenants_covered,
         coverage=float(np.mean([covered[name] for name in TARGETS
                                 if name in covered])),
