@@ -9,8 +9,8 @@ are a number of requests.
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
+from typing import Any
 
 ACTIVE_FLOOR = 0.05
 """Outstanding I/Os below which a workload is idle (FORMATS: active_floor)."""
@@ -22,14 +22,30 @@ DEFAULT_RANDOM_PCT = 100.0
 # in floating point: whatever the order, a + b - b == a to the last bit, and
 # a plan computed move by move meets the one computed afresh. The grid is
 # 1.5e-8; sums stay exact up to 1.3e8 (1,000 volumes of q = 128 at 1 MiB).
-_GRID = 2.0 ** 26
+GRID = 2.0 ** 26
 _SQUARED_KIB = 64.0  # squares of blocks are in this unit, or leave the grid
 _ROOT_KIB = 16.0  # of a block whose root is 1
 _QUICK = 0.25  # the time of a quick write, by that of a read
 
 
 def _on_grid(value: float) -> float:
-    return round(value * _GRID) / _GRID
+    return round(value * GRID) / GRID
+
+
+def products(write_pct: Any, block_kib: Any, q: Any,
+             random_pct: Any) -> tuple[Any, ...]:
+    """The summands of a Load between its count and ``outside``.
+
+    Not yet on the grid; numbers, or arrays of one number a workload.
+    """
+    w, x = write_pct / 100, random_pct / 100
+    s, s2 = block_kib, (block_kib / _SQUARED_KIB) ** 2
+    root = (block_kib / _ROOT_KIB) ** 0.5
+    quick = _QUICK * w / (1 - w + _QUICK * w)
+    return (write_pct, s, q, q * (1 - w), q * w, q * s * (1 - w), q * s * w,
+            random_pct, q * (1 - w) * x, q * w * x,
+            q * s2 * (1 - w), q * s2 * w,
+            s * w, root * (1 - w), root * w, q * quick, q * s * quick)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,7 +105,7 @@ class Load:
     the time of a read, as in a closed loop: w / (4 r + w).
 
     Placing a volume is ``load + its``, lifting it is ``load - its``, and
-    both are exact: see ``_GRID``.
+    both are exact: see ``GRID``.
     """
 
     count: float = 0.0
@@ -118,17 +134,9 @@ class Load:
         """The Load of one workload; none where it is unknown or idle."""
         if workload is None or not workload.is_active(floor):
             return cls()
-        q, s = workload.outstanding, workload.block_kib
-        w, x = workload.write_pct / 100, workload.random_pct / 100
-        s2, root = (s / _SQUARED_KIB) ** 2, math.sqrt(s / _ROOT_KIB)
-        quick = _QUICK * w / (1 - w + _QUICK * w)
-        return cls(1.0, *map(_on_grid, (
-            workload.write_pct, s, q,
-            q * (1 - w), q * w, q * s * (1 - w), q * s * w,
-            workload.random_pct, q * (1 - w) * x, q * w * x,
-            q * s2 * (1 - w), q * s2 * w, s * w, root * (1 - w), root * w,
-            q * quick, q * s * quick)),
-            outside=float(outside))
+        return cls(1.0, *map(_on_grid, products(
+            workload.write_pct, workload.block_kib, workload.outstanding,
+            workload.random_pct)), outside=float(outside))
 
     def __add__(self, other: Load) -> Load:
         return Load(*map(operator.add, self.vector, other.vector))

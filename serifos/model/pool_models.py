@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 _COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
 _NONE = linear.Linear({}, {})
+_ABSENT = wl.Workload(0.0, 0.0, iodepth=-1.0)
 
 
 class Fleet:
@@ -68,15 +70,24 @@ class Fleet:
 
     def load(self, workload: wl.Workload | None) -> Floats:
         """The Load of one workload: float[features]."""
-        common = wl.Load.of(workload, floor=self._floor).vector
-        outside = [bool(common[0] and m.outside(workload))
-                   for m in self._models]
-        return np.array([*common[:len(_COMMON)], *outside], float)
+        return self.loads([workload])[0]
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
-        """One row for each workload: float[n, features]."""
-        rows = [self.load(workload) for workload in workloads]
-        return np.array(rows).reshape(-1, self.features)
+        """The Load of each workload, a row each: float[n, features]."""
+        seen = _columns([_ABSENT if w is None else w for w in workloads])
+        found = np.zeros((len(seen['iodepth']), self.features))
+        found[:, 0] = seen['iodepth'] >= self._floor
+        for column, values in enumerate(wl.products(
+                seen['write_pct'], seen['block_kib'], seen['iodepth'],
+                seen['random_pct']), 1):
+            found[:, column] = np.rint(values * wl.GRID) / wl.GRID
+        for column, model in enumerate(self._models, len(_COMMON)):
+            found[:, column] = ~functools.reduce(np.logical_and, (
+                (seen[name] >= least) & (seen[name] <= greatest)
+                for name, (least, greatest) in model.range.items()
+                if name in seen), np.ones(len(found), bool))
+        found[found[:, 0] == 0] = 0.0
+        return found
 
     def latency(self, pools: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """The latency for planning of pools under Loads.
@@ -115,6 +126,16 @@ class Fleet:
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan
         return middle
+
+
+def _columns(workloads: Sequence[wl.Workload]) -> dict[str, Floats]:
+    """The inputs of models, float[n] each; ``iodepth`` is q."""
+    seen = {name: np.array([getattr(w, name) for w in workloads], float)
+            for name in ('write_pct', 'block_kib', 'random_pct', 'iodepth',
+                         'iops', 'latency_us')}
+    rate = seen.pop('iops') * seen.pop('latency_us') / 1e6
+    seen['iodepth'] = np.where(np.isnan(rate), seen['iodepth'], rate)
+    return seen
 
 
 def _row(coefficients: linear.Coefficients) -> list[float]:
