@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import functools
 import os
 import uuid
 
@@ -19,7 +20,9 @@ from serifos.plan import plan as pl
 from serifos.plan import relieve
 from serifos import plugins
 
-PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
+PAPER = 'bfd --paper'
+PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan,
+            PAPER: functools.partial(bfd.plan, paper=True)}
 """Those of serifos itself."""
 
 
@@ -57,7 +60,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     fleet = fleet_of(cluster, found, limits.active_floor)
-    return make(cluster, fleet.load, fleet.latency, limits)
+    return make(cluster, fleet.loads, fleet.latency, limits)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:

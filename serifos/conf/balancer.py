@@ -20,22 +20,33 @@ ACTIVE_FLOOR = cfg.FloatOpt(
 PLANNERS = plugins.choices({
     'bfd': 'best fit decreasing over all volumes, as in the Serifos paper; '
            'any number of moves unless max_moves is set',
-    'relieve': 'a few moves off the slowest pools, each the one that '
-               'improves the cluster most'}, plugins.PLANNERS)
+    'relieve': 'promises of latency first, then pools that are hot'},
+    plugins.PLANNERS)
 """(name, help) of each planner."""
 
 OPTS = [
     cfg.StrOpt('planner', default='relieve', choices=PLANNERS,
                help='The planner.'),
     cfg.FloatOpt(
-        'min_gain', default=0.05, min=0.0, max=1.0,
-        help='A move must lower the worst predicted latency by this '
-             'fraction, or leave it and lower the variance over the pools '
-             'by this fraction.'),
+        'min_gain', default=0.1, min=0.0, max=1.0,
+        help='A move must lower the latency that the slower of its two pools '
+             'shows by this fraction; on a pool of more than 2 / min_gain '
+             'active volumes several moves may do so together.'),
+    cfg.FloatOpt(
+        'hot_ratio', default=0.25, min=0.0, max=100.0,
+        help='How far, as a fraction, the predicted latency of a pool lies '
+             'above the mean of the pools that its volumes may live on for '
+             'it to be hot. Volumes leave hot pools alone.'),
+    cfg.IntOpt(
+        'hold', default=3, min=1, max=1000,
+        help='Rounds of serifos-balancer run in a row that a pool must be '
+             'hot for before a volume leaves it; its load is the mean over '
+             'so many observations.'),
     cfg.IntOpt(
         'max_moves', min=1, max=1000000,
-        help='Moves that a plan may hold. Unset: 4 for relieve, no limit '
-             'for bfd.'),
+        help='Moves of a plan, where there are up to 20 pools; moves off '
+             'each pool of a plan, where there are more. Unset: 4 where '
+             'there are up to 20, else no limit, and none for bfd.'),
     ACTIVE_FLOOR,
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,

@@ -68,10 +68,6 @@ class Fleet:
                                 m.relative_interval[1] for m in distinct])
         self._uncertain = [i for i, m in enumerate(distinct) if m.deviations]
 
-    def load(self, workload: wl.Workload | None) -> Floats:
-        """The Load of one workload: float[features]."""
-        return self.loads([workload])[0]
-
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, a row each: float[n, features]."""
         seen = _columns([_ABSENT if w is None else w for w in workloads])

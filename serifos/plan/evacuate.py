@@ -16,15 +16,15 @@ import numpy as np
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
-from serifos.plan.problem import Ints
 from serifos.plan import promises
 from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
+def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
          limits: lm.Limits, pool: str) -> pl.Plan:
     """Moves that empty a pool as far as its volumes may move.
 
@@ -41,7 +41,7 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    state = st.State.of(pm.Problem.of(cluster, load, latency, limits))
+    state = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
     first, problem = state, state.problem
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]
@@ -52,11 +52,10 @@ def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
         if isinstance(found, str):
             refused.append(pl.Refusal(volume.id, found))
             continue
-        after = state.moved(i, found)
         moves.append(summary.move(
-            state, after, i, f'{left.name} is evacuated'
+            state, i, found, f'{left.name} is evacuated'
             + ('; no telemetry' if volume.workload is None else '')))
-        state = after
+        state = state.moved(i, found)
     return summary.figures('evacuate', first, state, moves, refused,
                            truncated=False)
 
@@ -84,15 +83,10 @@ def _target(state: st.State, volume: int) -> int | str:
         roomiest = max(np.flatnonzero(open_to), key=state.room.item)
         return lm.no_room(problem.cluster.pools[roomiest],
                           float(state.room[roomiest]), float(size))
-    price = _prices(state, volume, fits)
-    breaks = [promises.broken(state, volume, pool) is not None
-              for pool in fits]
+    loads = state.loads[problem.device[fits]] + problem.loads[volume]
+    price = problem.latency(fits, loads)
+    source = state.figure_us[problem.device[state.home[[volume]]]]
+    breaks = promises.breaks(state, oc.Outcomes(
+        np.full(len(fits), volume), fits, source, source,
+        problem.figure_us(problem.device[fits], loads)))
     return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])
-
-
-def _prices(state: st.State, volume: int, pools: Ints) -> pm.Floats:
-    """µs[pools] that each would show with the volume."""
-    problem = state.problem
-    return problem.latency(
-        pools, state.loads[problem.device[pools]]
-        + problem.load(np.array([volume])))

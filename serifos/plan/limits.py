@@ -7,7 +7,6 @@ import dataclasses
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.plan import score
 
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
@@ -41,20 +40,29 @@ class Copying:
 class Limits:
     """The bounds of a plan.
 
-    :param min_gain: the fraction by which the worst predicted latency, or
-        the variance over the pools, must fall for a move to be accepted
-    :param max_moves: moves a plan may hold, or None for no limit
+    :param min_gain: the fraction by which the greater planning figure of a
+        move's two devices must fall
+    :param max_moves: moves of a plan on clouds of up to 20 pools (None: 4),
+        off each pool on larger ones (None: no limit)
     :param active_floor: outstanding I/Os below which a volume is idle
     :param copying: how long copies take
     :param horizon_s: the time over which a move must pay for its copy, or
         None where copies are not priced
+    :param hot_ratio: how far the figure of a hot device is above the mean
+    :param held: the pools that have been hot for long enough to be
+        relieved, None for all
+    :param every_refusal: whether volumes of pools that are not hot are
+        refused with a reason, too
     """
 
-    min_gain: float = 0.05
+    min_gain: float = 0.1
     max_moves: int | None = None
     active_floor: float = wl.ACTIVE_FLOOR
     copying: Copying = Copying()
     horizon_s: float | None = None
+    hot_ratio: float = 0.25
+    held: frozenset[str] | None = None
+    every_refusal: bool = False
 
     @property
     def keeps(self) -> float:
@@ -65,34 +73,16 @@ class Limits:
         """
         return 1 - max(self.min_gain, LEAST_GAIN) + 1e-12
 
-    def accepts(self, before: score.Score, after: score.Score) -> bool:
-        """Whether a move between these two scores is worth making.
 
-        The worst latency falls by min_gain, or it does not rise and the
-        variance falls by min_gain. Figures count to ten digits, which makes
-        (worst, variance) fall strictly, in that order, with every move.
-        """
-        worst, was = _figure(after.max_us), _figure(before.max_us)
-        if worst < was and worst <= was * self.keeps:
-            return True
-        spread = _figure(after.variance_us2)
-        spread_was = _figure(before.variance_us2)
-        return (worst <= was and spread < spread_was
-                and spread <= spread_was * self.keeps)
-
-    def shortfall(self, before: score.Score, after: score.Score) -> str:
-        """The reason for which :meth:`accepts` returns False."""
-        if _figure(after.max_us) > _figure(before.max_us):
-            return (f'the worst latency would rise from {_ms(before.max_us)} '
-                    f'to {_ms(after.max_us)} ms')
-        gain = max(_fall(before.max_us, after.max_us),
-                   _fall(before.variance_us2, after.variance_us2))
-        if gain <= LEAST_GAIN:
-            rises = after.variance_us2 > before.variance_us2
-            return 'the variance over the pools would rise' if rises \
-                else 'a move would gain nothing'
-        return (f'gain {100 * gain:.3g} % is below min_gain '
-                f'{100 * self.min_gain:.3g} %')
+def shortfall(before_us: float, after_us: float, min_gain: float) -> str:
+    """Why a move whose devices show no less afterwards is not made."""
+    if after_us > before_us:
+        return (f'the slower of both pools would show {_ms(after_us)} ms '
+                f'instead of {_ms(before_us)}')
+    gain = 1 - after_us / before_us if before_us > 0 else 0.0
+    if gain <= LEAST_GAIN:
+        return 'a move would gain nothing'
+    return f'gain {100 * gain:.3g} % is below min_gain {100 * min_gain:.3g} %'
 
 
 def target_refusal(zone: str | None, backend_name: str | None,
@@ -143,14 +133,6 @@ def no_room(target: cl.Pool, free_gib: float, size_gib: float) -> str:
     """The refusal of a target that is too full."""
     return (f'{target.name} has {free_gib:.6g} GiB free, {size_gib:.6g} '
             'needed')
-
-
-def _figure(value: float) -> float:
-    return float(f'{value:.10g}')
-
-
-def _fall(before: float, after: float) -> float:
-    return (before - after) / before if before > 0 else 0.0
 
 
 def _ms(latency_us: float) -> str:

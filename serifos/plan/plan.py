@@ -85,6 +85,7 @@ class Plan:
         they need space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
     :param slo_misses: volumes whose pool is slower than their type promises
+    :param hot_pools: pools whose planning figure is over hot_ratio
     :param id: empty until the plan is issued
     :param created_at: seconds of the epoch
     :param expires_at: seconds of the epoch
@@ -99,6 +100,7 @@ class Plan:
     mean_us: Change
     variance_us2: Change
     slo_misses: Change = Change(0, 0)
+    hot_pools: Change = Change(0, 0)
     id: str = ''
     created_at: float = 0.0
     expires_at: float = 0.0
@@ -126,7 +128,7 @@ class Plan:
         said = {field.name: doc[field.name] for field
                 in dataclasses.fields(cls) if field.name in doc}
         changes = {name: Change(**said[name]) for name in (
-            'max_us', 'mean_us', 'variance_us2', 'slo_misses')
+            'max_us', 'mean_us', 'variance_us2', 'slo_misses', 'hot_pools')
             if name in said}
         return cls(**{
             **said, **changes,

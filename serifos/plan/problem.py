@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import functools
-import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,10 @@ from serifos.plan import limits as lm
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
-LoadOf = Callable[[wl.Workload | None], Floats]
+LoadsOf = Callable[[Iterable[wl.Workload | None]], Floats]
 LatencyOf = Callable[[Ints, Floats], Floats]
 
+_id = operator.attrgetter('id')
 
 COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
         wl.Workload(100.0, 128.0, 8.0, random_pct=0.0))
@@ -44,12 +45,11 @@ class Problem:
     :param modelled: bool[pools]
     :param members: the modelled pools, device by device; those of device d
         are ``members[begins[d]:begins[d + 1]]``
-    :param loads: float[distinct workloads, features]
-    :param kind: int[volumes], a volume's row in ``loads``
+    :param loads: float[volumes, features]
+    :param able: bool[volumes], those that may move
     :param copies: float[2, features], the Loads of :data:`COPY`
     :param open: bool[groups, pools], the pools that the rules allow
     :param group: int[volumes], a volume's row in ``open``
-    :param refusals: volume → why it may not move at all, '' if it is idle
     """
 
     cluster: cl.Cluster
@@ -64,50 +64,60 @@ class Problem:
     members: Ints
     begins: Ints
     loads: Floats
-    kind: Ints
+    able: Bools
     copies: Floats
     open: Bools
     group: Ints
-    refusals: dict[int, str]
 
     @classmethod
-    def of(cls, cluster: cl.Cluster, load: LoadOf, latency: LatencyOf,
+    def of(cls, cluster: cl.Cluster, loads: LoadsOf, latency: LatencyOf,
            limits: lm.Limits) -> Problem:
         pools = cluster.pools
-        volumes = tuple(sorted(cluster.volumes, key=lambda v: v.id))
+        volumes = tuple(sorted(cluster.volumes, key=_id))
         place = {pool.name: i for i, pool in enumerate(pools)}
         home = np.array([place.get(v.pool, -1) for v in volumes], np.intp)
-        nothing = np.asarray(load(None), float)
-        patterns, kind = _distinct(v.workload for v in volumes)
-        loads = np.array([nothing, *map(load, patterns)])[1:]
         modelled = ~np.isnan(latency(
-            np.arange(len(pools)), np.tile(nothing, (len(pools), 1))))
+            np.arange(len(pools)), np.repeat(loads([None]), len(pools), 0)))
         devices, device = _distinct(pool.device_key for pool in pools)
         members, begins = _by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
-        lives = [pools[at] if at >= 0 else None for at in home]
+        its = loads(v.workload for v in volumes)
+        source = modelled & np.array([p.state == 'up' for p in pools], bool)
+        able = (home >= 0) & (its[:, 0] > 0) & np.array(
+            [v.movable is True and v.workload is not None for v in volumes],
+            bool)
+        able[able] = source[home[able]]
         typed = {name for pool in pools for name in pool.refuses}
-        rules, group = _distinct(
-            (pool and pool.zone, volume.required_backend_name,
-             volume.volume_type if volume.volume_type in typed else None)
-            for volume, pool in zip(volumes, lives))
+        zones = [pool.zone for pool in pools] + [None]
+        rules, group = _distinct(zip(
+            (zones[at] for at in home.tolist()),
+            (v.required_backend_name for v in volumes),
+            (v.volume_type if v.volume_type in typed else None
+             for v in volumes)))
         return cls(
             cluster, limits, latency, volumes, home,
             np.array([v.size_gib for v in volumes], float),
-            np.array([v.attached for v in volumes], np.intp),
-            device, modelled, members, begins, loads, kind,
-            np.array([load(each) for each in COPY], float),
-            _open(rules, pools) & modelled, group,
-            _refusals(volumes, lives, {pools[i].name for i in members},
-                      limits))
+            np.array([v.attached for v in volumes], np.intp), device,
+            modelled, members, begins, its, able, loads(COPY),
+            _open(rules, pools) & modelled, group)
 
-    @functools.cached_property
-    def candidates(self) -> Ints:
-        """The volumes that may move: large blocks, then few GiB, first."""
-        able = np.array([i for i in range(len(self.volumes))
-                         if i not in self.refusals], np.intp)
-        block = np.array([self.volumes[i].workload.block_kib for i in able])
-        return able[np.lexsort((self.size_gib[able], -block))]
+    def figure_us(self, devices: Ints, loads: Floats) -> Floats:
+        """The planning figure of devices under Loads, µs[n].
+
+        The greatest latency of the device's pools that have a model; every
+        rule of planning compares this figure and no other.
+
+        :param devices: int[n], each with at least one such pool
+        :param loads: float[n, features]
+        """
+        if not self.shared:
+            return self.latency(self.members[self.begins[devices]], loads)
+        first, sizes = self.begins[devices], np.diff(self.begins)[devices]
+        row = np.repeat(np.arange(len(devices)), sizes)
+        start = np.cumsum(sizes) - sizes
+        pools = self.members[first[row] + np.arange(len(row)) - start[row]]
+        found = self.latency(pools, loads[row])
+        return np.maximum.reduceat(found, start) if len(row) else found
 
     @functools.cached_property
     def copy_s(self) -> Floats:
@@ -131,19 +141,35 @@ class Problem:
         """Whether a device holds more than one pool with a model."""
         return bool((np.diff(self.begins) > 1).any())
 
-    def load(self, volumes: Ints) -> Floats:
-        """float[features] that volumes, in the order of ids, add up to."""
-        return self.loads[self.kind[volumes]].sum(axis=0)
+    @functools.cached_property
+    def held(self) -> Bools:
+        """bool[pools]: those that the limits let be relieved as hot."""
+        names, pools = self.limits.held, self.cluster.pools
+        return np.array([names is None or pool.name in names
+                         for pool in pools], bool)
 
-    def device_loads(self) -> Floats:
-        """float[devices, features] of the cluster as it was observed."""
-        known = np.flatnonzero(self.home >= 0)
-        volumes, begins = _by_device(
-            known, self.device[self.home[known]], len(self.begins) - 1)
-        return np.array([
-            self.load(volumes[begin:end])
-            for begin, end in itertools.pairwise(begins)
-        ]).reshape(-1, self.loads.shape[1])
+    @functools.cached_property
+    def predicted(self) -> Bools:
+        """bool[devices]: those with a pool that has a model."""
+        return np.diff(self.begins) > 0
+
+    def device_loads(self, home: Ints) -> Floats:
+        """float[devices, features] where volumes live as given.
+
+        :param home: int[volumes], -1 where a volume is not to count
+        """
+        here = np.flatnonzero(home >= 0)
+        device, its = self.device[home[here]], self.loads[here]
+        return np.column_stack([
+            np.bincount(device, column, len(self.begins) - 1)
+            for column in its.T])
+
+    def refusal(self, volume: int) -> str | None:
+        """Why a volume may not move whatever the target; '' for idle."""
+        at, one = int(self.home[volume]), self.volumes[volume]
+        pool = None if at < 0 else self.cluster.pools[at]
+        return lm.volume_refusal(one, pool, at >= 0 and bool(
+            self.modelled[at]), self.limits.active_floor)
 
 
 def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
@@ -157,16 +183,6 @@ def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
     found = [[lm.target_refusal(*rule, pool) is None for pool in pools]
              for rule in rules]
     return np.array(found, bool).reshape(len(found), len(pools))
-
-
-def _refusals(volumes: Iterable[cl.Volume], lives: Iterable[cl.Pool | None],
-              modelled: set[str], limits: lm.Limits) -> dict[int, str]:
-    reasons = (
-        lm.volume_refusal(volume, pool, bool(pool) and pool.name in modelled,
-                          limits.active_floor)
-        for volume, pool in zip(volumes, lives))
-    return {i: reason for i, reason in enumerate(reasons)
-            if reason is not None}
 
 
 def _distinct(items: Iterable[Hashable]) -> tuple[list[Any], Ints]:

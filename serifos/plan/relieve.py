@@ -1,73 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few moves that relieve the slowest pools most.
+"""The default planner: promises first, then hot pools, then nothing.
 
-Each move is taken off the slowest pool that has an acceptable one
-(:meth:`serifos.plan.limits.Limits.accepts`): of that pool's, the one that
-leaves the least worst latency in the cluster and, of equals, the least
-variance over the pools.
+Promises that are broken are kept again where a move can (:mod:`.promises`);
+then hot pools are relieved, on small clouds by the best of many sequences
+of moves (:mod:`.beam`), on large ones and for pools of many small volumes
+in rounds (:mod:`.rounds`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-
-import numpy as np
-
 from serifos.facts import cluster as cl
-from serifos.plan import copying
-from serifos.plan import greedy
+from serifos.plan import beam
 from serifos.plan import limits as lm
-from serifos.plan import outcomes
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
-from serifos.plan.problem import Ints
-from serifos.plan import reach
+from serifos.plan import promises
+from serifos.plan import rounds
 from serifos.plan import state as st
+from serifos.plan import summary
+
+SMALL = 20
+"""Pools of a small cloud, at most."""
 
 MAX_MOVES = 4
-"""Moves of a plan where the limits name none."""
+"""Moves of a plan on a small cloud where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, load: pm.LoadOf, latency: pm.LatencyOf,
+def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
          limits: lm.Limits) -> pl.Plan:
-    """At most ``limits.max_moves`` moves, each the one that relieves most.
+    """Moves that keep promises and relieve hot pools.
 
-    :param load: workload → float[features], additive
+    The plan is truncated where planning from the state that it leads to,
+    with the space that its moves free, finds another move.
+
+    :param loads: workloads → float[n, features], additive
     :param latency: (int[n] pools in the cluster's order, float[n, features])
         → µs[n], NaN where a pool has no model
     """
-    if limits.max_moves is None:
-        limits = dataclasses.replace(limits, max_moves=MAX_MOVES)
-    return greedy.plan(
-        'relieve', pm.Problem.of(cluster, load, latency, limits), _search)
+    first = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
+    steps, kept, last = _steps(first)
+    truncated = bool(steps) and bool(
+        _steps(last.carried_out(), once=True)[0])
+    return summary.plan('relieve', first, last, steps, truncated,
+                        [summary.KEPT] * kept)
 
 
-def _search(problem: pm.Problem, volumes: Ints) -> greedy.Search:
-    return functools.partial(_next, np.sort(volumes))
+def _steps(state: st.State, once: bool = False
+           ) -> tuple[list[summary.Step], int, st.State]:
+    """The moves, how many of them keep promises, and where they lead.
 
-
-def _next(volumes: Ints, state: st.State) -> greedy.Found | None:
-    """The best move off the slowest pool that has one."""
-    within = reach.Reach(state)
-    home = state.home[volumes]
-    pools = np.flatnonzero(np.bincount(home))
-    for pool in pools[np.argsort(-state.latency_us[pools], kind='stable')]:
-        ranked = _ranked(state, within.acceptable(volumes[home == pool]))
-        found = greedy.first_accepted(state, zip(ranked.volume, ranked.target))
-        if found is not None:
-            return found
-    return None
-
-
-def _ranked(state: st.State, found: outcomes.Outcomes) -> outcomes.Outcomes:
-    """Best first, the smaller volume of equals; ten digits count.
-
-    A copy's price is added to the worst latency that its move leaves.
+    :param once: whether one move is enough to know
     """
-    was = state.score
-    worst = found.worst_us + copying.penalty_us(state, found)
-    return found[np.lexsort((
-        found.target, found.volume, state.problem.size_gib[found.volume],
-        np.round(found.variance_us2 / (was.variance_us2 or 1), 10),
-        np.round(worst / (was.max_us or 1), 10)))]
+    small = len(state.room) <= SMALL
+    most = (state.problem.limits.max_moves or MAX_MOVES) if small else None
+    found, state = promises.steps(state, 1 if once else most)
+    kept = len(found)
+    if (once and found) or kept == most:
+        return found, kept, state
+    left = None if most is None else most - kept
+    relieved, then = beam.steps(state, left) if small else ([], state)
+    if not relieved:
+        relieved, then = rounds.steps(state, left, once)
+    return found + relieved, kept, then

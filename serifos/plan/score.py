@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worst, mean and variance of latency over pools; broken promises."""
+"""Worst, mean and variance of latency over pools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-
-from serifos.facts import cluster as cl
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,14 +32,3 @@ class Score:
             return cls(0.0, 0.0, 0.0)
         return cls(*map(float, (
             np.max(figures), np.mean(figures), np.var(figures))))
-
-
-def slo_misses(cluster: cl.Cluster,
-               latency_us: Mapping[str, float]) -> int:
-    """Volumes with a max_latency_us that their pool's latency exceeds.
-
-    :param latency_us: pool name → µs, of the pools that have a model
-    """
-    return sum(
-        latency_us.get(volume.pool, 0.0) > volume.max_latency_us
-        for volume in cluster.volumes if volume.max_latency_us is not None)

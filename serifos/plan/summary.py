@@ -8,25 +8,35 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import math
 
+import numpy as np
+
 from serifos.facts import cluster as cl
+from serifos.plan import acceptance
 from serifos.plan import copying
 from serifos.plan import limits as lm
-from serifos.plan import outcomes
+from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
 from serifos.plan import promises
-from serifos.plan import score
 from serifos.plan import state as st
 
+KEPT = 'a broken promise is kept again'
+FASTEST = 'least predicted latency'
 
-def plan(planner: str, first: st.State, steps: Iterable[tuple[int, int]],
-         truncated: bool) -> pl.Plan:
-    """The plan that these steps make, (volume, target) each."""
-    moves, last = [], first
-    for volume, target in steps:
-        after = last.moved(volume, target)
-        moves.append(move(last, after, volume, _reason(last, after)))
-        last = after
-    return figures(planner, first, last, moves, _refused(last, moves),
+Step = tuple[int, int]
+
+
+def plan(planner: str, first: st.State, last: st.State,
+         steps: Sequence[Step], truncated: bool,
+         why: Sequence[str | None] = ()) -> pl.Plan:
+    """The plan that these steps make, (volume, target) each.
+
+    :param why: the reason of each; None, and after the last of them, for
+        one that its figures tell
+    """
+    moves = _moves(first, steps, [*why, *[None] * (len(steps) - len(why))])
+    return figures(planner, first, last, moves, _refused(first, last, moves),
                    truncated)
 
 
@@ -38,8 +48,6 @@ def figures(planner: str, first: st.State, last: st.State,
     shown = [(pool.name, float(was), float(then)) for pool, was, then
              in zip(pools, first.latency_us, last.latency_us)
              if not math.isnan(was)]
-    before = {name: was for name, was, _ in shown}
-    after = {name: then for name, _, then in shown}
     was, then = first.score, last.score
     return pl.Plan(
         planner, tuple(moves),
@@ -48,22 +56,52 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(was.max_us, then.max_us),
         pl.Change(was.mean_us, then.mean_us),
         pl.Change(was.variance_us2, then.variance_us2),
-        pl.Change(score.slo_misses(first.cluster(), before),
-                  score.slo_misses(last.cluster(), after)))
+        pl.Change(*(_slo_misses(state) for state in (first, last))),
+        pl.Change(*(int(acceptance.hot_pools(state).sum())
+                    for state in (first, last))))
 
 
-def move(state: st.State, after: st.State, volume: int,
-         reason: str) -> pl.Move:
+def _slo_misses(state: st.State) -> int:
+    """Volumes whose pool shows more than their type promises."""
+    promised = state.problem.promised
+    promised = promised[state.home[promised] >= 0]
+    return int(np.sum(state.latency_us[state.home[promised]]
+                      > state.problem.promise_us[promised]))
+
+
+def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:
     """The move of one volume that leads from one state to the next."""
-    moved, pools = state.problem.volumes[volume], state.problem.cluster.pools
-    pair = state.home[volume], after.home[volume]
-    return pl.Move(
-        moved.id, *(pools[i].name for i in pair), moved.size_gib,
-        *(_known(s.latency_us[i]) for i in pair for s in (state, after)),
-        reason, float(state.problem.copy_s[volume]), *(
-            _known(us[i]) for us, i in zip(
-                state.copied_us[state.problem.attached[volume]], pair)),
-        *_measured(moved))
+    return _moves(state, [(volume, target)], [reason])[0]
+
+
+def _moves(first: st.State, steps: Sequence[Step],
+           why: Sequence[str | None]) -> list[pl.Move]:
+    """The moves, each with the figures of its two pools at its turn."""
+    problem, pools = first.problem, first.problem.cluster.pools
+    if not len(steps):
+        return []
+    volume, target = np.array([*steps], np.intp).T
+    pair, before, after = _turns(first, volume, target)
+    rate = np.array(problem.limits.copying.s_per_gib)[
+        problem.attached[volume]]
+    seen = [problem.latency(pool, load) for pool, load in zip(
+        [*pair, *pair], [*before, *after])]
+    seen += [copying.at_rate(seen[side], problem.latency(
+        pair[side], before[side] + problem.copies[side]), rate)
+        for side in (copying.READER, copying.WRITER)]
+    figure = _figures(first, pair, before, after)
+    made = []
+    for row in range(len(volume)):
+        moved = problem.volumes[volume[row]]
+        was, came, then, came_then, during, came_during = (
+            _known(each[row]) for each in seen)
+        reason = why[row] or _reason(*figure[:, row], problem.limits.keeps)
+        made.append(pl.Move(
+            moved.id, *(pools[side[row]].name for side in pair),
+            moved.size_gib, was, then, came, came_then, reason,
+            float(problem.copy_s[volume[row]]), during, came_during,
+            *_measured(moved)))
+    return made
 
 
 def _measured(volume: cl.Volume) -> tuple[float | None, float | None]:
@@ -73,48 +111,99 @@ def _measured(volume: cl.Volume) -> tuple[float | None, float | None]:
         seen and seen.latency_us, volume.qemu_latency_us)
 
 
+def _turns(first: st.State, volume: Ints,
+           target: Ints) -> tuple[Ints, Floats, Floats]:
+    """Pools int[2, n] and their Loads float[2, n, features] at each turn.
+
+    Source and target, before the move and after it.
+    """
+    problem = first.problem
+    home: dict[int, int] = {}
+    loads: dict[int, Floats] = {}
+    pair = np.empty((2, len(volume)), np.intp)
+    before, after = np.empty((2, 2, len(volume), problem.loads.shape[1]))
+    for row, (v, to) in enumerate(zip(volume.tolist(), target.tolist())):
+        pair[:, row] = home.get(v, problem.home[v]), to
+        home[v] = to
+        for side, sign in (0, -1), (1, 1):
+            device = int(problem.device[pair[side, row]])
+            now = loads.get(device, first.loads[device])
+            before[side, row] = now
+            after[side, row] = loads[device] = now + sign * problem.loads[v]
+    return pair, before, after
+
+
+def _figures(first: st.State, pair: Ints, before: Floats,
+             after: Floats) -> Floats:
+    """µs[3, n]: the source's planning figure, then both afterwards."""
+    problem = first.problem
+    device = problem.device[pair]
+    found = np.full((3, pair.shape[1]), np.nan)
+    for row, at, load in ((0, device[0], before[0]), (1, device[0], after[0]),
+                          (2, device[1], after[1])):
+        known = problem.predicted[at]
+        found[row, known] = problem.figure_us(at[known], load[known])
+    return found
+
+
 def _known(latency_us: float) -> float | None:
     return None if math.isnan(latency_us) else float(latency_us)
 
 
-def _reason(state: st.State, after: st.State) -> str:
-    was, then = state.score, after.score
-    if then.max_us <= was.max_us * state.problem.limits.keeps:
-        return (f'worst latency {was.max_us / 1000:.4g} -> '
-                f'{then.max_us / 1000:.4g} ms')
-    fall = 1 - then.variance_us2 / was.variance_us2
-    return f'variance over the pools -{100 * fall:.3g} %'
+def _reason(was_us: float, left_us: float, came_us: float,
+            keeps: float) -> str:
+    worse = max(left_us, came_us)
+    if worse <= was_us * keeps:
+        return (f'slower of both pools {was_us / 1e3:.4g} -> '
+                f'{worse / 1e3:.4g} ms')
+    return f'source {was_us / 1e3:.4g} -> {left_us / 1e3:.4g} ms, of several'
 
 
-def _refused(state: st.State,
+def _refused(first: st.State, last: st.State,
              moves: Sequence[pl.Move]) -> Iterator[pl.Refusal]:
-    problem = state.problem
-    moved = {move.volume for move in moves}
-    for i, reason in problem.refusals.items():
-        if reason:
-            yield pl.Refusal(problem.volumes[i].id, reason)
-    for batch in outcomes.batches(problem, problem.candidates):
-        target = outcomes.best(state, batch, outcomes.elsewhere(state, batch),
-                               outcomes.prices(state, batch))
-        wants = target >= 0
-        then = outcomes.outcomes(state, batch[wants], target[wants])
-        for i, to, worst, variance in zip(
-                then.volume, then.target, then.worst_us, then.variance_us2):
-            if problem.volumes[i].id not in moved:
-                yield pl.Refusal(problem.volumes[i].id, _why(
-                    state, i, to, len(moves), score.Score(worst, 0, variance)))
+    """Why volumes of hot pools stay, and of all pools where that is asked.
+
+    A pool that was hot before the plan counts, and one with a volume whose
+    promise is broken.
+    """
+    problem, every = last.problem, last.problem.limits.every_refusal
+    hot = acceptance.hot_pools(last) | every
+    hot[last.home[promises.broken(last)]] = True
+    asked = np.append(hot | acceptance.hot_pools(first), every)[last.home]
+    moved, near = {move.volume for move in moves}, _near(last)
+    for volume in np.flatnonzero(asked).tolist():
+        one = problem.volumes[volume]
+        reason = problem.refusal(volume)
+        if reason is None and one.id not in moved and hot[last.home[volume]]:
+            reason = _why(last, volume, near, len(moves))
+        if reason and one.id not in moved:
+            yield pl.Refusal(one.id, reason)
 
 
-def _why(state: st.State, volume: int, target: int, moves: int,
-         then: score.Score) -> str:
-    """Why a volume does not move to its target of least latency."""
-    problem = state.problem
-    limits, pools = problem.limits, problem.cluster.pools
-    if not limits.accepts(state.score, then):
-        return limits.shortfall(state.score, then)
-    size, pool = problem.size_gib[volume], pools[target]
+def _near(state: st.State) -> Ints:
+    """The pools of least figure, open to volumes or not."""
+    pools = np.flatnonzero(state.problem.modelled)
+    order = np.argsort(state.figure_us[state.problem.device[pools]],
+                       kind='stable')
+    return np.sort(pools[order[:oc.NEAREST]])
+
+
+def _why(state: st.State, volume: int, near: Ints, moves: int) -> str:
+    """Why a volume does not move to the pool of least figure with it."""
+    problem, limits = state.problem, state.problem.limits
+    there = near[problem.device[near]
+                 != problem.device[state.home[volume]]]
+    if not len(there):
+        return 'no other device has a pool with a model'
+    found = oc.outcomes(state, np.full(len(there), volume), there)
+    best = found[np.array([np.argmin(found.came_us)])]
+    target = int(best.target[0])
+    was, worse = float(best.before_us[0]), float(best.worse_us[0])
+    if worse > was * limits.keeps:
+        return lm.shortfall(was, worse, limits.min_gain)
+    size, pool = problem.size_gib[volume], problem.cluster.pools[target]
     reason = lm.target_refusal(
-        pools[state.home[volume]].zone,
+        problem.cluster.pools[state.home[volume]].zone,
         problem.volumes[volume].required_backend_name,
         problem.volumes[volume].volume_type, pool)
     if reason is not None:
@@ -124,15 +213,16 @@ def _why(state: st.State, volume: int, target: int, moves: int,
         if size <= state.free[target]:
             reason += ', until moves of this plan free more'
         return reason
-    broken = promises.broken(state, volume, target)
+    if not acceptance.hot(state, best.volume)[0]:
+        return 'its pool is not hot'
+    broken = promises.whose(state, volume, target, float(best.came_us[0]))
     if broken is not None:
         whose = ('it' if broken == volume else
                  f'volume {problem.volumes[broken].id} there')
         return (f'on {pool.name} {whose} would see more than the '
                 f'{problem.promise_us[broken]:.6g} µs that its type promises')
-    why = copying.outweighs(state, volume, target)
+    why = copying.why_not(state, best)
     if why is not None:
         return why
-    if moves == limits.max_moves:
-        return f'max_moves {moves} is reached'
-    return limits.shortfall(state.score, then)
+    return (f'max_moves {limits.max_moves} is reached'
+            if moves == limits.max_moves else 'other moves go first')

@@ -72,7 +72,8 @@ def _lines(plan: pl.Plan) -> Iterator[str]:
         _figure('max latency, ms', plan.max_us, 1e3),
         _figure('mean latency, ms', plan.mean_us, 1e3),
         _figure('variance, ms²', plan.variance_us2, 1e6),
-        _figure('SLO misses', plan.slo_misses, 1)], '<>>>')
+        _figure('SLO misses', plan.slo_misses, 1),
+        _figure('hot pools', plan.hot_pools, 1)], '<>>>')
 
 
 def _moves(plan: pl.Plan) -> Iterator[str]:

@@ -27,7 +27,7 @@ class BenchTestCase(testtools.TestCase):
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
-        for gain in (0.0, 0.05):
+        for gain in (0.0, 0.1):
             limits = lm.Limits(gain)
             self.assertEqual(
                 len(self.clusters.plan('bfd', cluster, limits).moves),

@@ -9,7 +9,6 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.plan import limits as lm
-from serifos.plan import score
 
 
 class Host:
@@ -71,7 +70,7 @@ def migrations(cluster: cl.Cluster, limits: lm.Limits | None) -> int:
             hosts[current].add(workload, -1)
             then = list(latency)
             then[current], then[best] = hosts[current].predict(), best_perf
-            if limits and not limits.accepts(judged(latency), judged(then)):
+            if limits and not accepted(latency, current, then, best, limits):
                 hosts[current].add(workload)
                 continue
             hosts[best].add(workload)
@@ -81,8 +80,9 @@ def migrations(cluster: cl.Cluster, limits: lm.Limits | None) -> int:
     return scheduled
 
 
-def judged(latency_us: list[float]) -> score.Score:
-    """The figures of acceptance, in plain Python."""
-    mean = sum(latency_us) / len(latency_us)
-    return score.Score(max(latency_us), mean, sum(
-        (x - mean) ** 2 for x in latency_us) / len(latency_us))
+def accepted(before: list[float], source: int, after: list[float],
+             target: int, limits: lm.Limits) -> bool:
+    """The local rule, in plain Python."""
+    mean = sum(before) / len(before)
+    return before[source] > (1 + limits.hot_ratio) * mean and max(
+        after[source], after[target]) <= before[source] * limits.keeps

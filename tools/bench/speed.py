@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section ``speed``: seconds and memory of the planners as clusters grow."""
+"""Section ``speed``: seconds and memory of planning as clusters grow."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ import numpy as np
 
 from serifos.plan import limits as lm
 
-SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000))
+SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
+LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000}
+"""Volumes up to which each is tried; beyond, plain Python takes minutes."""
 
 
-def _timed(work: str, volumes: int, pools: int,
-           min_gain: float) -> dict[str, Any]:
+def _timed(work: str, volumes: int, pools: int) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
-    limits = lm.Limits(min_gain)
-    start = time.process_time()
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, left = time.process_time(), None
     if work in clusters.PLANNERS:
-        moves = len(clusters.plan(work, cluster, limits).moves)
+        made = clusters.plan(work, cluster, lm.Limits())
+        moves, left = len(made.moves), made.hot_pools
     else:
         moves = algorithm_1.migrations(
-            cluster, None if work == ONCE else limits)
-    return {'seconds': time.process_time() - start, 'moves': moves,
-            'peak_mib': resource.getrusage(
-                resource.RUSAGE_SELF).ru_maxrss / 1024}
+            cluster, None if work == ONCE else lm.Limits())
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {'seconds': seconds, 'moves': moves, 'hot': left,
+            'base_mib': base / 1024, 'mib': (peak - base) / 1024}
 
 
 def _apart(*arguments: Any) -> dict[str, Any]:
@@ -45,37 +48,24 @@ def _apart(*arguments: Any) -> dict[str, Any]:
 
 def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
-    yield ('volumes  pools  min_gain  planner                seconds  MiB  '
-           'moves  plain Python takes')
-    growth: dict[tuple[str, float], list[tuple[float, float]]] = {}
+    yield ('volumes  pools  planner                seconds  MiB (cluster)  '
+           '  moves  hot pools, before and after')
+    growth: dict[str, list[tuple[float, float]]] = {}
     for volumes, pools in SIZES[:2] if quick else SIZES:
-        yield _line(volumes, pools, math.nan, ONCE,
-                    _apart(ONCE, volumes, pools, 0.0))
-        for gain in (0.05, 0.001):
-            patient = gain == 0.05 or pools < SIZES[-1][1]  # else minutes
-            plain = _apart(PLAIN, volumes, pools, gain) if patient else None
-            if plain:
-                yield _line(volumes, pools, gain, PLAIN, plain)
-            for planner in clusters.PLANNERS:
-                found = _apart(planner, volumes, pools, gain)
-                yield _line(volumes, pools, gain, planner, found,
-                            plain if planner == 'bfd' else None)
-                growth.setdefault((planner, gain), []).append((
-                    math.log(volumes * pools), math.log(found['seconds'])))
+        for work, largest in LARGEST.items():
+            if volumes > largest:
+                continue
+            found = _apart(work, volumes, pools)
+            hot = found['hot']
+            yield (f'{volumes:7} {pools:6}  {work:21} {found["seconds"]:8.2f} '
+                   f'{found["mib"]:5.0f} {found["base_mib"]:7.0f}  '
+                   f'{found["moves"]:7}  '
+                   + (f'{hot.before} -> {hot.after}' if hot else '')).rstrip()
+            growth.setdefault(work, []).append((
+                math.log(volumes), math.log(found['seconds'])))
     yield ''
-    for (planner, gain), points in growth.items():
+    for work, points in growth.items():
         exponent = np.polyfit(*zip(*points), 1)[0]
-        yield (f'{planner} at min_gain {gain:g}: seconds grow with '
-               f'(volumes x pools)^{exponent:.2f}')
-    yield ('Seconds of one processor, without the making of the cluster; '
-           'MiB: peak of the whole process.')
-
-
-def _line(volumes: int, pools: int, gain: float, work: str,
-          found: dict[str, Any], plain: dict[str, Any] | None = None) -> str:
-    ratio = f'{plain["seconds"] / found["seconds"]:.1f} times as long' \
-        if plain else ''
-    shown = '' if math.isnan(gain) else f'{gain:.3f}'
-    return (f'{volumes:7} {pools:6}  {shown:>8}  {work:21} '
-            f'{found["seconds"]:8.2f} {found["peak_mib"]:4.0f} '
-            f'{found["moves"]:6}  {ratio}').rstrip()
+        yield f'{work}: seconds grow with volumes^{exponent:.2f}'
+    yield ('Seconds of one processor from the cluster in memory to the plan; '
+           'MiB that planning adds, and what the process held before.')

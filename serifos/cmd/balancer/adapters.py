@@ -86,7 +86,7 @@ def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
         said.min_gain, said.max_moves, said.active_floor,
         limits.Copying(usual, usual,
                        limited=2 ** 30 / limit if limit else 0.0),
-        said.horizon or None)
+        said.horizon or None, said.hot_ratio)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

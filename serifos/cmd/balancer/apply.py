@@ -120,7 +120,7 @@ class Evacuate(Acting):
             limits = balancer.limits()
             fleet = planning.fleet_of(seen.cluster, seen.models,
                                       limits.active_floor)
-            plan = evacuate.plan(seen.cluster, fleet.load, fleet.latency,
+            plan = evacuate.plan(seen.cluster, fleet.loads, fleet.latency,
                                  limits, parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:

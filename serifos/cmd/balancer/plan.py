@@ -40,12 +40,24 @@ class Plan(app.Fails, command.Command):
         parser.add_argument('--planner', choices=[*dict(options.PLANNERS)],
                             help='(default: [balancer] planner)')
         parser.add_argument(
-            '--max-moves', type=int, metavar='N', help='moves that the plan '
-            'may hold (default: [balancer] max_moves)')
+            '--paper', action='store_true', help='with --planner bfd: '
+            'Algorithm 1 as the paper prints it, one pass that asks for no '
+            'gain')
+        parser.add_argument(
+            '--max-moves', type=int, metavar='N', help='moves of the plan on '
+            'up to 20 pools, off each pool on more (default: [balancer] '
+            'max_moves)')
         parser.add_argument(
             '--min-gain', type=float, metavar='FRACTION',
-            help='by how much a move must lower the worst latency or the '
-                 'variance; 0.05 is 5 %% (default: [balancer] min_gain)')
+            help='by how much a move must lower the latency of the slower '
+                 'of its pools; 0.1 is 10 %% (default: [balancer] min_gain)')
+        parser.add_argument(
+            '--hot-ratio', type=float, metavar='FRACTION',
+            help='how far above the mean a hot pool lies; 0.25 is 25 %% '
+                 '(default: [balancer] hot_ratio)')
+        parser.add_argument(
+            '--every-refusal', action='store_true',
+            help='also say why volumes of pools that are not hot stay')
         parser.add_argument(
             '--active-floor', type=float, metavar='Q',
             help='outstanding I/Os below which a volume is idle (default: '
@@ -69,9 +81,14 @@ class Plan(app.Fails, command.Command):
                 f'There is no directory of models {directory}; name it with '
                 '--models.')
         models = planning.models(cluster, directory, self.say)
+        planner = parsed_args.planner or conf.balancer.planner
+        if parsed_args.paper and planner != 'bfd':
+            raise errors.InputError(
+                f'The planner {planner} is not in the paper; give --planner '
+                'bfd with --paper.')
         plan = planning.issued(planning.plan(
-            parsed_args.planner or conf.balancer.planner, cluster, limits,
-            models), time.time(), conf.balancer.plan_ttl)
+            planning.PAPER if parsed_args.paper else planner, cluster,
+            limits, models), time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         if parsed_args.format == 'json':
@@ -83,12 +100,17 @@ class Plan(app.Fails, command.Command):
 def _limits(parsed_args: argparse.Namespace,
             conf: cfg.ConfigOpts) -> lm.Limits:
     limits = dataclasses.replace(adapters.limits_of(conf), **{
-        name: given for name in ('min_gain', 'max_moves', 'active_floor')
+        name: given for name in ('min_gain', 'hot_ratio', 'max_moves',
+                                 'active_floor', 'every_refusal')
         if (given := getattr(parsed_args, name)) is not None})
     if not 0 <= limits.min_gain <= 1:
         raise errors.InputError(
             f'A min_gain of {limits.min_gain:g} cannot be used; give a '
-            'fraction from 0 to 1, such as 0.05.')
+            'fraction from 0 to 1, such as 0.1.')
+    if not 0 <= limits.hot_ratio <= 100:
+        raise errors.InputError(
+            f'A hot_ratio of {limits.hot_ratio:g} cannot be used; give a '
+            'fraction from 0 to 100, such as 0.25.')
     if limits.max_moves is not None and limits.max_moves < 1:
         raise errors.InputError(
             f'A plan of at most {limits.max_moves} moves cannot be made; '

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
-from serifos.lab.sim import algorithm1
 from serifos.lab.sim import cloud as sc
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
@@ -28,21 +28,19 @@ from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
+from serifos.plan import plan as pl
 from serifos.plan import relieve
 
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
 
-PLANNERS: Mapping[str, Callable[[cl.Cluster, pool_models.Fleet],
-                                Sequence[tuple[str, str]]]] = {
-    'algorithm1': lambda cluster, fleet: algorithm1.moves(
-        cluster, fleet.load, fleet.latency),
-    'bfd': lambda cluster, fleet: _moves(bfd, cluster, fleet),
-    'relieve': lambda cluster, fleet: _moves(relieve, cluster, fleet),
+PLANNERS: Mapping[str, Callable[..., pl.Plan]] = {
+    'algorithm1': functools.partial(bfd.plan, paper=True),
+    'bfd': bfd.plan,
+    'relieve': relieve.plan,
 }
-"""(cluster, models of its pools) → (volume, pool) in order. ``algorithm1``
-is the paper's without a guard, ``bfd`` the same that accepts only moves
-which make the cluster better, ``relieve`` at most four moves."""
+"""``algorithm1`` is the paper's without a guard, ``bfd`` the same that makes
+only moves which the local rule accepts, ``relieve`` at most four moves."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +92,7 @@ def run(case: Case) -> list[PlannerResult]:
         fleet = pool_models.Fleet(
             [models[pool.model] for pool in observed.pools])
         for name, planner in PLANNERS.items():
-            moves = planner(observed, fleet)
+            moves = _moves(planner, observed, fleet)
             balanced = placed(case)
             for volume, pool in moves:
                 balanced.migrate(volume, pool)
@@ -122,9 +120,9 @@ def placed(case: Case) -> sc.SimulatedCloud:
     return cloud
 
 
-def _moves(planner: object, cluster: cl.Cluster,
+def _moves(planner: Callable[..., pl.Plan], cluster: cl.Cluster,
            fleet: pool_models.Fleet) -> list[tuple[str, str]]:
-    plan = planner.plan(cluster, fleet.load, fleet.latency, lm.Limits())
+    plan = planner(cluster, fleet.loads, fleet.latency, lm.Limits())
     return [(move.volume, move.target) for move in plan.moves]
 
 

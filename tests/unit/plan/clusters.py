@@ -60,7 +60,7 @@ def models_of(cluster: cl.Cluster) -> pool_models.Fleet:
 
 def planned(planner: Any, cluster: cl.Cluster, limits: Any) -> pl.Plan:
     known = models_of(cluster)
-    return planner.plan(cluster, known.load, known.latency, limits)
+    return planner.plan(cluster, known.loads, known.latency, limits)
 
 
 def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:

@@ -52,13 +52,6 @@ class ScoreTestCase(testtools.TestCase):
         self.assertEqual(score.Score(0, 0, 0), score.Score.of(
             np.array([np.nan])))
 
-    def test_slo_misses(self):
-        cluster = cl.Cluster((pool('a'), pool('b')), (
-            volume('u', 'a', max_latency_us=100),
-            volume('v', 'a', max_latency_us=99.9), volume('w', 'a'),
-            volume('x', 'b', max_latency_us=1)))
-        self.assertEqual(1, score.slo_misses(cluster, {'a': 100.0}))
-
 
 class TextTestCase(testtools.TestCase):
 

@@ -4,20 +4,13 @@
 import collections
 
 import ddt
-import hypothesis
-from hypothesis import strategies as st
-import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.lab.sim import algorithm1
 from serifos.lab.sim import devices
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
 from serifos.model import model as mm
-from serifos.model import pool_models
 
 TABLE_6 = {
     device: mm.Model(
@@ -92,41 +85,3 @@ class ScenarioTest(testtools.TestCase):
         cases = [scenario.run(case(number, wrong)) for number in range(8)]
         self.assertGreater(summary.worse([c[0] for c in cases],
                                          [c[1] for c in cases]), 4)
-
-
-def cluster(blocks_kib, free_gib):
-    return cl.Cluster(
-        tuple(cl.Pool(f'p{i}', total_gib=500.0, free_gib=gib)
-              for i, gib in enumerate(free_gib)),
-        tuple(cl.Volume(f'v{i}', 'p0', 60.0, workload=wl.Workload(50, kib))
-              for i, kib in enumerate(blocks_kib)))
-
-
-class Algorithm1Test(testtools.TestCase):
-
-    def moves(self, found, *us_per_kib):
-        models = pool_models.Fleet([model(us) for us in us_per_kib])
-        return algorithm1.moves(found, models.load, models.latency)
-
-    def test_large_blocks_go_first_and_ties_stay_home(self):
-        self.assertEqual(
-            [('v2', 'p1')],
-            self.moves(cluster([4, 4, 128], [300.0, 300.0]), 1, 1))
-        self.assertEqual(
-            [], self.moves(cluster([64], [300.0, 300.0]), 1, 1))
-
-    def test_room_is_respected(self):
-        self.assertEqual(
-            [], self.moves(cluster([128, 64], [300.0, 59.0]), 9, 1))
-
-    @hypothesis.given(
-        st.lists(st.sampled_from([4, 16, 64, 256]), min_size=1, max_size=8),
-        st.lists(st.sampled_from([0.0, 100.0, 400.0]), min_size=2,
-                 max_size=4))
-    def test_moves_can_be_carried_out(self, blocks, free):
-        now = cluster(blocks, free)
-        rates = np.linspace(1, 2, len(free))
-        for volume_id, pool in self.moves(now, *rates):
-            volume = now.volume(volume_id)
-            now = now.without(volume).place(volume, pool)
-            self.assertGreaterEqual(now.pool(pool).free_gib, 0)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local rule: which moves are accepted, and the figures they leave.
+
+A device is hot for a volume where its planning figure is over 1 + hot_ratio
+of the mean over the pools that the volume may live on. A move off it is
+accepted where the greater figure of its two devices falls by min_gain; what
+the rest of the cluster does is not asked. Every accepted move lowers the
+greater of two figures and touches no other, so planning ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from serifos.plan import copying
+from serifos.plan import outcomes as oc
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Ints
+from serifos.plan import promises
+from serifos.plan import state as st
+
+
+def hot(state: st.State, volumes: Ints, ratio: float | None = None) -> Bools:
+    """bool[volumes]: whether the device of each is hot for it.
+
+    :param ratio: another than the limits' hot_ratio
+    """
+    problem, home = state.problem, state.home[volumes]
+    ratio = problem.limits.hot_ratio if ratio is None else ratio
+    return problem.held[home] & (
+        state.figure_us[problem.device[home]]
+        > (1 + ratio) * state.level_us[problem.group[volumes]])
+
+
+def hot_pools(state: st.State) -> Bools:
+    """bool[pools]: those that are hot for any volume that lives there."""
+    found = np.zeros(len(state.room), bool)
+    here = np.flatnonzero(state.home >= 0)
+    here = here[state.problem.loads[here, 0] > 0]
+    found[state.home[here[hot(state, here)]]] = True
+    return found
+
+
+def accepted(state: st.State, found: oc.Outcomes) -> Bools:
+    """bool[n]: whether a move alone is worth making, whatever its space."""
+    fine = found.worse_us <= found.before_us * state.problem.limits.keeps
+    fine[fine] = hot(state, found.volume[fine])
+    fine[fine] = ~promises.breaks(state, found[fine])
+    fine[fine] = copying.pays(state, found[fine])
+    return fine

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves for a large cloud, and off pools of many small volumes: in rounds.
+
+In a round the hottest devices are each priced with their :data:`BEST`
+volumes by relief a GiB and with the coolest pools of each model, dealt out
+so that no two share a device: all moves of a round are exact, made at once,
+and cost two calls of the models. A device that received a volume is none
+that another leaves in the same plan.
+
+On a device of more than 2 / min_gain active volumes, none of which reaches
+min_gain by itself, several moves count as one: each keeps its target cool,
+and the rounds begin again without them unless together they reach it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from serifos.plan import acceptance
+from serifos.plan import copying
+from serifos.plan import outcomes as oc
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
+from serifos.plan import promises
+from serifos.plan import state as st
+
+BEST = 6
+DEALT = 2
+"""Targets of each model that a device is priced with in a round."""
+
+_GIB = 30.0  # as much as the request, the snapshot and the wait of any move
+_NEARLY = 0.8  # relief is ranked once; it shrinks as its device is relieved
+
+Step = tuple[int, int]
+
+
+def steps(state: st.State, most: int | None,
+          once: bool = False) -> tuple[list[Step], st.State]:
+    """Moves off hot devices, and the state that they lead to.
+
+    :param most: how many in all; None for max_moves off each device
+    :param once: whether to stop as soon as a move is accepted
+    """
+    found: list[Step] = []
+    came = np.zeros(len(state.figure_us), bool)
+    limited = not once and (most or state.problem.limits.max_moves)
+    while most is None or len(found) < most:
+        alone: set[int] = set()
+        while short := (sweep := _Sweep(state, came, alone).done(once)).short:
+            alone |= short
+        if limited:
+            sweep = _Sweep(state, came, alone, found, most).done()
+        found += [(volume, target) for volume, target, _ in sweep.steps]
+        state, came = sweep.state, sweep.came
+        if once or not sweep.steps:
+            break
+    return found, state
+
+
+class _Sweep:
+    """One pass over all hot devices, until none has a volume left to try.
+
+    :param came: bool[devices] that received a volume: no sources any more
+    :param alone: devices off which each move has to count by itself
+    :param before: the plan's moves so far, where they are limited
+    :param most: moves of the plan, None for max_moves off each device
+    :ivar steps: volume, target and source device of each move
+    :ivar begun: device → its figure before the first move of its bundle
+    """
+
+    def __init__(self, state: st.State, came: Bools, alone: set[int],
+                 before: list[Step] | None = None,
+                 most: int | None = None) -> None:
+        problem = state.problem
+        self.state, self.came, self.alone = state, came.copy(), alone
+        self.steps: list[tuple[int, int, int]] = []
+        self.begun: dict[int, float] = {}
+        self.off = np.bincount(
+            problem.device[problem.home[[v for v, _ in before or ()]]],
+            minlength=len(came))
+        self.left = most if most is None else most - len(before or ())
+        self.most = problem.limits.max_moves if (
+            before is not None and most is None) else None
+        classes: dict[str | None, int] = {}
+        self.model = np.array([
+            classes.setdefault(pool.model, len(classes))
+            for pool in problem.cluster.pools], np.intp)
+
+    def done(self, once: bool = False) -> _Sweep:
+        """This sweep, carried out; to its first move if that is enough."""
+        for group in range(len(self.state.problem.open)):
+            if not (once and len(self.steps) > len(self.begun)):
+                _Group(self, group).drain(once)
+        return self
+
+    @property
+    def short(self) -> set[int]:
+        """The devices whose bundles fell short of min_gain."""
+        keeps = self.state.problem.limits.keeps
+        return {device for device, was in self.begun.items()
+                if self.state.figure_us[device] > was * keeps}
+
+    def full(self, device: int) -> bool:
+        """Whether no more moves may leave a device, or be made at all."""
+        return (self.left is not None and len(self.steps) >= self.left) or (
+            self.most is not None and bool(self.off[device] >= self.most))
+
+    def make(self, moves: oc.Outcomes, single: Bools) -> None:
+        """Makes the moves of a round, each off a device of its own."""
+        if self.left is not None:
+            room = self.left - len(self.steps)
+            moves = moves[np.arange(min(room, len(single)))]
+        device = self.state.problem.device
+        for volume, target, alone in zip(
+                moves.volume.tolist(), moves.target.tolist(),
+                single.tolist()):
+            source = int(device[self.state.home[volume]])
+            if not alone:
+                self.begun.setdefault(
+                    source, float(self.state.figure_us[source]))
+            self.steps.append((volume, target, source))
+            self.off[source] += 1
+        self.came[device[moves.target]] = True
+        self.state = self.state.moved(moves.volume, moves.target)
+
+
+class _Group:
+    """The hot devices of volumes that the rules treat alike."""
+
+    def __init__(self, sweep: _Sweep, group: int) -> None:
+        self.sweep, self.group = sweep, group
+        problem, home = sweep.state.problem, sweep.state.home
+        mine = np.flatnonzero(problem.able & (problem.group == group))
+        mine = mine[problem.held[home[mine]]]
+        device = problem.device[home[mine]]
+        order = np.argsort(device, kind='stable')
+        self.volumes, self.of = mine[order], device[order]
+        self.sources = np.unique(device)
+        self.relief = np.zeros(len(problem.volumes))
+        self.tried: dict[int, list[int]] = {}
+        self.tired: set[int] = set()
+
+    def drain(self, once: bool) -> None:
+        """Rounds until no hot device has a volume left to try."""
+        sweep = self.sweep
+        while len(hot := self._hot()):
+            targets = self._targets()
+            number = max(1, min(len(hot), len(targets) // (
+                DEALT * max(1, len(np.unique(sweep.model[targets]))))))
+            hot = hot[:number]
+            some = [self._some(device) for device in hot]
+            moves, single = self._chosen(
+                np.repeat(np.arange(number), [len(vs) for vs in some]),
+                np.array([v for vs in some for v in vs], np.intp),
+                self._dealt(targets, number))
+            gone = set(sweep.state.problem.device[
+                sweep.state.home[moves.volume]].tolist())
+            for rank, (device, vs) in enumerate(zip(hot, some)):
+                self._forget(device, vs if device not in gone else [],
+                             rank == 0)
+            for volume in moves.volume.tolist():
+                self.tried[int(sweep.state.problem.device[
+                    sweep.state.home[volume]])].remove(volume)
+            if len(moves.volume):
+                sweep.make(moves, single)
+                if once and single.any():
+                    return
+
+    def _forget(self, device: int, volumes: list[int], coolest: bool) -> None:
+        """Leaves volumes alone that even the coolest pools do not take."""
+        if volumes and not coolest and device not in self.tired:
+            self.tired.add(device)
+        elif volumes:
+            self.tired.discard(device)
+            self.tried[device] = [
+                v for v in self.tried[device] if v not in volumes]
+
+    def _hot(self) -> list[int]:
+        """The hot devices that have a volume to try, the hottest first."""
+        state, sweep = self.sweep.state, self.sweep
+        figure, level = state.figure_us, state.level_us[self.group]
+        ratio = state.problem.limits.hot_ratio
+        devices = self.sources[~sweep.came[self.sources]]
+        begun = np.isin(devices, list(sweep.begun))
+        devices = devices[figure[devices] > level * (
+            1 + np.where(begun, ratio / 2, ratio))]
+        devices = devices[np.argsort(-figure[devices], kind='stable')]
+        self._rank([d for d in devices.tolist() if d not in self.tried])
+        return [d for d in devices.tolist()
+                if not sweep.full(d) and self._some(d)]
+
+    def _rank(self, devices: list[int]) -> None:
+        """Sorts the volumes of devices by their relief a GiB."""
+        if not devices:
+            return
+        state, problem = self.sweep.state, self.sweep.state.problem
+        mine = np.isin(self.of, devices)
+        volumes, of = self.volumes[mine], self.of[mine]
+        relief = state.figure_us[of] - problem.figure_us(
+            of, state.loads[of] - problem.loads[volumes])
+        self.relief[volumes] = relief
+        order = np.lexsort((
+            -relief / (_GIB + problem.size_gib[volumes]), of))
+        order = order[relief[order] > 0]
+        self.tried.update((device, []) for device in devices)
+        for device, volume in zip(of[order].tolist(),
+                                  volumes[order].tolist()):
+            self.tried[device].append(volume)
+
+    def _some(self, device: int) -> list[int]:
+        """The best volumes of a device that are left to try."""
+        volumes, state = self.tried[device], self.sweep.state
+        if self._many(device):
+            return volumes[:BEST]
+        least = (_NEARLY * state.problem.limits.min_gain
+                 * state.figure_us[device])
+        return [v for v in volumes if self.relief[v] >= least][:BEST]
+
+    def _many(self, device: int) -> bool:
+        """Whether several moves off a device count as one."""
+        state, gain = self.sweep.state, self.sweep.state.problem.limits
+        if device in self.sweep.begun or device in self.sweep.alone:
+            return device in self.sweep.begun
+        return state.loads[device, 0] * gain.min_gain > 2 and (
+            max(self.relief[self.tried[device]], default=0.0)
+            < gain.min_gain * state.figure_us[device])
+
+    def _targets(self) -> Ints:
+        """The pools under the mean, the coolest first, one a device."""
+        state, problem = self.sweep.state, self.sweep.state.problem
+        pools = np.flatnonzero(problem.open[self.group])
+        pools = pools[np.argsort(-state.room[pools], kind='stable')]
+        device = problem.device[pools]
+        pools = pools[np.sort(np.unique(device, return_index=True)[1])]
+        device = problem.device[pools]
+        keep = (state.figure_us[device] < state.level_us[self.group]) & (
+            self.sweep.off[device] == 0)
+        pools, device = pools[keep], device[keep]
+        return pools[np.lexsort((pools, state.figure_us[device]))]
+
+    def _dealt(self, targets: Ints, number: int) -> Ints:
+        """int[number, n]: the targets of each device, -1 for none."""
+        found = [np.full((number, 0), -1)]
+        for model in np.unique(self.sweep.model[targets]):
+            these = targets[self.sweep.model[targets] == model]
+            dealt = np.full(DEALT * number, -1)
+            dealt[:len(these)] = these[:DEALT * number]
+            found.append(dealt.reshape(DEALT, number).T)
+        return np.concatenate(found, axis=1)
+
+    def _chosen(self, rank: Ints, volumes: Ints,
+                dealt: Ints) -> tuple[oc.Outcomes, Bools]:
+        """The best move of each device, and whether it counts by itself."""
+        state, problem = self.sweep.state, self.sweep.state.problem
+        row, column = np.nonzero(dealt[rank] >= 0)
+        target = dealt[rank[row], column]
+        fits = problem.size_gib[volumes[row]] <= state.room[target]
+        row, target = row[fits], target[fits]
+        found = oc.outcomes(state, volumes[row], target)
+        single = acceptance.accepted(state, found)
+        many = np.array([self._many(int(device)) for device in problem.device[
+            state.home[volumes]]], bool)[row]
+        good = single | (many & self._of_many(found))
+        value = np.where(good, self._value(found), -np.inf)
+        order = np.lexsort((found.came_us, -value, rank[row]))
+        order = order[np.diff(rank[row][order], prepend=-1) != 0]
+        order = order[good[order]]
+        return found[order], single[order]
+
+    def _of_many(self, found: oc.Outcomes) -> Bools:
+        """bool[n]: whether a move may be part of a bundle."""
+        state = self.sweep.state
+        limits = state.problem.limits
+        level = state.level_us[self.group] * (1 + limits.hot_ratio / 2)
+        good = (found.came_us <= np.maximum(found.left_us, level)) & (
+            found.left_us <= found.before_us * (1 - 1e-9))
+        good[good] = ~promises.breaks(state, found[good])
+        good[good] = copying.pays(state, found[good])
+        return good
+
+    def _value(self, found: oc.Outcomes) -> Floats:
+        """What a move takes off both devices above the mean, a GiB."""
+        state, problem = self.sweep.state, self.sweep.state.problem
+
+        def over(figure: Floats) -> Floats:
+            return np.maximum(figure - state.level_us[self.group], 0.0) ** 2
+
+        there = state.figure_us[problem.device[found.target]]
+        return (over(found.before_us) - over(found.left_us) + over(there)
+                - over(found.came_us)) / (
+                    _GIB + problem.size_gib[found.volume])
