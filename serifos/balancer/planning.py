@@ -14,10 +14,13 @@ from serifos.facts import inventory as inv
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.model import pool_models
+from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
 from serifos.plan import relieve
+from serifos.plan import state as st
 from serifos import plugins
 
 PAPER = 'bfd --paper'
@@ -50,6 +53,17 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     """
     return pool_models.Fleet([found.get(pool.model or '')
                               for pool in cluster.pools], floor)
+
+
+def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
+              found: Mapping[str, mm.Model]) -> frozenset[str]:
+    """The names of the pools that are hot."""
+    fleet = fleet_of(cluster, found, limits.active_floor)
+    state = st.State.of(pm.Problem.of(
+        cluster, fleet.loads, fleet.latency, limits))
+    return frozenset(
+        pool.name for pool, hot in zip(
+            cluster.pools, acceptance.hot_pools(state)) if hot)
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,

@@ -24,6 +24,7 @@ from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer import recent as rc
 from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
@@ -50,6 +51,7 @@ class Balancer:
     :param pause: waits for so many seconds; True where it is to stop
     :param prove: raises where this balancer may not change anything
     :param qemu_us: as of :class:`.observer.Observer`
+    :param recent: of the rounds before; None where one observation counts
     """
 
     cinder: inv.Cloud
@@ -61,6 +63,7 @@ class Balancer:
     prove: Callable[[], None] = requests.nothing
     nova: sv.Compute = sv.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
+    recent: rc.Recent | None = None
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -149,12 +152,16 @@ class Balancer:
             LOG.warning('Nothing is moved: %s', hindrance)
         if hindrances:
             return None
-        settings, cluster = self.settings, seen.cluster
+        settings, cluster, limits = self.settings, seen.cluster, self.limits()
+        if self.recent is not None:
+            limits = dataclasses.replace(limits, held=self.recent.held(
+                planning.hot_pools(cluster, limits, seen.models)))
+            cluster = self.recent.smoothed(cluster)
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, cluster, self.limits(),
-                          seen.models), self.clock(), settings.plan_ttl_s)
+            planning.plan(settings.planner, cluster, limits, seen.models),
+            self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
                  plan.planner, text.volumes(len(plan.moves)),

@@ -17,6 +17,7 @@ class BalancerSettings:
     """Times are in seconds.
 
     :param batch: moves of a plan that are carried out in one round
+    :param hold: rounds for which a pool must be hot before it is relieved
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
         Cinder has forgotten
@@ -31,6 +32,7 @@ class BalancerSettings:
     planner: str = 'relieve'
     auto: bool = False
     batch: int = 2
+    hold: int = 3
     interval_s: float = 300.0
     window_s: float = 600.0
     settle_s: float = 600.0

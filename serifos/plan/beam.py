@@ -22,8 +22,8 @@ from serifos.plan.problem import Floats
 from serifos.plan import state as st
 
 WIDE = 20
-STEP = 0.05
-POWER = 4
+STEP = 0.02
+POWER = 8
 
 Step = tuple[int, int]
 """A volume and its target pool, by index."""

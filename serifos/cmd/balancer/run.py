@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
@@ -12,6 +13,7 @@ import pbr.version
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
+from serifos.balancer import recent
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos.plan import text
@@ -100,8 +102,10 @@ class Run(verb.Verb):
         first = self.balancer(window_s=window_s)  # refuses bad settings
         if first.settings.auto:
             leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
+        latest = recent.Recent(first.settings.hold)
         daemon.serve(conf, daemon.Daemon(
-            lambda pause: self.balancer(pause, window_s),
+            lambda pause: dataclasses.replace(
+                self.balancer(pause, window_s), recent=latest),
             lambda stopped: (
                 getattr(adapters.telemetry(conf, stopped), 'scrape', None),
                 float(conf.telemetry.interval)),

@@ -128,7 +128,7 @@ class Reference:
         keys = {pool.name: pool.device_key for pool in cluster.pools}
         of = {keys[name]: figure for name, figure
               in self.figures(cluster).items() if figure == figure}
-        return statistics.fmean(f ** 4 for f in of.values()) ** 0.25
+        return statistics.fmean(f ** 8 for f in of.values()) ** 0.125
 
 
 def moved(cluster: cl.Cluster, volume: cl.Volume, to: str) -> cl.Cluster:
