@@ -42,6 +42,10 @@ class Evaluate(app.Fails, command.Command):
             '--tests', type=int, default=100, metavar='N',
             help='random runs of each count from 1 to 5 that the models are '
                  'tested on, and twice as many of 6 to 10 (default: 100)')
+        parser.add_argument(
+            '--rounds', type=int, default=200, metavar='N',
+            help='rounds of the balancer on noisy observations, of up to 10 '
+                 'cases (default: 200)')
         runner.add_arguments(
             parser, 'evaluation.html, with Figures 2 to 6, and '
             'evaluation.json')
@@ -57,7 +61,7 @@ class Evaluate(app.Fails, command.Command):
         standard = evaluation.EvaluationSettings()
         settings = evaluation.EvaluationSettings(
             cases=args.cases, seed=args.seed, sets=args.sets,
-            tests=args.tests, testbeds=standard.testbeds
+            tests=args.tests, rounds=args.rounds, testbeds=standard.testbeds
             if args.truth == 'both' else (args.truth,),
             kinds=tuple(dict.fromkeys(args.kinds or standard.kinds)))
         with runner.Processes(args.jobs) as processes:
@@ -83,4 +87,6 @@ def _again(args: argparse.Namespace) -> str:
         words.append(f'--sets {args.sets}')
     if args.tests != 100:
         words.append(f'--tests {args.tests}')
+    if args.rounds != 200:
+        words.append(f'--rounds {args.rounds}')
     return ' '.join(words)

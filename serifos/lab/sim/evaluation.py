@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import statistics
 from typing import Any
 
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
+from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
@@ -28,6 +30,8 @@ Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """(title, function, items) → results in the items' order."""
 
 _MOST_CASES = 10_000
+_NOISY_CASES = 10
+_HOLDS = (1, 3)
 _MOST_TESTS = 10_000
 
 
@@ -39,6 +43,7 @@ class EvaluationSettings:
     :param kinds: of the planners' models, :data:`modeler.KINDS`
     :param sets: how many of the paper's 6,187 sets the consolidation
         models are fitted on, None for all
+    :param rounds: of each noisy closed loop
     :param tests: random runs of each count from 1 to 5 that the models are
         tested on, and twice as many of 6 to 10
     """
@@ -49,9 +54,11 @@ class EvaluationSettings:
     kinds: tuple[str, ...] = ('consolidation', 'auto')
     sets: int | None = None
     tests: int = 100
+    rounds: int = 200
 
     def __post_init__(self) -> None:
         bounds.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
+        bounds.refuse_outside('--rounds', self.rounds, 1, _MOST_TESTS)
         bounds.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
         bounds.refuse_outside('--seed', self.seed, 0)
 
@@ -65,6 +72,8 @@ class Evaluation:
     :param mismatch: ssd → count label → mean relative error against
         Table 6, of the SSDs that were fitted to it
     :param outcomes: testbed → case by case
+    :param noisy: (testbed, kind, hold) → moves and returns of a case in a
+        noisy closed loop
     """
 
     settings: EvaluationSettings
@@ -72,6 +81,7 @@ class Evaluation:
     tests: Mapping[str, Mapping[str, modeler.Tested]]
     mismatch: Mapping[str, Mapping[str, float]]
     outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
+    noisy: Mapping[tuple[str, str, int], tuple[float, float]]
 
     def of(self, testbed: str, planner: str,
            kind: str) -> list[scenario.PlannerResult]:
@@ -89,6 +99,7 @@ class Evaluation:
             'testbed': testbed, 'planner': planner, 'kind': kind,
             'reduction': summary.reductions(base, outcomes),
             'cases_worse': summary.worse(base, outcomes),
+            'tenants_worse': summary.worse_tenants(base, outcomes),
             'moves': summary.mean_moves(outcomes),
             'moved_gib': summary.mean_moved_gib(outcomes)}
             for kind in self.settings.kinds for planner in scenario.PLANNERS
@@ -103,6 +114,10 @@ class Evaluation:
                 name, scenario.CAPACITY, '')) for name in self.outcomes},
             'balancing': [result for name in self.outcomes
                           for result in self.balanced(name)],
+            'noisy': [{'testbed': testbed, 'kind': kind, 'hold': hold,
+                       'moves': moves, 'returns': returns}
+                      for (testbed, kind, hold), (moves, returns)
+                      in self.noisy.items()],
             'mre_by_count': {
                 kind: {name: tested.mre for name, tested in of_kind.items()}
                 for kind, of_kind in self.tests.items()},
@@ -152,7 +167,26 @@ def run(settings: EvaluationSettings, mapper: Mapper) -> Evaluation:
         dict(zip((ssd.name for ssd in fitted), mapper(
             'Comparing the devices with Table 6', _mismatch, fitted))),
         {bed.name: [next(outcomes) for _ in range(settings.cases)]
-         for bed in beds})
+         for bed in beds}, _noisy(settings, cases, mapper))
+
+
+def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
+           mapper: Mapper) -> dict[tuple[str, str, int], tuple[float, float]]:
+    """Moves and returns in the mean over the first cases of each testbed."""
+    keys = [(case.testbed.name, kind, hold) for case in cases
+            if case.number < _NOISY_CASES
+            for kind in settings.kinds for hold in _HOLDS]
+    loops = [closed_loop.Loop(case, case.models[kind], settings.rounds,
+                              hold=hold)
+             for case in cases if case.number < _NOISY_CASES
+             for kind in settings.kinds for hold in _HOLDS]
+    found: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
+    for key, moved in zip(keys, mapper('Noisy rounds', closed_loop.run,
+                                       loops)):
+        found.setdefault(key, []).append((moved.moves, moved.returns))
+    return {key: (statistics.fmean(moves), statistics.fmean(returns))
+            for key, (moves, returns) in (
+                (key, zip(*each)) for key, each in found.items())}
 
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],

@@ -23,7 +23,9 @@ _DISTRIBUTIONS = (
 _COLUMNS = (
     'In the table, variances are over the hosts of a case, in the mean over '
     'the cases; "worst of all" is the slowest host of all cases, "worst '
-    'host" the mean of each case\'s slowest. An SLO is what 99 % of all '
+    'host" the mean of each case\'s slowest; "tenants" is the geometric mean '
+    'over all workloads, "worst tenant" the mean of each case\'s slowest '
+    'workload. An SLO is what 99 % of all '
     'workloads stay below: by mean latency, by the 99th percentile of reads, '
     'of writes. A case is worse where its slowest host\'s latency, or its '
     f'variance, rose by more than {summary.WORSE_BY:.0%}.')
@@ -46,8 +48,8 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
         f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
         'available capacity, then balanced. algorithm1 is the paper\'s '
         'planner as printed (a volume lifted off its host first), bfd the '
-        'same that accepts only moves which make the cluster better, '
-        'relieve makes at most four moves off the slowest hosts.\n'
+        'same that makes only moves which the local rule accepts, '
+        'relieve makes at most four moves off hot hosts.\n'
         f'Made by: {command}',
         [*(_balanced(evaluation, name, kind) for name in settings.testbeds),
          page.Section(

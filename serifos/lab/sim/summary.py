@@ -27,6 +27,17 @@ def _hosts(outcomes: Outcomes, name: str) -> npt.NDArray[np.float64]:
                      for outcome in outcomes])
 
 
+def _tenants(outcomes: Outcomes) -> list[float]:
+    """µs that each workload saw, case by case."""
+    return [workload.latency_us for outcome in outcomes
+            for workload in outcome.workloads if workload.latency_us]
+
+
+def _slowest(outcome: scenario.PlannerResult) -> float:
+    """µs that the slowest workload of a case saw."""
+    return max(_tenants([outcome]), default=0.0)
+
+
 def _variance(name: str) -> Callable[[Outcomes], float]:
     return lambda outcomes: float(np.mean(
         _hosts(outcomes, name).var(axis=1)))
@@ -47,6 +58,10 @@ FIGURES: Mapping[str, Callable[[Outcomes], float]] = {
         _hosts(outcomes, 'latency_us'))),
     'p99_read_variance_us2': _variance('read_p99_us'),
     'p99_write_variance_us2': _variance('write_p99_us'),
+    'tenants_us': lambda outcomes: float(np.exp(np.mean(np.log(
+        _tenants(outcomes))))),
+    'worst_tenant_us': lambda outcomes: float(np.mean([
+        _slowest(outcome) for outcome in outcomes])),
     'slo_us': _slo('latency_us'),
     'slo_read_us': _slo('read_p99_us'),
     'slo_write_us': _slo('write_p99_us'),
@@ -54,6 +69,9 @@ FIGURES: Mapping[str, Callable[[Outcomes], float]] = {
 """Figures that balancing should lower. Variances are over the hosts of a
 case, their mean over the cases; ``max_us`` is the worst host of all cases,
 ``mean_max_us`` the mean of each case's worst; ``mean_us`` is over all hosts.
+``tenants_us`` is the geometric mean over all workloads, the same ones before
+and after, so that nobody dilutes it; ``worst_tenant_us`` the mean of each
+case's slowest workload.
 An SLO is what 99 % of all workloads stay below: by their mean latency, by
 their 99th percentile of reads, of writes."""
 
@@ -76,6 +94,12 @@ def worse(before: Outcomes, after: Outcomes) -> int:
     limit = 1 + WORSE_BY
     return int(np.sum((now.max(axis=1) > limit * was.max(axis=1))
                       | (now.var(axis=1) > limit * was.var(axis=1))))
+
+
+def worse_tenants(before: Outcomes, after: Outcomes) -> int:
+    """The number of cases whose slowest workload became slower."""
+    return sum(_slowest(then) > (1 + WORSE_BY) * _slowest(was)
+               for was, then in zip(before, after))
 
 
 def mean_moves(outcomes: Outcomes) -> float:

@@ -12,7 +12,7 @@ from serifos.lab.sim import evaluation
 from serifos.lab.sim import modeler
 from tests.unit.cmd import command
 
-SMALL = ('--cases', 2, '--sets', 40, '--tests', 2)
+SMALL = ('--cases', 2, '--sets', 40, '--tests', 2, '--rounds', 5)
 CHEAP = ('--kind', 'consolidation', '--kind', 'outstanding')
 
 
@@ -35,7 +35,8 @@ class EvaluateTest(testtools.TestCase):
         code, out, err = evaluate(*SMALL, *CHEAP, '--out', self.out)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         for part in ('Testbed paper', 'Testbed other', 'Table 6', 'Table 7',
-                     'algorithm1', 'relieve', '-82 %', '24.497', 'AGED'):
+                     'algorithm1', 'relieve', 'worst tenant', 'returns',
+                     '-82 %', '24.497', 'AGED'):
             self.assertIn(part, out)
         text = self.read('evaluation.html')
         self.assertEqual({2, 3, 4, 5, 6}, {

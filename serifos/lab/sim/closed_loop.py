@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The balancer on a cloud whose observations are noisy, round by round.
+
+The workloads stay as they are; each round observes every rate with an error
+of its own. What moves then, once the cloud is balanced, moves for noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+import numpy as np
+
+from serifos.balancer import planning
+from serifos.balancer import recent
+from serifos.facts import cluster as cl
+from serifos.lab.sim import scenario
+from serifos.model import model as mm
+from serifos.plan import limits as lm
+
+BATCH = 2
+"""Moves of a plan that are carried out in a round."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """The inputs of one loop, for a process of its own.
+
+    :param noise: the standard deviation of log rates
+    :param hold: as [balancer] hold; 1 for no smoothing
+    """
+
+    case: scenario.Case
+    models: Mapping[str, mm.Model]
+    rounds: int = 200
+    noise: float = 0.1
+    hold: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """What a loop moved.
+
+    :param returns: moves to a pool that the volume had been on
+    """
+
+    moves: int
+    returns: int
+
+
+def run(loop: Loop) -> Moved:
+    """Plans each round on a noisy observation and makes its first moves."""
+    now = scenario.placed(loop.case).observe()
+    rng = np.random.default_rng([loop.case.seed, loop.case.number])
+    latest, limits = recent.Recent(loop.hold), lm.Limits()
+    been: dict[str, set[str]] = {v.id: {v.pool} for v in now.volumes}
+    moves = returns = 0
+    for _ in range(loop.rounds):
+        seen = _noisy(now, rng.normal(0.0, loop.noise, len(now.volumes)))
+        held = latest.held(planning.hot_pools(seen, limits, loop.models))
+        plan = planning.plan(
+            'relieve', latest.smoothed(seen),
+            dataclasses.replace(limits, held=held), loop.models)
+        for move in plan.moves[:BATCH]:
+            volume = now.volume(move.volume)
+            now = now.without(volume).place(volume, move.target)
+            moves += 1
+            returns += move.target in been[move.volume]
+            been[move.volume].add(move.target)
+    return Moved(moves, returns)
+
+
+def _noisy(cluster: cl.Cluster, errors: np.ndarray) -> cl.Cluster:
+    """The cluster with each volume's rate off by a factor of exp(error)."""
+    return dataclasses.replace(cluster, volumes=tuple(
+        volume if volume.workload is None else dataclasses.replace(
+            volume, workload=dataclasses.replace(
+                volume.workload, iops=volume.workload.iops * float(
+                    np.exp(error))))
+        for volume, error in zip(cluster.volumes, errors)))
