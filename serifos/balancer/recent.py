@@ -35,7 +35,7 @@ class Recent:
                    for seen in self._seen]
         return dataclasses.replace(cluster, volumes=tuple(
             v if v.workload is None else dataclasses.replace(
-                v, workload=mean([w for seen in earlier if (
+                v, workload=wl.mean([w for seen in earlier if (
                     w := seen.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
 
@@ -48,22 +48,3 @@ class Recent:
         if len(self._hot) < (self._hot.maxlen or 1):
             return frozenset()
         return frozenset.intersection(*self._hot)
-
-
-def mean(seen: list[wl.Workload]) -> wl.Workload:
-    """One workload that does what several did in the mean.
-
-    Its outstanding I/Os and its rate are theirs in the mean, its requests
-    are weighted by theirs. The last one, where a rate is unknown.
-    """
-    last = seen[-1]
-    if any(w.iops is None or w.latency_us is None for w in seen):
-        return last
-    q = sum(w.outstanding for w in seen)
-    iops = sum(w.iops or 0.0 for w in seen)
-    if not q or not iops:
-        return last
-    return dataclasses.replace(
-        last, iops=iops / len(seen), latency_us=1e6 * q / iops, **{
-            name: sum(w.outstanding * getattr(w, name) for w in seen) / q
-            for name in ('write_pct', 'block_kib', 'random_pct')})

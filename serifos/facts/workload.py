@@ -8,6 +8,7 @@ are a number of requests.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import operator
 from typing import Any
@@ -88,6 +89,25 @@ class Workload:
         """(write_pct, block_kib, iodepth, random_pct, think_time_us)."""
         return (self.write_pct, self.block_kib, self.iodepth,
                 self.random_pct, self.think_time_us)
+
+
+def mean(seen: Sequence[Workload]) -> Workload:
+    """One workload that does what several do in the mean.
+
+    Its outstanding I/Os and its rate are theirs in the mean; its requests
+    are theirs, weighted by outstanding I/Os. Without a rate where one of
+    them has none.
+    """
+    q = sum(w.outstanding for w in seen)
+    if not q:
+        return seen[-1]
+    mix = {name: sum(w.outstanding * getattr(w, name) for w in seen) / q
+           for name in ('write_pct', 'block_kib', 'random_pct')}
+    rates = [w.iops for w in seen if w.latency_us is not None and w.iops]
+    if len(rates) < len(seen):
+        return Workload(iodepth=q / len(seen), **mix)
+    return Workload(iops=sum(rates) / len(seen),
+                    latency_us=1e6 * q / sum(rates), **mix)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

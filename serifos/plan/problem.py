@@ -45,7 +45,8 @@ class Problem:
     :param modelled: bool[pools]
     :param members: the modelled pools, device by device; those of device d
         are ``members[begins[d]:begins[d + 1]]``
-    :param loads: float[volumes, features]
+    :param loads: float[volumes, features]; a typical one of its type stands
+        in for a volume without telemetry
     :param able: bool[volumes], those that may move
     :param copies: float[2, features], the Loads of :data:`COPY`
     :param open: bool[groups, pools], the pools that the rules allow
@@ -81,7 +82,7 @@ class Problem:
         devices, device = _distinct(pool.device_key for pool in pools)
         members, begins = _by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
-        its = loads(v.workload for v in volumes)
+        its = loads(_seen(volumes))
         source = modelled & np.array([p.state == 'up' for p in pools], bool)
         able = (home >= 0) & (its[:, 0] > 0) & np.array(
             [v.movable is True and v.workload is not None for v in volumes],
@@ -170,6 +171,23 @@ class Problem:
         pool = None if at < 0 else self.cluster.pools[at]
         return lm.volume_refusal(one, pool, at >= 0 and bool(
             self.modelled[at]), self.limits.active_floor)
+
+
+def _seen(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
+    """What each volume does; unknown, what its type does in the mean.
+
+    None for a type of which nothing is known.
+    """
+    seen = [volume.workload for volume in volumes]
+    if all(seen):
+        return seen
+    known: dict[str | None, list[wl.Workload]] = {}
+    for volume in volumes:
+        if volume.workload is not None:
+            known.setdefault(volume.volume_type, []).append(volume.workload)
+    typical = {name: wl.mean(several) for name, several in known.items()}
+    return [found or typical.get(volume.volume_type)
+            for found, volume in zip(seen, volumes)]
 
 
 def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:

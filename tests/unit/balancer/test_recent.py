@@ -62,6 +62,10 @@ class SmoothedTest(testtools.TestCase):
                      found.outstanding), expected):
                 self.assertAlmostEqual(wanted, value)
 
-    def test_a_volume_without_a_rate_is_as_it_was_seen_last(self):
-        one, two = wl.Workload(10, 4), wl.Workload(20, 8)
-        self.assertEqual(two, recent.mean([one, two]))
+    def test_a_volume_without_a_rate_keeps_its_depth_in_the_mean(self):
+        one, two = wl.Workload(0, 4, 4), wl.Workload(100, 8, 12)
+        self.assertEqual(wl.Workload(75, 7, 8), wl.mean([one, two]))
+
+    def test_a_volume_that_was_never_busy_is_not(self):
+        idle = wl.Workload(0, 4, iops=0, latency_us=0)
+        self.assertEqual(idle, wl.mean([idle, idle]))

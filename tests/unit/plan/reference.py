@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 
 from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.model import model as mm
 
 
@@ -33,8 +34,16 @@ class Reference:
         mates = {other.name for other in cluster.pools
                  if other.device_key == pool.device_key}
         return model.plan(model.load(
-            (v.workload for v in cluster.volumes if v.pool in mates),
-            self.floor))
+            (v.workload or self.typical(cluster, v.volume_type)
+             for v in cluster.volumes if v.pool in mates), self.floor))
+
+    def typical(self, cluster: cl.Cluster,
+                volume_type: str | None) -> wl.Workload | None:
+        """What a volume of a type does in the mean."""
+        known = [v.workload for v in sorted(
+            cluster.volumes, key=lambda v: v.id)
+            if v.workload and v.volume_type == volume_type]
+        return wl.mean(known) if known else None
 
     def figures(self, cluster: cl.Cluster) -> dict[str, float]:
         """Pool name → µs: the greatest latency of its device's pools."""

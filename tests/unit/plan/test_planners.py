@@ -190,6 +190,17 @@ class BothTestCase(testtools.TestCase):
                           'w': 'the cluster has no pool gone'}, _why(plan))
 
     @ddt.data(*BOTH)
+    def test_a_typical_volume_stands_in_for_an_unknown_one(self, planner):
+        # a has one volume that is known; b's other one is as x, of gold.
+        volumes = [volume('u', 'a', 40), volume('v', 'a', 40),
+                   volume('w', 'b', workload=None, volume_type='gold'),
+                   volume('x', 'c', 60, volume_type='gold')]
+        plan = _plan(planner, [pool(name) for name in 'abcd'], volumes)
+        self.assertEqual(600, plan.latency_us['b'].before)
+        self.assertEqual(['d'], [move.target for move in plan.moves])
+        self.assertEqual('no telemetry', _why(plan)['w'])
+
+    @ddt.data(*BOTH)
     def test_an_idle_volume_is_neither_moved_nor_refused(self, planner):
         plan = _plan(planner, [pool('a'), pool('b')], [
             volume('u', 'a', 40), volume('v', 'a', 40),
