@@ -24,7 +24,6 @@ from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.balancer import recent as rc
 from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
@@ -38,6 +37,7 @@ from serifos.facts import journal as jn
 from serifos.facts import servers as sv
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import recent as rc
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)

@@ -13,9 +13,9 @@ import pbr.version
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
-from serifos.balancer import recent
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
+from serifos.plan import recent
 from serifos.plan import text
 
 

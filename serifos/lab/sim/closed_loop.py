@@ -13,11 +13,11 @@ import dataclasses
 import numpy as np
 
 from serifos.balancer import planning
-from serifos.balancer import recent
 from serifos.facts import cluster as cl
 from serifos.lab.sim import scenario
 from serifos.model import model as mm
 from serifos.plan import limits as lm
+from serifos.plan import recent
 
 BATCH = 2
 """Moves of a plan that are carried out in a round."""

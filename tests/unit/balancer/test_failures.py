@@ -90,7 +90,7 @@ class FailureTest(cloud.Case):
         self.set(max_failures=9)
         for _ in range(3):
             self.cinder.workloads.pop('v', None)
-            self.cinder.workloads['w2'] = cloud.busy(640)
+            self.cinder.workloads['w2'] = cloud.busy(320)
             self.cinder.add(record(
                 'w2', A, metadata={'serifos:pin': 'yes'}))
             self.balancer.round()
@@ -146,7 +146,7 @@ class FailureTest(cloud.Case):
         self.assertEqual('success', self.entries()[-1].facts['result'])
         self.assertEqual([('u', B)], self.cinder.asked)
         # It settles, and the volume cools down.
-        self.cinder.workloads.update(x=cloud.busy(600))
+        self.cinder.workloads.update(x=cloud.busy(100))
         self.cinder.add(record('x', B))
         refused = self.refused()
         self.assertIn('Nothing is moved for another', self.log.output)
@@ -198,7 +198,7 @@ class ClockTest(cloud.Case):
         self.assertEqual('success', self.entries()[-1].facts['result'])
         home = self.homes()['u']
         self.now = cloud.NOW + 1000
-        self.cinder.workloads.update(x=cloud.busy(600))
+        self.cinder.workloads.update(x=cloud.busy(100))
         self.cinder.add(record('x', home))
         self.balancer.round()
         self.assertIn('Nothing is moved for another 600 s', self.log.output)

@@ -5,9 +5,9 @@ import dataclasses
 
 import testtools
 
-from serifos.balancer import recent
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.plan import recent
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 
