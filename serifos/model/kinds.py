@@ -121,9 +121,10 @@ class TenantPredictor(UncertainPredictor, Protocol):
 
     def factors(self, own: npt.NDArray[np.float64]
                 ) -> npt.NDArray[np.float64]:
-        """How much of each part a tenant sees: float[m, k] → float[m, parts].
+        """How much of each part tenants see in the mean: float[m, parts].
 
-        :param own: the tenants' own Loads
+        :param own: float[m, k], the sum of the Loads of the tenants asked
+            for, as :meth:`tenants` takes them
         """
 
     def tenants_log_std(self, loads: npt.NDArray[np.float64],

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import workload as wl
+from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 
@@ -67,6 +68,9 @@ class Fleet:
         self._upper = np.array([0.0 if m.deviations else
                                 m.relative_interval[1] for m in distinct])
         self._uncertain = [i for i, m in enumerate(distinct) if m.deviations]
+        self._telling = [
+            (i, m.predictor) for i, m in enumerate(distinct)
+            if isinstance(m.predictor, kinds.TenantPredictor)]
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, a row each: float[n, features]."""
@@ -109,19 +113,57 @@ class Fleet:
             its = slot == other
             middle[its] = self._models[other].predictor.many(
                 loads[its, :len(_COMMON)])
-        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
-        beyond = ((outside > 0) | (count < self._least[slot])
-                  | (count > self._greatest[slot]))
-        middle *= np.where(beyond, 1 + self._upper[slot], 1.0)
-        for uncertain in self._uncertain:
-            its = beyond & (slot == uncertain)
-            middle[its] *= np.exp(
-                self._models[uncertain].deviations[1]
-                * self._models[uncertain].predictor.log_std_many(
-                    loads[its, :len(_COMMON)]))
+        middle *= self._above(slot, loads)
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan
         return middle
+
+    def tenants(self, pools: npt.NDArray[np.intp], loads: Floats,
+                which: npt.NDArray[np.intp], own: Floats) -> Floats:
+        """What tenants see, in the mean, in pools under Loads.
+
+        The latency of the pool where its model does not tell tenants apart.
+
+        :param pools: int[n], as :meth:`latency` takes them
+        :param loads: float[n, features]
+        :param which: int[m], the row of a pool and its Load
+        :param own: float[m, features], the sum of the tenants' own Loads; of
+            one, or of several for the mean over them
+        :returns: µs[m], NaN where a pool has no model; by the same factor
+            above the prediction as :meth:`latency` where a Load is outside
+            of the training range
+        """
+        slot, common = self._slot[pools], len(_COMMON)
+        rest = ~np.isin(slot, [one for one, _ in self._telling])
+        mean = np.zeros(len(slot))
+        mean[rest] = self.latency(pools[rest], loads[rest])
+        found = mean[which]
+        for one, predictor in self._telling:
+            its = np.flatnonzero(slot == one)
+            row = np.zeros(len(slot), np.intp)
+            row[its] = np.arange(len(its))
+            asked = np.flatnonzero(slot[which] == one)
+            parts = predictor.parts(loads[its, :common]) * self._above(
+                slot[its], loads[its])[:, None]
+            factors = predictor.factors(own[asked, :common])
+            for part, factor in zip(parts.T, factors.T):
+                found[asked] += part[row[which[asked]]] * factor
+        return found
+
+    def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
+        """How far planning is above the prediction: a factor, float[n]."""
+        count = loads[:, 0]
+        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
+        beyond = ((outside > 0) | (count < self._least[slot])
+                  | (count > self._greatest[slot]))
+        found = np.where(beyond, 1 + self._upper[slot], 1.0)
+        for uncertain in self._uncertain:
+            its = beyond & (slot == uncertain)
+            found[its] *= np.exp(
+                self._models[uncertain].deviations[1]
+                * self._models[uncertain].predictor.log_std_many(
+                    loads[its, :len(_COMMON)]))
+        return found
 
 
 def _columns(workloads: Sequence[wl.Workload]) -> dict[str, Floats]:

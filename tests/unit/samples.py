@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.model.hybrid import trend
+from serifos.model.tenant import inputs
 
 HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
                     'target': '/dev/test'},
@@ -45,3 +47,16 @@ def write(path, dataset):
     path.write_text(''.join(json.dumps(line.to_json()) + '\n' for line in (
         dataset.header, *dataset.samples)))
     return path
+
+
+_WAIT = {'offset': 2.0, 'kib': 0.9}
+_PARTS = {'read_us': _WAIT, 'read_us_per_block': {**_WAIT, 'offset': 1.5},
+          'write_us': {'offset': 1.0, 'writes': 0.6}}
+APART = {
+    'figure': 'all', 'noise': 0.05,
+    'trend': {**dict.fromkeys(trend.TREND, 0.0), 'half_q': 1.0,
+              'sharpness': 1.0},
+    'members': [{'units': [], 'parts': {
+        name: _PARTS.get(name, {'offset': -25.0}) for name in inputs.OWN}}]}
+"""Parameters of a tenant model: reads wait for all KiB of a pool, and more
+for their own; writes wait for writes."""

@@ -86,16 +86,20 @@ class Tenants:
         """As :meth:`.kinds.TenantPredictor.parts` says."""
         import numpy as np  # the scheduler, which has none, never calls this
         of, columns = tr.arrays(), _columns(loads, _COLUMNS[:_LOAD])
-        return np.vstack([np.empty((0, len(inputs.OWN))), *(np.column_stack(
-            self._parts(list(columns[:, first:first + _AT_ONCE]), of))
-            for first in range(0, len(loads), _AT_ONCE))])
+        found = np.empty((len(loads), len(inputs.OWN)))
+        for first in range(0, len(loads), _AT_ONCE):
+            piece = slice(first, first + _AT_ONCE)
+            for part, each in enumerate(self._parts(
+                    list(columns[:, piece]), of)):
+                found[piece, part] = each  # one number where nothing slopes
+        return found
 
     def factors(self, own: npt.NDArray[np.float64]
                 ) -> npt.NDArray[np.float64]:
         """As :meth:`.kinds.TenantPredictor.factors` says."""
         import numpy as np  # the scheduler, which has none, never calls this
-        return np.column_stack(self._own(
-            list(_columns(own, _COLUMNS[_LOAD:])))[0])
+        its, number = self._own(list(_columns(own, _COLUMNS[_LOAD:])))
+        return np.column_stack(its) / np.maximum(number, _NONE)[:, None]
 
     def log_std(self, load: wl.Load) -> float:
         """The standard deviation of the log latency of a new run."""

@@ -45,8 +45,10 @@ _hybrid = mm.Model(
         [samples.load(run) for run in _runs],
         np.array([90.0 + 2 * samples.load(run).sum_q_s_w for run in _runs])),
     _RANGE, {'deviations': (-1.5, 1.7)})
+_apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
+                  {'deviations': (-1.5, 1.7)})
 _models = st.none() | st.sampled_from(
-    [table6('SSD1'), table6('SSD2'), _hybrid]) | _outstanding
+    [table6('SSD1'), table6('SSD2'), _hybrid, _apart]) | _outstanding
 
 
 class FleetTest(testtools.TestCase):
@@ -65,6 +67,26 @@ class FleetTest(testtools.TestCase):
             expected = model.plan(model.load(ws))
             self.assertLessEqual(abs(value - expected),
                                  1e-9 * max(1, expected))
+
+    @given(st.lists(workloads, min_size=1, max_size=8))
+    def test_what_tenants_see_agrees_with_the_standard_library(self, run):
+        many = pool_models.Fleet([None, _apart, table6('SSD1'), _apart])
+        own = many.loads(run)
+        pools, which = np.arange(4), np.repeat(np.arange(4), len(run))
+        found = many.tenants(
+            pools, np.tile(own.sum(axis=0), (4, 1)), which,
+            np.tile(own, (4, 1))).reshape(4, -1)
+        self.assertTrue(np.isnan(found[0]).all())
+        self.assertEqual(found[1].tolist(), found[3].tolist())
+        load = _apart.load(run)
+        above = _apart.plan(load) / (_apart.predict(load) or 1.0)
+        for workload, one in zip(run, found[1]):
+            expected = workload.is_active() and above * _apart.tenant(
+                load, workload).latency_us
+            self.assertLessEqual(abs(one - expected),
+                                 1e-9 * max(1, expected))
+        latency = many.latency(pools, np.tile(own.sum(axis=0), (4, 1)))
+        self.assertTrue((found[2] == latency[2]).all())
 
     def test_planning_is_pessimistic_only_outside_of_the_range(self):
         model = table6('SSD1')
