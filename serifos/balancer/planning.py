@@ -59,8 +59,7 @@ def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
               found: Mapping[str, mm.Model]) -> frozenset[str]:
     """The names of the pools that are hot."""
     fleet = fleet_of(cluster, found, limits.active_floor)
-    state = st.State.of(pm.Problem.of(
-        cluster, fleet.loads, fleet.latency, limits))
+    state = st.State.of(pm.Problem.of(cluster, fleet, limits))
     return frozenset(
         pool.name for pool, hot in zip(
             cluster.pools, acceptance.hot_pools(state)) if hot)
@@ -74,7 +73,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     fleet = fleet_of(cluster, found, limits.active_floor)
-    return make(cluster, fleet.loads, fleet.latency, limits)
+    return make(cluster, fleet, limits)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:

@@ -29,16 +29,14 @@ from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
-         limits: lm.Limits, paper: bool = False) -> pl.Plan:
+def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits,
+         paper: bool = False) -> pl.Plan:
     """Best fit decreasing until a pass over all volumes moves nothing.
 
-    :param loads: workloads → float[n, features], additive
-    :param latency: (int[n] pools in the cluster's order, float[n, features])
-        → µs[n], NaN where a pool has no model
+    :param models: predictions for the pools in the cluster's order
     :param paper: as printed, one pass without a minimum gain
     """
-    first = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
+    first = st.State.of(pm.Problem.of(cluster, models, limits))
     steps, last = _steps(first, limits.max_moves, paper)
     truncated = bool(steps) and bool(
         _steps(last.carried_out(), 1, paper)[0]) and (
@@ -76,7 +74,7 @@ def _best_host(state: st.State, volume: int, paper: bool) -> int | None:
     if not paper and not acceptance.hot(state, one)[0]:
         return None
     pools = np.flatnonzero(oc.allowed(state, one)[0])
-    price = problem.latency(
+    price = problem.models.latency(
         pools, state.loads[problem.device[pools]] + problem.loads[volume])
     if not len(pools) or price.min() >= state.latency_us[state.home[volume]]:
         return None

@@ -24,8 +24,8 @@ from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
-         limits: lm.Limits, pool: str) -> pl.Plan:
+def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits,
+         pool: str) -> pl.Plan:
     """Moves that empty a pool as far as its volumes may move.
 
     :param pool: its name; it needs no model, and may be disabled
@@ -41,7 +41,7 @@ def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    state = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
+    state = st.State.of(pm.Problem.of(cluster, models, limits))
     first, problem = state, state.problem
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]
@@ -84,7 +84,7 @@ def _target(state: st.State, volume: int) -> int | str:
         return lm.no_room(problem.cluster.pools[roomiest],
                           float(state.room[roomiest]), float(size))
     loads = state.loads[problem.device[fits]] + problem.loads[volume]
-    price = problem.latency(fits, loads)
+    price = problem.models.latency(fits, loads)
     source = state.figure_us[problem.device[state.home[[volume]]]]
     breaks = promises.breaks(state, oc.Outcomes(
         np.full(len(fits), volume), fits, source, source,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ import dataclasses
 import functools
 import operator
 from typing import Any
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,6 @@ from serifos.plan import limits as lm
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
-LoadsOf = Callable[[Iterable[wl.Workload | None]], Floats]
-LatencyOf = Callable[[Ints, Floats], Floats]
 
 _id = operator.attrgetter('id')
 
@@ -34,6 +32,33 @@ COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
 
 COPY_REQUESTS = 1024 * 1024 / 128
 """Such requests that a GiB takes."""
+
+
+class Predictions(Protocol):
+    """The models of a cluster's pools, in its order."""
+
+    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+        """The Load of each workload, additive: float[n, features]."""
+
+    def latency(self, pools: Ints, loads: Floats) -> Floats:
+        """The latency for planning of pools under Loads.
+
+        :param pools: int[n]
+        :param loads: float[n, features]
+        :returns: µs[n], NaN where a pool has no model
+        """
+
+    def tenants(self, pools: Ints, loads: Floats, which: Ints,
+                own: Floats) -> Floats:
+        """What tenants see in pools under Loads, in the mean.
+
+        The latency of the pool where its model does not tell them apart.
+
+        :param which: int[m], the row of a pool and its Load
+        :param own: float[m, features], the sum of the Loads of the tenants
+            asked for
+        :returns: µs[m]
+        """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,7 +80,7 @@ class Problem:
 
     cluster: cl.Cluster
     limits: lm.Limits
-    latency: LatencyOf
+    models: Predictions
     volumes: tuple[cl.Volume, ...]
     home: Ints
     size_gib: Floats
@@ -71,18 +96,19 @@ class Problem:
     group: Ints
 
     @classmethod
-    def of(cls, cluster: cl.Cluster, loads: LoadsOf, latency: LatencyOf,
+    def of(cls, cluster: cl.Cluster, models: Predictions,
            limits: lm.Limits) -> Problem:
         pools = cluster.pools
         volumes = tuple(sorted(cluster.volumes, key=_id))
         place = {pool.name: i for i, pool in enumerate(pools)}
         home = np.array([place.get(v.pool, -1) for v in volumes], np.intp)
-        modelled = ~np.isnan(latency(
-            np.arange(len(pools)), np.repeat(loads([None]), len(pools), 0)))
+        modelled = ~np.isnan(models.latency(
+            np.arange(len(pools)),
+            np.repeat(models.loads([None]), len(pools), 0)))
         devices, device = _distinct(pool.device_key for pool in pools)
         members, begins = _by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
-        its = loads(_seen(volumes))
+        its = models.loads(_seen(volumes))
         source = modelled & np.array([p.state == 'up' for p in pools], bool)
         able = (home >= 0) & (its[:, 0] > 0) & np.array(
             [v.movable is True and v.workload is not None for v in volumes],
@@ -96,10 +122,10 @@ class Problem:
             (v.volume_type if v.volume_type in typed else None
              for v in volumes)))
         return cls(
-            cluster, limits, latency, volumes, home,
+            cluster, limits, models, volumes, home,
             np.array([v.size_gib for v in volumes], float),
             np.array([v.attached for v in volumes], np.intp), device,
-            modelled, members, begins, its, able, loads(COPY),
+            modelled, members, begins, its, able, models.loads(COPY),
             _open(rules, pools) & modelled, group)
 
     def figure_us(self, devices: Ints, loads: Floats) -> Floats:
@@ -112,12 +138,13 @@ class Problem:
         :param loads: float[n, features]
         """
         if not self.shared:
-            return self.latency(self.members[self.begins[devices]], loads)
+            return self.models.latency(
+                self.members[self.begins[devices]], loads)
         first, sizes = self.begins[devices], np.diff(self.begins)[devices]
         row = np.repeat(np.arange(len(devices)), sizes)
         start = np.cumsum(sizes) - sizes
         pools = self.members[first[row] + np.arange(len(row)) - start[row]]
-        found = self.latency(pools, loads[row])
+        found = self.models.latency(pools, loads[row])
         return np.maximum.reduceat(found, start) if len(row) else found
 
     @functools.cached_property

@@ -26,18 +26,16 @@ MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
-         limits: lm.Limits) -> pl.Plan:
+def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits
+         ) -> pl.Plan:
     """Moves that keep promises and relieve hot pools.
 
     The plan is truncated where planning from the state that it leads to,
     with the space that its moves free, finds another move.
 
-    :param loads: workloads → float[n, features], additive
-    :param latency: (int[n] pools in the cluster's order, float[n, features])
-        → µs[n], NaN where a pool has no model
+    :param models: predictions for the pools in the cluster's order
     """
-    first = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
+    first = st.State.of(pm.Problem.of(cluster, models, limits))
     steps, kept, last = _steps(first)
     truncated = bool(steps) and bool(
         _steps(last.carried_out(), once=True)[0])

@@ -79,7 +79,7 @@ class State:
     def latency_us(self) -> Floats:
         """µs[pools], NaN where a pool has no model."""
         device = self.problem.device
-        return self.problem.latency(
+        return self.problem.models.latency(
             np.arange(len(device)), self.loads[device])
 
     @functools.cached_property

@@ -84,9 +84,9 @@ def _moves(first: st.State, steps: Sequence[Step],
     pair, before, after = _turns(first, volume, target)
     rate = np.array(problem.limits.copying.s_per_gib)[
         problem.attached[volume]]
-    seen = [problem.latency(pool, load) for pool, load in zip(
+    seen = [problem.models.latency(pool, load) for pool, load in zip(
         [*pair, *pair], [*before, *after])]
-    seen += [copying.at_rate(seen[side], problem.latency(
+    seen += [copying.at_rate(seen[side], problem.models.latency(
         pair[side], before[side] + problem.copies[side]), rate)
         for side in (copying.READER, copying.WRITER)]
     figure = _figures(first, pair, before, after)

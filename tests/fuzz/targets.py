@@ -125,7 +125,7 @@ def _cluster(data: bytes) -> None:
     them = pool_models.Fleet([_some_model() if pool.model else None
                               for pool in cluster.pools])
     for planner in bfd.plan, relieve.plan:
-        plan = planner(cluster, them.loads, them.latency, limits.Limits())
+        plan = planner(cluster, them, limits.Limits())
         plan_text.table(plan).encode()
         json.dumps(plan.to_json(), allow_nan=False).encode()
 

@@ -67,4 +67,4 @@ def make_fleet(cluster: cl.Cluster) -> pool_models.Fleet:
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits) -> pl.Plan:
     known = make_fleet(cluster)
-    return PLANNERS[planner](cluster, known.loads, known.latency, limits)
+    return PLANNERS[planner](cluster, known, limits)

@@ -120,8 +120,8 @@ class Evacuate(Acting):
             limits = balancer.limits()
             fleet = planning.fleet_of(seen.cluster, seen.models,
                                       limits.active_floor)
-            plan = evacuate.plan(seen.cluster, fleet.loads, fleet.latency,
-                                 limits, parsed_args.pool)
+            plan = evacuate.plan(seen.cluster, fleet, limits,
+                                 parsed_args.pool)
             print(text.table(plan), end='')
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0

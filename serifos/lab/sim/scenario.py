@@ -122,7 +122,7 @@ def placed(case: Case) -> sc.SimulatedCloud:
 
 def _moves(planner: Callable[..., pl.Plan], cluster: cl.Cluster,
            fleet: pool_models.Fleet) -> list[tuple[str, str]]:
-    plan = planner(cluster, fleet.loads, fleet.latency, lm.Limits())
+    plan = planner(cluster, fleet, lm.Limits())
     return [(move.volume, move.target) for move in plan.moves]
 
 

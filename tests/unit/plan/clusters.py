@@ -15,6 +15,7 @@ from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import plan as pl
+from tests.unit import samples
 
 IDLE = wl.Workload(50, 16, iops=2, latency_us=900)
 
@@ -30,7 +31,8 @@ def model(name: str, parameters: dict[str, Any], kind: str = 'consolidation',
 
 
 # 'flat' is 10 µs per KiB of block, 'slow' 30; 'odd' is not monotone, a
-# second volume makes it faster and so do writes; 'deep' knows outstanding.
+# second volume makes it faster and so do writes; 'deep' knows outstanding,
+# 'apart' tells tenants apart.
 MODELS = {m.name: m for m in (
     model('flat', {'5+': {'sum_block_kib': 10}}),
     model('slow', {'5+': {'sum_block_kib': 30}}),
@@ -40,7 +42,8 @@ MODELS = {m.name: m for m in (
                   '5+': {'sum_write_pct': 0.6, 'sum_block_kib': 21}},
           range={**WIDE, 'block_kib': (4, 128), 'count': (1, 3)}),
     model('deep', {'intercept_us': 90, 'sum_q_r': 4, 'sum_q_w': 9,
-                   'sum_q_s_r': 2.5, 'sum_q_s_w': 3.25}, 'outstanding'))}
+                   'sum_q_s_r': 2.5, 'sum_q_s_w': 3.25}, 'outstanding'),
+    model('apart', samples.APART, 'tenant'))}
 
 
 def pool(name: str, model: str | None = 'flat', free_gib: float = 1000,
@@ -60,7 +63,7 @@ def models_of(cluster: cl.Cluster) -> pool_models.Fleet:
 
 def planned(planner: Any, cluster: cl.Cluster, limits: Any) -> pl.Plan:
     known = models_of(cluster)
-    return planner.plan(cluster, known.loads, known.latency, limits)
+    return planner.plan(cluster, known, limits)
 
 
 def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
@@ -82,8 +85,8 @@ def _cluster(rng: random.Random, most_pools: int,
     obstacles, tight = rng.random() < 0.3, rng.random() < 0.5
     shared = rng.random() < 0.3
     pools = [cl.Pool(
-        f'n{i}@s#s', rng.choice(('flat', 'slow', 'odd', 'deep')), 1000,
-        rng.choice((0, 10, 20.25, 30.5)) if tight else 1000, 'a', 's',
+        f'n{i}@s#s', rng.choice(('flat', 'slow', 'odd', 'deep', 'apart')),
+        1000, rng.choice((0, 10, 20.25, 30.5)) if tight else 1000, 'a', 's',
         device=rng.choice((None, 'sda', 'sdb')) if shared else None)
         for i in range(rng.randint(1, most_pools))]
     crowded = rng.choices(pools, k=2)

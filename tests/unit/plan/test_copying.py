@@ -36,7 +36,7 @@ class CopyingTest(testtools.TestCase):
 
     def plan(self, planner=relieve, **limits):
         known = clusters.models_of(self.cluster)
-        return planner.plan(self.cluster, known.loads, known.latency,
+        return planner.plan(self.cluster, known,
                             lm.Limits(**{'horizon_s': DAY, **limits}))
 
     def test_a_plan_says_how_long_and_what_is_seen_meanwhile(self):

@@ -14,8 +14,7 @@ from tests.unit.plan.clusters import volume
 def _plan(pools, volumes, name='a'):
     cluster = cl.Cluster(tuple(pools), tuple(volumes))
     them = clusters.models_of(cluster)
-    return evacuate.plan(cluster, them.loads, them.latency, limits.Limits(),
-                         name)
+    return evacuate.plan(cluster, them, limits.Limits(), name)
 
 
 def _steps(plan):

@@ -40,8 +40,8 @@ class AcceptanceTestCase(testtools.TestCase):
             (clusters.pool('a'), clusters.pool('b')),
             (clusters.volume('u', 'a'), clusters.volume('v', 'a')))
         known = clusters.models_of(cluster)
-        state = st.State.of(pm.Problem.of(
-            cluster, known.loads, known.latency, lm.Limits(**limits)))
+        state = st.State.of(pm.Problem.of(cluster, known,
+                                          lm.Limits(**limits)))
         first, second = np.array([0]), np.array([1])
         return bool(acceptance.accepted(state, oc.Outcomes(
             first, second, *np.array(figures, float)[:, None]))[0])

@@ -35,8 +35,7 @@ EXAMPLES = settings(max_examples=150, deadline=None)
 
 def _start(cluster, limits):
     known = clusters.models_of(cluster)
-    return st.State.of(pm.Problem.of(
-        cluster, known.loads, known.latency, limits))
+    return st.State.of(pm.Problem.of(cluster, known, limits))
 
 
 class PlanTestCase(testtools.TestCase):

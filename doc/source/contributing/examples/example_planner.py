@@ -15,15 +15,13 @@ from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, loads: pm.LoadsOf, latency: pm.LatencyOf,
-         limits: lm.Limits) -> pl.Plan:
+def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits
+         ) -> pl.Plan:
     """The volume with the most outstanding I/Os, to its best pool.
 
-    :param loads: workloads → float[n, features], additive
-    :param latency: (int[n] pools in the cluster's order, float[n, features])
-        → µs[n], NaN where a pool has no model
+    :param models: predictions for the pools in the cluster's order
     """
-    first = st.State.of(pm.Problem.of(cluster, loads, latency, limits))
+    first = st.State.of(pm.Problem.of(cluster, models, limits))
     step = _step(first)
     if step is None:
         return summary.plan('hottest', first, first, [], truncated=False)
