@@ -98,15 +98,16 @@ class PlanTestCase(testtools.TestCase):
         limits = dataclasses.replace(limits, max_moves=None)
         known = reference.Reference(clusters.MODELS, limits.min_gain)
         plan = clusters.planned(relieve, cluster, limits)
-        first, last = {}, {}
+        first = {}
         for move in plan.moves:
             if move.reason.endswith('of several'):
-                first.setdefault(
-                    move.source, known.figures(cluster)[move.source])
+                device = cluster.pool(move.source).device_key
+                first.setdefault(device, (
+                    move.source, known.figures(cluster)[move.source]))
             cluster = reference.moved(
                 cluster, cluster.volume(move.volume), move.target)
         last = known.figures(cluster)
-        for source, was in first.items():
+        for source, was in first.values():
             self.assertLessEqual(last[source], was * limits.keeps)
 
     @EXAMPLES
