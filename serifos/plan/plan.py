@@ -84,7 +84,7 @@ class Plan:
     :param truncated: acceptable moves are left: max_moves was reached, or
         they need space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
-    :param slo_misses: volumes whose pool is slower than their type promises
+    :param slo_misses: volumes predicted to see more than their type promises
     :param hot_pools: pools whose planning figure is over hot_ratio
     :param id: empty until the plan is issued
     :param created_at: seconds of the epoch

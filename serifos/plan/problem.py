@@ -164,6 +164,26 @@ class Problem:
         """The volumes with a promise."""
         return np.flatnonzero(np.isfinite(self.promise_us))
 
+    def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
+                  row: Ints) -> Floats:
+        """By how much tenants see more than they were promised, µs[n].
+
+        0 where the promise is kept, or nothing is predicted.
+
+        :param which: int[n], index into :attr:`promised`
+        :param pools: int[n], where each is
+        :param loads: float[k, features]
+        :param row: int[n], the Load of each one's device
+        """
+        volumes = self.promised[which]
+        every, place = np.unique(
+            row * len(self.device) + pools, return_inverse=True)
+        seen = self.models.tenants(
+            every % len(self.device), loads[every // len(self.device)],
+            place, self.loads[volumes])
+        return np.nan_to_num(
+            np.maximum(seen - self.promise_us[volumes], 0.0))
+
     @functools.cached_property
     def shared(self) -> bool:
         """Whether a device holds more than one pool with a model."""

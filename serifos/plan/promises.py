@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency promises (``serifos:max_latency_us``): kept, broken, kept again.
 
-SerifosFilter keeps them when Cinder places a volume: a move that breaks one
-would be refused there, or harm another tenant. A promise that is broken
-already hinders no move, or an overloaded cluster could not be relieved.
+A promise is one volume's, and is judged by what that volume would see on its
+pool; by the mean of the pool where the pool's model does not tell tenants
+apart. A move that breaks one would harm another tenant. A promise that is
+broken already hinders no move, or an overloaded cluster could not be
+relieved.
 """
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 
@@ -18,55 +22,103 @@ from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
 
-def seen_us(state: st.State, volumes: Ints) -> Floats:
-    """µs[volumes] that each is predicted to see, NaN where nothing is."""
-    home = state.home[volumes]
-    return np.where(home >= 0, state.figure_us[
-        state.problem.device[home]], np.nan)
-
-
 def broken(state: st.State) -> Ints:
     """The volumes that see more than they were promised."""
-    promised = state.problem.promised
-    return promised[seen_us(state, promised)
-                    > state.problem.promise_us[promised]]
+    return state.problem.promised[state.beyond_us > 0]
 
 
 def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
     """bool[n]: whether a move breaks a promise that is kept before it.
 
-    Of the volumes on the target's device, the moved one included.
+    Of the volumes on both devices, the moved one included.
     """
-    problem = state.problem
-    if not len(problem.promised):
+    if not len(state.problem.promised):
         return np.zeros(len(moves.volume), bool)
-    own = problem.promise_us[moves.volume]
-    least = _least_kept(state)[problem.device[moves.target]]
-    return (moves.came_us > least) | (
-        (moves.came_us > own) & ~(moves.before_us > own))
+    return _Touched.by(state, moves).breaks
 
 
-def whose(state: st.State, volume: int, target: int,
-          came_us: float) -> int | None:
+def whose(state: st.State, volume: int, target: int) -> int | None:
     """The first volume whose promise a move to ``target`` breaks, or None."""
-    problem = state.problem
-    kept = np.setdiff1d(problem.promised, broken(state))
-    near = kept[((state.home[kept] >= 0) & (
-        problem.device[state.home[kept]] == problem.device[target]))
-        | (kept == volume)]
-    return next((int(v) for v in near if came_us > problem.promise_us[v]),
-                None)
+    found = _Touched.by(state, oc.outcomes(
+        state, np.array([volume]), np.array([target])))
+    late = state.problem.promised[found.which[found.anew]]
+    return int(late.min()) if len(late) else None
 
 
-def _least_kept(state: st.State) -> Floats:
-    """µs[devices]: the least promise that is kept, infinite without one."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Touched:
+    """The promises on the devices of moves, before and after each.
+
+    :param moves: how many
+    :param row: int[n], the move of each
+    :param which: int[n], index into the promised volumes
+    :param was_us: µs[n] beyond the promise before the move; 0 where kept
+    :param then_us: after it
+    """
+
+    moves: int
+    row: Ints
+    which: Ints
+    was_us: Floats
+    then_us: Floats
+
+    @classmethod
+    def by(cls, state: st.State, moves: oc.Outcomes) -> _Touched:
+        problem, number = state.problem, len(moves.volume)
+        source = problem.device[state.home[moves.volume]]
+        there = problem.device[moves.target]
+        its = problem.loads[moves.volume]
+        loads = np.concatenate([state.loads[source] - its,
+                                state.loads[there] + its])
+        row, which = _on(state, np.concatenate([source, there]))
+        stays = problem.promised[which] != moves.volume[row % number]
+        row, which = row[stays], which[stays]
+        comes = np.flatnonzero(np.isin(moves.volume, problem.promised))
+        own = np.searchsorted(problem.promised, moves.volume[comes])
+        pools = np.concatenate([state.home[problem.promised[which]],
+                                moves.target[comes]])
+        row = np.concatenate([row, number + comes])
+        which = np.concatenate([which, own])
+        return cls(number, row % number, which, state.beyond_us[which],
+                   problem.beyond_us(which, pools, loads, row))
+
+    @property
+    def anew(self) -> Bools:
+        """bool[n]: promises that the move breaks."""
+        return (self.then_us > 0) & (self.was_us == 0)
+
+    @property
+    def breaks(self) -> Bools:
+        """bool[moves]: whether a move breaks any promise."""
+        found = np.zeros(self.moves, bool)
+        found[self.row[self.anew]] = True
+        return found
+
+    @property
+    def gain_us(self) -> Floats:
+        """µs[moves] that a move takes off the sum beyond promises.
+
+        0 where it keeps none again.
+        """
+        kept = np.zeros(self.moves, bool)
+        kept[self.row[(self.then_us == 0) & (self.was_us > 0)]] = True
+        return np.where(kept, np.bincount(
+            self.row, self.was_us - self.then_us, self.moves), 0.0)
+
+
+def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
+    """The promised volumes on devices: (row of the device, which) each."""
     problem = state.problem
-    kept = np.setdiff1d(problem.promised, broken(state))
-    kept = kept[state.home[kept] >= 0]
-    least = np.full(len(state.figure_us), np.inf)
-    np.minimum.at(least, problem.device[state.home[kept]],
-                  problem.promise_us[kept])
-    return least
+    home = state.home[problem.promised]
+    which = np.flatnonzero(home >= 0)
+    at = problem.device[home[which]]
+    order = np.argsort(at, kind='stable')
+    which, at = which[order], at[order]
+    first = np.searchsorted(at, devices)
+    number = np.searchsorted(at, devices, 'right') - first
+    row = np.repeat(np.arange(len(devices)), number)
+    start = np.cumsum(number) - number
+    return row, which[first[row] + np.arange(len(row)) - start[row]]
 
 
 def steps(state: st.State,
@@ -95,10 +147,9 @@ def steps(state: st.State,
 
 def _worst_first(state: st.State) -> list[int]:
     """The devices with broken promises, by the sum of what exceeds them."""
-    late = broken(state)
-    device = state.problem.device[state.home[late]]
-    excess = np.bincount(device, seen_us(state, late)
-                         - state.problem.promise_us[late])
+    late = state.beyond_us > 0
+    home = state.home[state.problem.promised[late]]
+    excess = np.bincount(state.problem.device[home], state.beyond_us[late])
     return [int(d) for d in np.argsort(-excess, kind='stable')
             if excess[d] > 0]
 
@@ -109,7 +160,7 @@ def _best(state: st.State, device: int) -> tuple[int, int] | None:
     able = np.flatnonzero(problem.able)
     volumes = able[problem.device[state.home[able]] == device]
     moves = oc.every(state, volumes, oc.coolest(state))
-    gain = _repairs(state, device, moves)
+    gain = _repairs(state, moves)
     order = np.lexsort((moves.volume, moves.worse_us, problem.size_gib[
         moves.volume], -gain))
     if not len(order) or not gain[order[0]]:
@@ -117,40 +168,12 @@ def _best(state: st.State, device: int) -> tuple[int, int] | None:
     return int(moves.volume[order[0]]), int(moves.target[order[0]])
 
 
-def _repairs(state: st.State, device: int, moves: oc.Outcomes) -> Floats:
-    """µs[n] that moves off a device take off the sum beyond promises.
+def _repairs(state: st.State, moves: oc.Outcomes) -> Floats:
+    """µs[n] that moves take off the sum beyond promises.
 
     0 where a move breaks a promise, or makes none kept again.
     """
-    problem = state.problem
-    there = problem.device[moves.target]
-    here = _promised_on(state, device)
-    was = _beyond(state.figure_us[[device]], problem.promise_us[here])
-    stays = here != moves.volume[:, None]
-    left = _beyond(moves.left_us, problem.promise_us[here], stays)
-    found = np.zeros(len(moves.volume))
-    for target in np.unique(there):
-        rows = there == target
-        on = problem.promise_us[_promised_on(state, int(target))]
-        came = moves.came_us[rows]
-        own = came - problem.promise_us[moves.volume[rows]]
-        before = was + _beyond(state.figure_us[[target]], on)
-        after = left[:, rows] + _beyond(came, on) + np.array(
-            [own > 0, np.maximum(own, 0.0)])
-        found[rows] = np.where(after[0] < before[0], before[1] - after[1], 0)
-    bad = (breaks(state, moves) | (moves.left_us > moves.before_us)
-           | (found <= lm.LEAST_GAIN))
-    return np.where(bad, 0.0, found)
-
-
-def _beyond(latency_us: Floats, promise_us: Floats,
-            counts: Bools | bool = True) -> Floats:
-    """float[2, n]: broken promises, and the sum of what is beyond them."""
-    over = np.where(counts, latency_us[:, None] - promise_us, 0.0)
-    return np.array([(over > 0).sum(1), np.maximum(over, 0.0).sum(1)])
-
-
-def _promised_on(state: st.State, device: int) -> Ints:
-    promised = state.problem.promised
-    home = state.home[promised]
-    return promised[(home >= 0) & (state.problem.device[home] == device)]
+    found = _Touched.by(state, moves)
+    gain = found.gain_us
+    return np.where(found.breaks | (moves.left_us > moves.before_us)
+                    | (gain <= lm.LEAST_GAIN), 0.0, gain)

@@ -83,6 +83,16 @@ class State:
             np.arange(len(device)), self.loads[device])
 
     @functools.cached_property
+    def beyond_us(self) -> Floats:
+        """µs[promised] that tenants see beyond their promises, 0 if kept."""
+        problem, found = self.problem, np.zeros(len(self.problem.promised))
+        home = self.home[problem.promised]
+        here = np.flatnonzero(home >= 0)
+        found[here] = problem.beyond_us(
+            here, home[here], self.loads, problem.device[home[here]])
+        return found
+
+    @functools.cached_property
     def level_us(self) -> Floats:
         """µs[groups]: the mean figure of the pools that a group may be on.
 

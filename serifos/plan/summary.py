@@ -56,17 +56,9 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(was.max_us, then.max_us),
         pl.Change(was.mean_us, then.mean_us),
         pl.Change(was.variance_us2, then.variance_us2),
-        pl.Change(*(_slo_misses(state) for state in (first, last))),
+        pl.Change(*(len(promises.broken(state)) for state in (first, last))),
         pl.Change(*(int(acceptance.hot_pools(state).sum())
                     for state in (first, last))))
-
-
-def _slo_misses(state: st.State) -> int:
-    """Volumes whose pool shows more than their type promises."""
-    promised = state.problem.promised
-    promised = promised[state.home[promised] >= 0]
-    return int(np.sum(state.latency_us[state.home[promised]]
-                      > state.problem.promise_us[promised]))
 
 
 def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:
@@ -215,7 +207,7 @@ def _why(state: st.State, volume: int, near: Ints, moves: int) -> str:
         return reason
     if not acceptance.hot(state, best.volume)[0]:
         return 'its pool is not hot'
-    broken = promises.whose(state, volume, target, float(best.came_us[0]))
+    broken = promises.whose(state, volume, target)
     if broken is not None:
         whose = ('it' if broken == volume else
                  f'volume {problem.volumes[broken].id} there')

@@ -30,12 +30,14 @@ class Reference:
                 for pool in cluster.pools if pool.model in self.models}
 
     def _latency(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
-        model = self.models[pool.model]
+        return self.models[pool.model].plan(self._load(cluster, pool))
+
+    def _load(self, cluster: cl.Cluster, pool: cl.Pool) -> wl.Load:
         mates = {other.name for other in cluster.pools
                  if other.device_key == pool.device_key}
-        return model.plan(model.load(
+        return self.models[pool.model].load(
             (v.workload or self.typical(cluster, v.volume_type)
-             for v in cluster.volumes if v.pool in mates), self.floor))
+             for v in cluster.volumes if v.pool in mates), self.floor)
 
     def typical(self, cluster: cl.Cluster,
                 volume_type: str | None) -> wl.Workload | None:
@@ -88,10 +90,29 @@ class Reference:
 
     def broken(self, cluster: cl.Cluster) -> dict[str, float]:
         """Volume → µs beyond its promise."""
-        figure = self.figures(cluster)
-        return {v.id: figure[v.pool] - v.max_latency_us
-                for v in cluster.volumes if v.max_latency_us is not None
-                and figure.get(v.pool, 0.0) > v.max_latency_us}
+        return {v.id: seen - v.max_latency_us for v in cluster.volumes
+                if v.max_latency_us is not None
+                and (seen := self._seen(cluster, v)) > v.max_latency_us}
+
+    def _seen(self, cluster: cl.Cluster, volume: cl.Volume) -> float:
+        """What a volume sees where it is; 0 where nothing is predicted."""
+        pool = {pool.name: pool for pool in cluster.pools}.get(volume.pool)
+        if pool is None or pool.model not in self.models:
+            return 0.0
+        return self._tenant(cluster, pool, volume)
+
+    def _tenant(self, cluster: cl.Cluster, pool: cl.Pool,
+                volume: cl.Volume) -> float:
+        """What a volume would see on a pool under the Load it has."""
+        model, mean = self.models[pool.model], self._latency(cluster, pool)
+        its = volume.workload or self.typical(cluster, volume.volume_type)
+        if not model.tenants:
+            return mean
+        if its is None or not its.is_active(self.floor):
+            return 0.0
+        load = self._load(cluster, pool)
+        above = mean / (model.predict(load) or 1.0)
+        return above * model.tenant(load, its).latency_us
 
     def keeps_promises(self, before: cl.Cluster, volume: cl.Volume,
                        to: str) -> bool:

@@ -226,6 +226,23 @@ class BothTestCase(testtools.TestCase):
             plan.slo_misses.before, plan.slo_misses.after))
 
     @ddt.data(*BOTH)
+    def test_a_promise_is_judged_by_what_its_tenant_sees(self, planner):
+        # u and v see 0.7 and 6.3 ms on a, 3.5 ms in the mean.
+        small, large = wl.Workload(0, 4), wl.Workload(0, 256)
+        volumes = [volume('u', 'a', workload=small, max_latency_us=1000),
+                   volume('v', 'a', workload=large, max_latency_us=5000),
+                   volume('w', 'b', workload=large, max_latency_us=7000)]
+        plan = _plan(planner, [pool(name, 'apart') for name in 'ab'], volumes)
+        model = clusters.MODELS['apart']
+        load = model.load([small, large])
+        for workload, least, most in (small, 0, 1000), (large, 5000, 7000):
+            self.assertTrue(
+                least < model.tenant(load, workload).latency_us < most)
+        self.assertTrue(1000 < plan.latency_us['a'].before < 5000)
+        self.assertEqual(1, plan.slo_misses.before)
+        self.assertNotIn('u', [move.volume for move in plan.moves])
+
+    @ddt.data(*BOTH)
     def test_no_move_breaks_a_promise_that_is_kept(self, planner):
         pools = [pool('a'), pool('b')]
         volumes = [volume('u', 'a', 64), volume('v', 'a', 40),
