@@ -131,21 +131,36 @@ class Problem:
     def figure_us(self, devices: Ints, loads: Floats) -> Floats:
         """The planning figure of devices under Loads, µs[n].
 
-        The greatest latency of the device's pools that have a model; every
-        rule of planning compares this figure and no other.
+        What the tenants of the cluster would see there in the mean, so that
+        it rises with every tenant that comes; where a pool's model does not
+        tell tenants apart, the latency of the pool. The greatest of the
+        device's pools that have a model. Every rule of planning compares
+        this figure and no other.
 
         :param devices: int[n], each with at least one such pool
         :param loads: float[n, features]
         """
         if not self.shared:
-            return self.models.latency(
-                self.members[self.begins[devices]], loads)
+            return self._by_all(self.members[self.begins[devices]], loads)
         first, sizes = self.begins[devices], np.diff(self.begins)[devices]
         row = np.repeat(np.arange(len(devices)), sizes)
         start = np.cumsum(sizes) - sizes
         pools = self.members[first[row] + np.arange(len(row)) - start[row]]
-        found = self.models.latency(pools, loads[row])
+        found = self._by_all(pools, loads[row])
         return np.maximum.reduceat(found, start) if len(row) else found
+
+    def _by_all(self, pools: Ints, loads: Floats) -> Floats:
+        """µs[n] that all tenants would see in the mean; 0 for an idle pool."""
+        found = self.models.tenants(
+            pools, loads, np.arange(len(pools)),
+            np.broadcast_to(self.tenants, loads.shape))
+        found[loads[:, 0] == 0] = 0.0
+        return found
+
+    @functools.cached_property
+    def tenants(self) -> Floats:
+        """float[features]: the sum of the Loads of all volumes."""
+        return self.loads.sum(axis=0)
 
     @functools.cached_property
     def copy_s(self) -> Floats:

@@ -48,13 +48,27 @@ class Reference:
         return wl.mean(known) if known else None
 
     def figures(self, cluster: cl.Cluster) -> dict[str, float]:
-        """Pool name → µs: the greatest latency of its device's pools."""
-        latency = self.latencies(cluster)
+        """Pool name → µs: what all tenants would see in the mean.
+
+        The greatest of the pools of one device.
+        """
+        latency = {pool.name: self._figure(cluster, pool)
+                   for pool in cluster.pools if pool.model in self.models}
         return {pool.name: max((
             latency[other.name] for other in cluster.pools
             if other.device_key == pool.device_key
             and other.name in latency), default=float('nan'))
             for pool in cluster.pools}
+
+    def _figure(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
+        load = self._load(cluster, pool)
+        each = [self._tenant(cluster, pool, v) for v in cluster.volumes
+                if self._active(cluster, v)]
+        return statistics.fmean(each) if load.count else 0.0
+
+    def _active(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
+        its = volume.workload or self.typical(cluster, volume.volume_type)
+        return its is not None and its.is_active(self.floor)
 
     def level(self, cluster: cl.Cluster, volume: cl.Volume) -> float:
         """The mean figure of the pools that a volume may live on."""

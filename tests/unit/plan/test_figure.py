@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import numpy as np
+import testtools
+
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.plan import limits as lm
+from serifos.plan import problem as pm
+from serifos.plan import state as st
+from tests.unit.plan import clusters
+from tests.unit.plan.clusters import pool
+from tests.unit.plan.clusters import volume
+
+LARGE, SMALL = wl.Workload(0, 256), wl.Workload(0, 4)
+
+
+class FigureTestCase(testtools.TestCase):
+
+    def start(self, model):
+        """u with large requests on a, v with small ones on b, and none."""
+        cluster = cl.Cluster(
+            tuple(pool(name, model) for name in 'abc'),
+            (volume('u', 'a', workload=LARGE),
+             volume('v', 'b', workload=SMALL)))
+        return st.State.of(pm.Problem.of(
+            cluster, clusters.models_of(cluster), lm.Limits()))
+
+    def test_a_small_tenant_does_not_dilute_it(self):
+        first = self.start('apart')
+        then = first.moved(1, 0)
+        self.assertLess(then.latency_us[0], 0.6 * first.latency_us[0])
+        self.assertGreater(then.figure_us[0], first.figure_us[0])
+
+    def test_it_is_what_all_tenants_would_see_in_the_mean(self):
+        state, model = self.start('apart'), clusters.MODELS['apart']
+        for place, workload in enumerate((LARGE, SMALL)):
+            load = model.load([workload])
+            self.assertAlmostEqual(1, state.figure_us[place] / np.mean([
+                model.tenant(load, each).latency_us
+                for each in (LARGE, SMALL)]))
+        self.assertEqual(0, state.figure_us[2])
+
+    def test_it_is_the_latency_where_a_model_tells_no_tenants_apart(self):
+        state = self.start('deep')
+        self.assertEqual(state.latency_us.tolist(), state.figure_us.tolist())
