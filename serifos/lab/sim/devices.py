@@ -13,6 +13,8 @@ pages of 16 KiB: above some 20 % of written bytes writes take the bus with
 them. A fast drive whose dies are busy for as long as a write is large: its
 reads wait behind writes, though its bus is nearly idle.
 
+``drawn``, ``drawn2``, ``drawn3``: pairs that :func:`drawn` mixed.
+
 :data:`FEATURED` has one device for each thing that a device may do beside
 that. :func:`drawn` mixes all of them at random, so that a model can be
 tested on devices that nobody knew when it was made.
@@ -129,7 +131,17 @@ class Testbed:
 
 _GIB_480, _GIB_400 = 447.0, 372.5  # 480 and 400 GB
 
+
+def _drawn(name: str, seed: int) -> Testbed:
+    rng = np.random.default_rng([77, seed])
+    return Testbed(name, {drawn(rng): (3, _GIB_480),
+                          drawn(rng): (2, _GIB_400)})
+
+
 TESTBEDS = {
     'paper': Testbed('paper', {SSD1: (3, _GIB_480), SSD2: (2, _GIB_400)}),
     'other': Testbed('other', {AGED: (3, _GIB_480), FAST: (2, _GIB_400)}),
+    'drawn': _drawn('drawn', 100),
+    'drawn2': _drawn('drawn2', 101),
+    'drawn3': _drawn('drawn3', 102),
 }

@@ -25,12 +25,15 @@ class Evaluate(app.Fails, command.Command):
         parser.add_argument('--cases', type=int, default=50, metavar='N',
                             help='random cases a testbed (default: 50)')
         parser.add_argument(
-            '--truth', choices=('paper', 'other', 'both'), default='both',
+            '--truth', default='both', choices=(
+                'paper', 'other', 'drawn', 'drawn2', 'drawn3', 'both'),
             help='paper: two SSDs fitted to Table 6 of the paper; other: '
-                 'two that are not (default: both)')
+                 'two that are not; drawn, drawn2, drawn3: two each with '
+                 'features drawn at random; both: paper and other '
+                 '(default)')
         parser.add_argument(
             '--kind', action='append', dest='kinds',
-            choices=('consolidation', 'outstanding', 'auto'),
+            choices=('consolidation', 'outstanding', 'tenant', 'auto'),
             help="the planners' models; may be given again. consolidation "
                  "is built from the paper's sets, the others from the short "
                  'design (default: consolidation and auto)')

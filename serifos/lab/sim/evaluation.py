@@ -103,7 +103,7 @@ class Evaluation:
             'moves': summary.mean_moves(outcomes),
             'moved_gib': summary.mean_moved_gib(outcomes)}
             for kind in self.settings.kinds for planner in scenario.PLANNERS
-            for outcomes in [self.of(testbed, planner, kind)]]
+            if (outcomes := self.of(testbed, planner, kind))]
 
     def brief(self) -> dict[str, Any]:
         """The results as a document, without every case's outcomes."""
@@ -194,7 +194,7 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (
             (modeler.Purpose.CONSOLIDATION, {'consolidation'}),
-            (modeler.Purpose.SHORT, {'outstanding', 'auto'})):
+            (modeler.Purpose.SHORT, {'outstanding', 'tenant', 'auto'})):
         kinds &= set(settings.kinds)
         if kinds:
             measured = list(_measured(

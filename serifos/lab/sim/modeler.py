@@ -27,7 +27,7 @@ from serifos.lab.sim import ssd as ssds
 from serifos.model import fit
 from serifos.model import model as mm
 
-KINDS = ('consolidation', 'outstanding', 'auto')
+KINDS = ('consolidation', 'outstanding', 'tenant', 'auto')
 """``consolidation`` is fitted on the paper's sets (Eq. 15-16), the others
 on the short design, which is what ``serifos-model build`` does."""
 

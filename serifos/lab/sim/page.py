@@ -69,7 +69,7 @@ def _balanced(evaluation: ev.Evaluation, name: str,
     of_placement = {
         planner: evaluation.of(
             name, planner, '' if planner == scenario.CAPACITY else kind)
-        for planner in _PLACEMENTS}
+        for planner in _PLACEMENTS if planner != scenario.BY_MEAN}
     return page.Section(
         f'Testbed {name}: {hosts}',
         f'The figures show the planners with {kind} models. {_BOXES}\n'

@@ -29,18 +29,36 @@ from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
 from serifos.plan import relieve
 
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
 
+BY_MEAN = 'relieve by mean'
+
 PLANNERS: Mapping[str, Callable[..., pl.Plan]] = {
     'algorithm1': functools.partial(bfd.plan, paper=True),
     'bfd': bfd.plan,
     'relieve': relieve.plan,
+    BY_MEAN: lambda cluster, models, limits: relieve.plan(
+        cluster, _ByMean(models), limits),
 }
 """``algorithm1`` is the paper's without a guard, ``bfd`` the same that makes
-only moves which the local rule accepts, ``relieve`` at most four moves."""
+only moves which the local rule accepts, ``relieve`` at most four moves. Where
+models tell tenants apart, there is ``relieve`` by the mean of each pool, too:
+the figure of other models, which a tenant of small blocks dilutes."""
+
+
+class _ByMean:
+    """Predictions of models as if they did not tell tenants apart."""
+
+    def __init__(self, models: pm.Predictions) -> None:
+        self.loads, self.latency = models.loads, models.latency
+
+    def tenants(self, pools: pm.Ints, loads: pm.Floats, which: pm.Ints,
+                own: pm.Floats) -> pm.Floats:
+        return self.latency(pools, loads)[which]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +110,9 @@ def run(case: Case) -> list[PlannerResult]:
         fleet = pool_models.Fleet(
             [models[pool.model] for pool in observed.pools])
         for name, planner in PLANNERS.items():
+            if name == BY_MEAN and not any(
+                    model.tenants for model in models.values()):
+                continue
             moves = _moves(planner, observed, fleet)
             balanced = placed(case)
             for volume, pool in moves:

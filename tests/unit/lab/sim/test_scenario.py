@@ -11,6 +11,7 @@ from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
 from serifos.model import model as mm
+from tests.unit import samples
 
 TABLE_6 = {
     device: mm.Model(
@@ -54,6 +55,15 @@ class ScenarioTest(testtools.TestCase):
         self.assertEqual(
             {'SSD1'}, {cluster.pool(v.pool).model
                        for v in cluster.volumes[:3]})
+
+    def test_models_that_tell_tenants_apart_are_tried_by_mean_too(self):
+        apart = {ssd: mm.Model(ssd, 'tenant', samples.APART, {}, {})
+                 for ssd in TABLE_6}
+        for models, tried in (TABLE_6, False), (apart, True):
+            planners = [outcome.planner for outcome
+                        in scenario.run(case(models=models))]
+            self.assertEqual(tried, scenario.BY_MEAN in planners)
+            self.assertIn('relieve', planners)
 
     def test_a_case_is_the_same_each_time(self):
         self.assertEqual(scenario.run(case(3)), scenario.run(case(3)))
