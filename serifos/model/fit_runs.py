@@ -97,6 +97,8 @@ OF_TENANTS = {
 """Figure → those of a tenant that it is the mean of: of all its requests,
 of its reads, of its writes."""
 
+_COUNTED = {'read': 'sum_q_r', 'write': 'sum_q_w'}
+
 
 def _seen(sample: ds.Sample, predicts: str
           ) -> tuple[tuple[wl.Workload, kinds.Seen], ...]:
@@ -111,7 +113,8 @@ def usable(samples: Sequence[ds.Sample],
            predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
     """The runs that :func:`runs` takes, with their Loads.
 
-    Runs whose tenants are all idle (long thinktimes) are left out.
+    Runs whose tenants are all idle (long thinktimes) are left out, and those
+    of a figure of reads, or of writes, of which no active tenant has any.
 
     :raises InputError: where the name is not a figure
     """
@@ -120,5 +123,6 @@ def usable(samples: Sequence[ds.Sample],
             f'{predicts} is not a figure of a run; choose one of '
             f'{", ".join(ds.FIGURES)}.')
     loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
+    counted = _COUNTED.get(predicts.partition('_')[0], 'count')
     return [(s, load) for s, load in zip(samples, loads)
-            if load.count and s.figure(predicts)]
+            if getattr(load, counted) and s.figure(predicts)]

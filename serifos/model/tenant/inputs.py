@@ -37,6 +37,7 @@ READS, WRITES = slice(0, 3), slice(3, 6)
 
 _BLOCK_KIB = 16.0
 _LEAST = 0.5  # requests; fewer hardly wait for one another
+_SURE = 1e4  # a share of this part of requests counts in full
 
 
 def of_load(sums: Sequence[tr.Number], trend: Mapping[str, float],
@@ -70,5 +71,31 @@ def own(sums: Sequence[tr.Number]) -> tuple[tr.Number, ...]:
 
 def own_of(workload: wl.Workload) -> tuple[float, ...]:
     """The factors of :data:`OWN` for one workload, active or not."""
+    return own(sums_of(workload))
+
+
+def sums_of(workload: wl.Workload) -> list[float]:
+    """:data:`OWN_FIELDS` of one workload, active or not."""
     its = wl.Load.of(workload, floor=0.0)
-    return own([getattr(its, name) for name in OWN_FIELDS])
+    return [getattr(its, name) for name in OWN_FIELDS]
+
+
+def of_figure(figure: str, sums: Sequence[tr.Number], of: tr.Arithmetic
+              ) -> tuple[list[tr.Number], tr.Number]:
+    """The factors of a figure, summed over tenants, and the tenants.
+
+    The figure of reads counts every tenant once, whatever its share of
+    reads, and none where all write alone; that of writes likewise.
+
+    :param figure: ``all``, ``read`` or ``write``
+    :param sums: of :data:`OWN_FIELDS`
+    """
+    factors = own(sums)
+    if figure == 'all':
+        return [*factors], sums[1]
+    which = READS if figure == 'read' else WRITES
+    any_of = of.smaller(_SURE * of.larger(factors[which.start], 0.0), 1.0)
+    once = [any_of * each for each in (
+        sums[1], sums[4] + sums[5], sums[2] / _BLOCK_KIB)]
+    none = [0.0 * each for each in once]
+    return (once + none if figure == 'read' else none + once), once[0]

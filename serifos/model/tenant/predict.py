@@ -54,22 +54,23 @@ class Tenants:
     def predict(self, load: wl.Load) -> float:
         """The mean over the tenants of a Load, 0 for a count of 0.
 
-        That of reads, or of writes, takes each tenant by its share of them.
+        That of reads, or of writes, takes each tenant once.
         """
         return self._mean(_sums(load), tr.NUMBERS) if load.count else 0.0
 
     def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
         """As :meth:`.kinds.TenantPredictor.tenant` says."""
         parts = self._parts(_sums(load), tr.NUMBERS)
-        own = inputs.own_of(workload)
-        seen = [_part(parts, own, which, sum(own[which][:1]) or None)
-                for which in (inputs.READS, inputs.WRITES)]
-        read, write = (each if self.figure in ('all', name) else None
-                       for name, each in zip(('read', 'write'), seen))
         if self.figure != 'all':
-            return kinds.Seen(read if self.figure == 'read' else write,
-                              read, write)
-        return kinds.Seen(_dot(parts, own), read, write)
+            own, number = self._own(workload)
+            seen = _dot(parts, own) / number if number else None
+            return kinds.Seen(seen, *(seen if self.figure == name else None
+                                      for name in ('read', 'write')))
+        own = inputs.own_of(workload)
+        return kinds.Seen(_dot(parts, own), *(
+            _dot(parts[which], own[which]) / own[which.start]
+            if own[which.start] else None
+            for which in (inputs.READS, inputs.WRITES)))
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -98,7 +99,8 @@ class Tenants:
                 ) -> npt.NDArray[np.float64]:
         """As :meth:`.kinds.TenantPredictor.factors` says."""
         import numpy as np  # the scheduler, which has none, never calls this
-        its, number = self._own(list(_columns(own, _COLUMNS[_LOAD:])))
+        its, number = inputs.of_figure(
+            self.figure, list(_columns(own, _COLUMNS[_LOAD:])), tr.arrays())
         return np.column_stack(its) / np.maximum(number, _NONE)[:, None]
 
     def log_std(self, load: wl.Load) -> float:
@@ -112,9 +114,7 @@ class Tenants:
 
     def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
         """The same of the latency that one workload sees."""
-        own = [each if self._counts(i) else 0.0
-               for i, each in enumerate(inputs.own_of(workload))]
-        return self._spread(_sums(load), own, tr.NUMBERS)
+        return self._spread(_sums(load), self._own(workload)[0], tr.NUMBERS)
 
     def tenants_log_std(self, loads: npt.NDArray[np.float64],
                         own: npt.NDArray[np.float64]
@@ -122,10 +122,10 @@ class Tenants:
         """As :meth:`.kinds.TenantPredictor.tenants_log_std` says."""
         return _in_pieces(self._std_of_others, loads, own)
 
-    def _counts(self, part: int) -> bool:
-        """Whether a part belongs to the requests that are predicted."""
-        return self.figure in (
-            'all', 'read' if part < inputs.READS.stop else 'write')
+    def _own(self, workload: wl.Workload
+             ) -> tuple[list[float], float]:
+        return inputs.of_figure(
+            self.figure, inputs.sums_of(workload), tr.NUMBERS)
 
     def _each(self, sums: Sequence[tr.Number],
               of: tr.Arithmetic) -> list[list[tr.Number]]:
@@ -142,20 +142,9 @@ class Tenants:
             total = [one + more for one, more in zip(total, other)]
         return [each / number for each in total]
 
-    def _own(self, sums: Sequence[tr.Number]
-             ) -> tuple[list[tr.Number], tr.Number]:
-        """The factors that count, and what divides their sum.
-
-        :param sums: of :data:`.inputs.OWN_FIELDS`
-        """
-        own = [each if self._counts(i) else 0.0 * each
-               for i, each in enumerate(inputs.own(sums))]
-        return own, {'all': sums[1], 'read': own[0],
-                     'write': own[3]}[self.figure]
-
     def _mean(self, sums: Sequence[tr.Number],
               of: tr.Arithmetic) -> tr.Number:
-        own, number = self._own(sums[_LOAD:])
+        own, number = inputs.of_figure(self.figure, sums[_LOAD:], of)
         return _dot(self._parts(sums, of), own) / of.larger(number, _NONE)
 
     def _of_others(self, sums: Sequence[tr.Number],
@@ -168,7 +157,8 @@ class Tenants:
 
     def _log_std(self, sums: Sequence[tr.Number],
                  of: tr.Arithmetic) -> tr.Number:
-        return self._spread(sums, self._own(sums[_LOAD:])[0], of)
+        own, _ = inputs.of_figure(self.figure, sums[_LOAD:], of)
+        return self._spread(sums, own, of)
 
     def _spread(self, sums: Sequence[tr.Number], own: Sequence[tr.Number],
                 of: tr.Arithmetic) -> tr.Number:
@@ -216,11 +206,6 @@ def _dot(parts: Sequence[tr.Number],
     for part, factor in zip(parts, own):
         total = total + part * factor
     return total
-
-
-def _part(parts: Sequence[float], own: Sequence[float], which: slice,
-          share: float | None) -> float | None:
-    return _dot(parts[which], own[which]) / share if share else None
 
 
 def _in_pieces(

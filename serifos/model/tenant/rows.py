@@ -50,12 +50,12 @@ class Rows:
         """Of a dataset's runs, as :func:`.fit.fit` takes them."""
         rows: list[tuple[int, tuple[float, ...], float, float]] = []
         for run, load in enumerate(loads):
-            rows.append((run, _mean(load, figure), y[run], _OF_RUN))
+            sums = [getattr(load, name) for name in inputs.OWN_FIELDS]
+            rows.append((run, _mean(sums, figure), y[run], _OF_RUN))
             for workload, saw in seen[run] if seen else ():
-                own = inputs.own_of(workload)
-                rows += [(run, each, value, weight)
-                         for each, value, weight in _figures(own, saw, figure)
-                         if value and sum(each)]
+                rows += [(run, own, value, weight) for own, value, weight
+                         in _figures(inputs.sums_of(workload), saw, figure)
+                         if value and sum(own)]
         run, own, values, weights = zip(*rows)
         runs = np.array(run)
         return cls(
@@ -70,29 +70,19 @@ class Rows:
             self.sums.T, trend, _OF))
 
 
-def _mean(load: wl.Load, figure: str) -> tuple[float, ...]:
-    """The mean of the factors over the tenants of a Load."""
-    own = inputs.own([getattr(load, name) for name in inputs.OWN_FIELDS])
-    if figure == 'all':
-        return tuple(each / load.count for each in own)
-    return _only(own, figure)
+def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:
+    """The mean of the factors over tenants.
+
+    :param sums: theirs of :data:`.inputs.OWN_FIELDS`
+    """
+    factors, number = inputs.of_figure(figure, sums, tr.NUMBERS)
+    return tuple(each / number if number else 0.0 for each in factors)
 
 
-def _figures(own: tuple[float, ...], saw: kinds.Seen, figure: str
+def _figures(sums: Sequence[float], saw: kinds.Seen, figure: str
              ) -> list[tuple[tuple[float, ...], float | None, float]]:
     """(factors, what was seen, weight) of one tenant."""
-    weight = _OF_KIND if figure == 'all' else 1.0
-    found = [(_only(own, name), value, weight) for name, value in (
-        ('read', saw.read_latency_us), ('write', saw.write_latency_us))
-        if figure in ('all', name)]
-    return found if figure != 'all' else [
-        (own, saw.latency_us, 1.0), *found]
-
-
-def _only(own: Sequence[float], figure: str) -> tuple[float, ...]:
-    """The factors of reads alone, or of writes alone."""
-    which = inputs.READS if figure == 'read' else inputs.WRITES
-    share = own[which][0]
-    return tuple(
-        each / share if share and which.start <= i < which.stop else 0.0
-        for i, each in enumerate(own))
+    rest = _OF_KIND if figure == 'all' else 1.0
+    return [(_mean(sums, name), value, weight) for name, value, weight in (
+        ('all', saw.latency_us, 1.0), ('read', saw.read_latency_us, rest),
+        ('write', saw.write_latency_us, rest)) if figure in ('all', name)]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
 import testtools
@@ -69,6 +70,7 @@ class FleetTest(testtools.TestCase):
                                  1e-9 * max(1, expected))
 
     @given(st.lists(workloads, min_size=1, max_size=8))
+    @settings(deadline=None)
     def test_what_tenants_see_agrees_with_the_standard_library(self, run):
         many = pool_models.Fleet([None, _apart, table6('SSD1'), _apart])
         own = many.loads(run)

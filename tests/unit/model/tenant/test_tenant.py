@@ -5,6 +5,7 @@ import functools
 import json
 
 import ddt
+import hypothesis
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.lab.sim import device as dev
+from serifos.lab.sim.nand import nand
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.model import model as mm
@@ -22,6 +25,7 @@ from tests.unit import samples
 
 _RUNS = d_optimal.runs(60)
 
+unhurried = settings(deadline=None)
 light = samples.workloads(wl.ACTIVE_FLOOR)
 _pools = st.lists(samples.workloads(), min_size=1, max_size=12)
 
@@ -56,6 +60,17 @@ def fitted(predicts='latency_us'):
                    settings={'members': 2})
 
 
+@functools.cache
+def fitted_to_flash():
+    """A model of few short runs of a device that is simulated by pages."""
+    ssd = nand.drawn(np.random.default_rng(5))
+    made = tuple(dev.SimulatedDevice(
+        ssd, np.random.default_rng(i), 200).measure(run, 60)
+        for i, run in enumerate(d_optimal.runs(20)))
+    return fit.fit(ds.Dataset(samples.HEADER, made), 'tenant',
+                   settings={'members': 2})
+
+
 def _vector(*run):
     return np.array([samples.load(run).vector])
 
@@ -68,6 +83,7 @@ class TenantTest(testtools.TestCase):
         predictor = fitted(predicts).predictor
 
         @given(_pools, light)
+        @unhurried
         def agree(others, mine):
             run = [*others, mine]
             load = samples.load(run)
@@ -85,10 +101,11 @@ class TenantTest(testtools.TestCase):
                                      1e-9 * max(1, abs(expected)))
         agree()
 
-    def test_another_tenant_never_lowers_mine(self):
-        predictor = fitted().predictor
+    @ddt.data(fitted, fitted_to_flash)
+    def test_another_tenant_never_lowers_mine(self, made):
+        predictor = made().predictor
 
-        @settings(max_examples=200)
+        @settings(max_examples=200, deadline=None)
         @given(_pools, light, light)
         def rises(others, mine, more):
             before, after = (predictor.tenant(samples.load(run), mine)
@@ -102,6 +119,7 @@ class TenantTest(testtools.TestCase):
         rises()
 
     @given(_pools)
+    @unhurried
     def test_a_pool_sees_the_mean_of_its_tenants(self, run):
         predictor, load = fitted().predictor, samples.load(run)
         each = [predictor.tenant(load, workload).latency_us
@@ -112,6 +130,16 @@ class TenantTest(testtools.TestCase):
         self.assertAlmostEqual(1, some / np.mean(each[:2]), 9)
 
     @given(_pools)
+    @unhurried
+    def test_the_mean_of_reads_takes_each_tenant_once(self, run):
+        predictor, load = fitted('read_p99_us').predictor, samples.load(run)
+        hypothesis.assume(all(w.write_pct <= 99.9 for w in run))
+        self.assertAlmostEqual(1, predictor.predict(load) / np.mean([
+            predictor.tenant(load, workload).latency_us
+            for workload in run]), 9)
+
+    @given(_pools)
+    @unhurried
     def test_many_tenants_of_a_pool_cost_one_prediction(self, run):
         predictor = fitted().predictor
         factors = predictor.factors(np.vstack([_vector(w) for w in run]))
@@ -121,6 +149,7 @@ class TenantTest(testtools.TestCase):
             self.assertAlmostEqual(1, one / seen.latency_us, 9)
 
     @given(_pools)
+    @unhurried
     def test_all_requests_are_reads_and_writes(self, run):
         predictor, load = fitted().predictor, samples.load(run)
         for workload in run:
@@ -165,6 +194,18 @@ class TenantTest(testtools.TestCase):
             settings={'members': 1})
         self.assertLess(model.quality['mre'], 0.2)
         self.assertNotIn('tenant_mre', model.quality)
+
+    def test_reads_of_idle_tenants_alone_are_not_fitted(self):
+        runs = [(wl.Workload(100, 4 + i), wl.Workload(0, 4,
+                                                      think_time_us=1e6))
+                for i in range(8)]
+        seen = {'iops': 1.0, 'latency_us': 90.0, 'read_latency_us': 90.0}
+        made = ds.Dataset(samples.HEADER, tuple(
+            ds.Sample(run, 90.0, seen=({'latency_us': 90.0}, seen))
+            for run in runs))
+        exc = self.assertRaises(errors.InputError, fit.fit, made, 'tenant',
+                                predicts='read_latency_us')
+        self.assertIn('has 0 different runs', str(exc))
 
     def test_what_is_no_latency_is_refused(self):
         exc = self.assertRaises(
