@@ -149,11 +149,13 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
 def _schema(where: object, doc: Any, known: str) -> None:
     if not isinstance(doc, dict) or 'schema' not in doc:
         raise errors.FormatError(
-            f'{where} does not say its schema; this serifos reads {known}.')
+            f'{where} does not say its schema; this serifos reads {known}: '
+            'name another file, or make this one again.')
     if doc['schema'] != known:
         raise errors.FormatError(
             f'{where} is of schema {doc["schema"]}; this serifos reads '
-            f'{known}.')
+            f'{known}: make the file again with it, or use the release that '
+            'wrote it.')
 
 
 def _checked(where: object, what: str, doc: T) -> T:

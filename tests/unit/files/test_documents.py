@@ -57,6 +57,15 @@ class ModelFileTest(StoreCase):
             113.44 + 22.135 * 4,
             model.predict(model.load([wl.Workload(30, 4)])))
 
+    def test_one_of_an_earlier_release(self):
+        self.assertNotIn('tenants', _MODEL)
+        model = documents.read_model(self.write('m.json', _MODEL))
+        tenant = wl.Workload(30, 4)
+        load = model.load([tenant])
+        self.assertFalse(model.tenants)
+        self.assertEqual(model.predict(load),
+                         model.tenant(load, tenant).latency_us)
+
     def test_unknown_keys_are_ignored(self):
         documents.read_model(self.write('m.json', {**_MODEL, 'future': {}}))
 
@@ -66,7 +75,8 @@ class ModelFileTest(StoreCase):
         self.assertEqual(model, documents.read_model(self.dir / 'm.json'))
 
     @ddt.data(
-        ({'schema': 'serifos-model/2'}, 'reads serifos-model/1'),
+        ({'schema': 'serifos-model/2'},
+         'reads serifos-model/1: make the file again with it'),
         ({'kind': 'neural'}, 'of kind neural'),
         ({'range': None}, 'range'),
         ({'parameters': {'1': {'sum_block_kib': 1}}}, '"5+" row'),
