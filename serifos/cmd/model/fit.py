@@ -15,6 +15,7 @@ from cliff import show
 
 from serifos.cmd import app
 from serifos.cmd import cells
+from serifos.cmd.model import predict
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
@@ -112,8 +113,10 @@ class Check(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'A --max-mre of {most:g} cannot be used; give a fraction '
                 'such as 0.12.')
-        found = fit.check(documents.read_model(parsed_args.model),
-                          documents.read_dataset(parsed_args.dataset))
+        model = documents.read_model(parsed_args.model)
+        found = fit.check(model, documents.read_dataset(parsed_args.dataset))
+        if found.tenant_mre is not None:
+            predict.say_of_means(self.app.NAME, model)
         if most is not None and found.mre > most:
             self.exit_code = 1
             print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '

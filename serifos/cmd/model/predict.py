@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 import dataclasses
+import sys
 from typing import Any
 
 from cliff import show
@@ -46,6 +47,7 @@ class Predict(app.Fails, show.ShowOne):
         if load.count and not least <= load.count <= greatest:
             outside.add('count')
         unit = model.predicts.rpartition('_')[2]
+        say_of_means(self.app.NAME, model)
         return ((model.predicts, f'interval_{unit}', 'extrapolated',
                  'tenants'),
                 (model.predict(load), list(model.interval(load)),
@@ -61,12 +63,17 @@ def tenants(model: mm.Model, load: wl.Load,
         ends = model.tenant_interval(load, each)
         found.append({**dataclasses.asdict(seen),
                       'interval_us': None if ends is None else [*ends]})
-    if not model.tenants:
-        return cells.Cell(found, f'each the mean: kind {model.kind} does not '
-                          'tell tenants apart; fit one of kind tenant')
     return cells.Cell(found, ', '.join(
         'none' if one['latency_us'] is None else f'{one["latency_us"]:.0f} µs'
         for one in found))
+
+
+def say_of_means(program: str, model: mm.Model) -> None:
+    """One line on standard error where tenants are not told apart."""
+    if not model.tenants:
+        print(f'{program}: kind {model.kind} does not tell tenants apart; the '
+              'mean of the pool is taken for each. Fit a model of kind tenant '
+              'to know what each sees.', file=sys.stderr)
 
 
 def workload(text: str) -> wl.Workload:
