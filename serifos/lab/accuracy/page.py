@@ -122,14 +122,47 @@ def by_device(scores: _Scores, label: str, test: str) -> table.Table:
             table.percent(found[device, kind].errors.get(test))
             if (device, kind) in found else None for kind in kinds))
          for device in _names(scores, 'device')],
-        f'Mean relative error, {_HEADS[test]}; '
-        + (_CHOSEN.get(label) or f'the {label} runs of the short design'))
+        f'Mean relative error, {_HEADS[test]}; ' + _described(label))
+
+
+def covered(scores: _Scores, label: str) -> table.Table | None:
+    """Each device's errors and intervals, of kinds that tell tenants apart.
+
+    None where there is no such kind.
+    """
+    names = [name for name in ar.TESTS if name != 'wide']
+    rows = [
+        (s.device, s.kind, s.runs, *(
+            table.percent(found.get(name)) for found, which in (
+                (s.errors, ('paper', 'depths', 'p99')),
+                (s.tenants, ('paper', 'depths')),
+                (s.covered, names), (s.tenants_covered, names))
+            for name in which))
+        for s in scores if s.design == label and s.kind != accuracy.AUTO
+        and s.tenants_covered.get('paper') is not None]
+    return table.Table(
+        ('device', 'kind', 'runs', 'pool: paper', 'depths', 'p99',
+         'tenant: paper', 'depths', *(f'in interval: {name}' if not i else name
+                                      for i, name in enumerate(names)),
+         *(f'tenants in: {name}' if not i else name
+           for i, name in enumerate(names))),
+        rows, 'Mean relative errors of pools and tenants, and the shares '
+        'within 90 % intervals; ' + _described(label)) if rows else None
+
+
+def _described(label: str) -> str:
+    return _CHOSEN.get(label) or f'the {label} runs of the short design'
 
 
 def every(scores: _Scores) -> list[table.Table]:
     """The tables for a terminal."""
     return [summary(scores), details(scores), tenants(scores),
-            by_device(scores, ar.CHOSEN, 'paper')]
+            by_device(scores, ar.CHOSEN, 'paper'), *_all_covered(scores)]
+
+
+def _all_covered(scores: _Scores) -> list[table.Table]:
+    found = (covered(scores, label) for label in _names(scores, 'design'))
+    return [one for one in found if one is not None]
 
 
 def document(settings: accuracy.AccuracySettings,
@@ -151,7 +184,8 @@ def page_of(scores: _Scores, command: str) -> str:
         f'form of none.\nMade by: {command}',
         [page.Section('Error against runs', _WORDS, [
             _against_runs(scores, name) for name in ('paper', 'depths')],
-            [summary(scores), details(scores), tenants(scores)]),
+            [summary(scores), details(scores), tenants(scores),
+             *_all_covered(scores)]),
          *(page.Section(
              f'Every device: {_HEADS[test]}', tables=[
                  by_device(scores, label, test)

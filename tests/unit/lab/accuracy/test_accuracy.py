@@ -9,6 +9,7 @@ import testtools
 
 from serifos.design import stopping
 from serifos.lab.accuracy import accuracy
+from serifos.lab.accuracy import page
 from serifos.lab.accuracy import runs as ar
 from serifos.lab.sim import devices
 from serifos.model import fit
@@ -104,6 +105,19 @@ class ScoreTest(testtools.TestCase):
         found = accuracy.scored((few, 'outstanding', '20'))
         self.assertEqual((4, None, {}), (
             found.runs, found.expected, found.errors))
+
+
+class CoveredTest(testtools.TestCase):
+
+    def test_each_device_of_kinds_that_tell_tenants_apart(self):
+        its = score('tenant', 0.1)
+        scores = [score('hybrid', 0.1), dataclasses.replace(
+            its, errors={'paper': 0.07}, tenants={'paper': 0.09},
+            covered={'paper': 0.9}, tenants_covered={'paper': 0.95})]
+        row, = page.covered(scores, '20').rows
+        self.assertEqual(('X', 'tenant', 20, '7.0 %'), row[:4])
+        self.assertLessEqual({'9.0 %', '90.0 %', '95.0 %'}, {*row})
+        self.assertIsNone(page.covered(scores[:1], '20'))
 
 
 class AutoTest(testtools.TestCase):
