@@ -5,7 +5,7 @@ Four runs in five are D-optimal for the features of kind ``outstanding`` in
 relative weighting, by Fedorov's exchange [1]_ over a seeded sample of
 candidates. They are at the corners of the space, where a wrong form of the
 model would not show, so every fifth run is drawn by a Latin hypercube inside
-of it.
+of it; in half of these the tenants think.
 
 .. [1] V. V. Fedorov: Theory of Optimal Experiments, 1972, section 3.3.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,10 @@ WIDE = design.Space(
     iodepths=(1, 4, 8, 16, 32), counts=tuple(range(1, 11)))
 """The space of the short design: most of the error of the paper's design
 comes from predicting outside of its narrow vectors."""
+
+LIGHT = dataclasses.replace(
+    WIDE, iodepths=(1, 8), think_times_us=(0, 2000))
+"""The space of tenants that think, most of whose time a device is idle."""
 
 LEAST = 10
 """Runs below which a design cannot hold the model's five terms twice."""
@@ -53,6 +58,7 @@ def runs(number: int, space: design.Space = WIDE,
     """A short design: distinct runs in a shuffled order.
 
     :param number: how many, at least :data:`LEAST`
+    :param space: a tenth of the runs are of :data:`LIGHT` where none is given
     :raises InputError: where that is too few, or more than there are
     """
     if not LEAST <= number <= _MOST:
@@ -60,7 +66,10 @@ def runs(number: int, space: design.Space = WIDE,
             f'{number} runs are too {"few" if number < LEAST else "many"} '
             f'for a short design; give --runs {LEAST} to {_MOST}.')
     rng = np.random.default_rng(seed)
-    within = inside(space, number // 5, rng)
+    light = number // 10 if space is WIDE else 0
+    within = inside(space, number // 5 - light, rng)
+    if light:
+        within += inside(LIGHT, light, rng)
     corners = number - len(within)
     candidates = _candidates(space, _CANDIDATES_PER_RUN * corners, rng)
     if corners > len(candidates):

@@ -40,7 +40,7 @@ EDGE = design.Space(
     random_pcts=(0, 100), counts=tuple(range(1, 17)))
 """The space of some tenants, measured less densely."""
 
-_CANDIDATES, _EDGE_SHARE = 400, 0.25
+_CANDIDATES, _EDGE_SHARE, _LIGHT_SHARE = 400, 0.25, 0.1
 _PER_RUN = 3  # as in the short design
 
 # Length scales of the process, by _place; it also has a level and slopes.
@@ -52,7 +52,8 @@ _LEVEL, _SLOPES, _NOISE = 0.1, 0.02, 0.05
 class Sequential:
     """Runs that are chosen one after another.
 
-    :param space: the one asked for; None for :data:`CORE` and :data:`EDGE`
+    :param space: the one asked for; None for :data:`CORE`, :data:`EDGE` and
+        :data:`.d_optimal.LIGHT`
     :param most: runs that are made without a stopping rule
     """
 
@@ -72,9 +73,12 @@ class Sequential:
         """Different runs, all over the space."""
         rng = np.random.default_rng(self.seed)
         edge = 0 if self.space else round(_EDGE_SHARE * _CANDIDATES)
-        found = d_optimal.inside(self.space or CORE, _CANDIDATES - edge, rng)
+        light = 0 if self.space else round(_LIGHT_SHARE * _CANDIDATES)
+        found = d_optimal.inside(
+            self.space or CORE, _CANDIDATES - edge - light, rng)
         if edge:
             found += d_optimal.inside(EDGE, edge, rng)
+            found += d_optimal.inside(d_optimal.LIGHT, light, rng)
         return tuple({ds.key(run): run for run in found}.values())
 
     @functools.cached_property

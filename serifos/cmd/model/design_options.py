@@ -176,7 +176,8 @@ def _times(args: argparse.Namespace, rounds: int, short: float,
 
 
 def _space(args: argparse.Namespace, default: design.Space) -> design.Space:
-    return dataclasses.replace(default, **_asked(args))
+    asked = _asked(args)
+    return dataclasses.replace(default, **asked) if asked else default
 
 
 def _asked(args: argparse.Namespace) -> dict[str, tuple[float, ...]]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import itertools
 
 import ddt
@@ -49,6 +50,17 @@ class OptimalTest(testtools.TestCase):
         grid = set(d_optimal.WIDE.patterns)
         drawn = [run for run in d_optimal.runs(80) if not set(run) <= grid]
         self.assertTrue(14 <= len(drawn) <= 16, len(drawn))
+
+    def test_tenants_of_one_run_in_ten_think(self):
+        thinking = [run for run in d_optimal.runs(80)
+                    if any(w.think_time_us for w in run)]
+        self.assertEqual(8, len(thinking))
+        for workload in itertools.chain(*thinking):
+            self.assertTrue(0 <= workload.think_time_us <= 2000)
+            self.assertTrue(1 <= workload.iodepth <= 8)
+        asked = dataclasses.replace(d_optimal.WIDE)
+        self.assertFalse(any(w.think_time_us for run in d_optimal.runs(
+            80, asked) for w in run))
 
     def test_exchange_finds_the_best_of_a_small_problem(self):
         # 1 and x on a grid: the optimum of 4 runs is two at either end.
