@@ -7,9 +7,10 @@ algorithm adds a volume to its own host a second time when it prices staying,
 and never settles; here a volume is lifted off first, so that staying costs
 what its pool sees now.
 
-As printed it is one pass that looks at the receiving host alone. Otherwise a
-move must be one that :mod:`.acceptance` accepts, and passes repeat until a
-whole one moves nothing.
+As printed it is one pass that looks at the mean latency of the receiving host
+alone. Otherwise hosts are compared by their planning figures, a move must be
+one that :mod:`.acceptance` accepts, and passes repeat until a whole one moves
+nothing.
 
 .. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
    Consolidation and Load Balancing for SSD Based Cloud Storage Systems.
@@ -70,16 +71,20 @@ def _best_host(state: st.State, volume: int, paper: bool) -> int | None:
 
     A tie stays, and of several pools the first wins.
     """
-    problem, one = state.problem, np.array([volume])
+    problem, one, at = state.problem, np.array([volume]), state.home[volume]
     if not paper and not acceptance.hot(state, one)[0]:
         return None
     pools = np.flatnonzero(oc.allowed(state, one)[0])
-    price = problem.models.latency(
-        pools, state.loads[problem.device[pools]] + problem.loads[volume])
-    if not len(pools) or price.min() >= state.latency_us[state.home[volume]]:
+    if not len(pools):
         return None
+    device = problem.device[pools]
+    loads = state.loads[device] + problem.loads[volume]
+    price, stays = (
+        problem.models.latency(pools, loads), state.latency_us[at]
+    ) if paper else (
+        problem.figure_us(device, loads), state.figure_us[problem.device[at]])
     best = pools[[price.argmin()]]
-    if paper or acceptance.accepted(
-            state, oc.outcomes(state, one, best))[0]:
+    if price.min() < stays and (paper or acceptance.accepted(
+            state, oc.outcomes(state, one, best))[0]):
         return int(best[0])
     return None

@@ -2,7 +2,7 @@
 """Evacuation of a pool: best fit decreasing, without a minimum gain.
 
 The volumes by decreasing block size, the idle and the unknown last, each to
-the pool with the least predicted latency after the move and, of equals, the
+the pool with the least planning figure after the move and, of equals, the
 most free space; pools where a latency promise would be broken come last.
 One pass; a volume that cannot move is refused with the reason.
 """
@@ -83,10 +83,10 @@ def _target(state: st.State, volume: int) -> int | str:
         roomiest = max(np.flatnonzero(open_to), key=state.room.item)
         return lm.no_room(problem.cluster.pools[roomiest],
                           float(state.room[roomiest]), float(size))
-    loads = state.loads[problem.device[fits]] + problem.loads[volume]
-    price = problem.models.latency(fits, loads)
+    price = problem.figure_us(
+        problem.device[fits],
+        state.loads[problem.device[fits]] + problem.loads[volume])
     source = state.figure_us[problem.device[state.home[[volume]]]]
     breaks = promises.breaks(state, oc.Outcomes(
-        np.full(len(fits), volume), fits, source, source,
-        problem.figure_us(problem.device[fits], loads)))
+        np.full(len(fits), volume), fits, source, source, price))
     return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])

@@ -183,7 +183,9 @@ class Problem:
                   row: Ints) -> Floats:
         """By how much tenants see more than they were promised, µs[n].
 
-        0 where the promise is kept, or nothing is predicted.
+        0 where the promise is kept, or nothing is predicted. An idle volume,
+        or one of which nothing is known, is taken to see what all tenants
+        would see there in the mean.
 
         :param which: int[n], index into :attr:`promised`
         :param pools: int[n], where each is
@@ -193,9 +195,12 @@ class Problem:
         volumes = self.promised[which]
         every, place = np.unique(
             row * len(self.device) + pools, return_inverse=True)
+        own = self.loads[volumes]
+        own[own[:, 0] == 0] = self.tenants  # it may do what others do
         seen = self.models.tenants(
             every % len(self.device), loads[every // len(self.device)],
-            place, self.loads[volumes])
+            place, own)
+        seen[loads[row, 0] == 0] = 0.0
         return np.nan_to_num(
             np.maximum(seen - self.promise_us[volumes], 0.0))
 

@@ -62,9 +62,11 @@ class Reference:
 
     def _figure(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
         load = self._load(cluster, pool)
-        each = [self._tenant(cluster, pool, v) for v in cluster.volumes
-                if self._active(cluster, v)]
-        return statistics.fmean(each) if load.count else 0.0
+        if not load.count:
+            return 0.0
+        return statistics.fmean(self._would_see(pool, load, v.workload or (
+            self.typical(cluster, v.volume_type)))
+            for v in cluster.volumes if self._active(cluster, v))
 
     def _active(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
         its = volume.workload or self.typical(cluster, volume.volume_type)
@@ -118,14 +120,18 @@ class Reference:
     def _tenant(self, cluster: cl.Cluster, pool: cl.Pool,
                 volume: cl.Volume) -> float:
         """What a volume would see on a pool under the Load it has."""
-        model, mean = self.models[pool.model], self._latency(cluster, pool)
-        its = volume.workload or self.typical(cluster, volume.volume_type)
+        if not self._active(cluster, volume):
+            return self._figure(cluster, pool)
+        return self._would_see(
+            pool, self._load(cluster, pool), volume.workload
+            or self.typical(cluster, volume.volume_type))
+
+    def _would_see(self, pool: cl.Pool, load: wl.Load,
+                   its: wl.Workload) -> float:
+        model = self.models[pool.model]
         if not model.tenants:
-            return mean
-        if its is None or not its.is_active(self.floor):
-            return 0.0
-        load = self._load(cluster, pool)
-        above = mean / (model.predict(load) or 1.0)
+            return model.plan(load)
+        above = model.plan(load) / (model.predict(load) or 1.0)
         return above * model.tenant(load, its).latency_us
 
     def keeps_promises(self, before: cl.Cluster, volume: cl.Volume,

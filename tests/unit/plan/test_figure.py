@@ -5,6 +5,7 @@ import testtools
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.plan import evacuate
 from serifos.plan import limits as lm
 from serifos.plan import problem as pm
 from serifos.plan import state as st
@@ -13,6 +14,7 @@ from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
 LARGE, SMALL = wl.Workload(0, 256), wl.Workload(0, 4)
+MIDDLE = wl.Workload(0, 64)
 
 
 class FigureTestCase(testtools.TestCase):
@@ -44,3 +46,16 @@ class FigureTestCase(testtools.TestCase):
     def test_it_is_the_latency_where_a_model_tells_no_tenants_apart(self):
         state = self.start('deep')
         self.assertEqual(state.latency_us.tolist(), state.figure_us.tolist())
+
+    def test_a_pool_that_small_tenants_dilute_attracts_no_volume(self):
+        cluster = cl.Cluster(
+            tuple(pool(name, 'apart') for name in 'abc'),
+            (volume('u', 'a', workload=SMALL),
+             volume('v', 'b', workload=LARGE),
+             *(volume(f's{i}', 'b', workload=SMALL) for i in range(5)),
+             *(volume(f'm{i}', 'c', workload=MIDDLE) for i in range(4))))
+        plan = evacuate.plan(cluster, clusters.models_of(cluster),
+                             lm.Limits(), 'a')
+        self.assertEqual('c', plan.moves[0].target)
+        self.assertLess(plan.latency_us['b'].before,
+                        plan.latency_us['c'].before)
