@@ -8,7 +8,7 @@ are a number of requests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 import dataclasses
 import operator
 from typing import Any
@@ -81,6 +81,12 @@ class Workload:
             return self.iodepth
         return self.iops * self.latency_us / 1e6
 
+    @property
+    def settled(self) -> Workload:
+        """The same with its outstanding I/Os as iodepth, without a rate."""
+        return dataclasses.replace(self, iodepth=self.outstanding, iops=None,
+                                   latency_us=None)
+
     def is_active(self, floor: float = ACTIVE_FLOOR) -> bool:
         return self.outstanding >= floor
 
@@ -91,23 +97,51 @@ class Workload:
                 self.random_pct, self.think_time_us)
 
 
-def mean(seen: Sequence[Workload]) -> Workload:
-    """One workload that does what several do in the mean.
+class Mean:
+    """One workload that does what several do in the mean, one by one.
 
     Its outstanding I/Os and its rate are theirs in the mean; its requests
     are theirs, weighted by outstanding I/Os. Without a rate where one of
     them has none.
     """
-    q = sum(w.outstanding for w in seen)
-    if not q:
-        return seen[-1]
-    mix = {name: sum(w.outstanding * getattr(w, name) for w in seen) / q
-           for name in ('write_pct', 'block_kib', 'random_pct')}
-    rates = [w.iops for w in seen if w.latency_us is not None and w.iops]
-    if len(rates) < len(seen):
-        return Workload(iodepth=q / len(seen), **mix)
-    return Workload(iops=sum(rates) / len(seen),
-                    latency_us=1e6 * q / sum(rates), **mix)
+
+    def __init__(self) -> None:
+        self._count = self._rated = 0
+        self._q = self._rate = 0.0
+        self._mix = (0.0, 0.0, 0.0)
+        self._last: Workload | None = None
+
+    def add(self, one: Workload) -> None:
+        q, (write, kib, random) = one.outstanding, self._mix
+        self._count += 1
+        self._q += q
+        self._mix = (write + q * one.write_pct, kib + q * one.block_kib,
+                     random + q * one.random_pct)
+        if one.latency_us is not None and one.iops:
+            self._rated += 1
+            self._rate += one.iops
+        self._last = one
+
+    @property
+    def workload(self) -> Workload | None:
+        """None where none was added; the last of idle ones."""
+        if not self._q:
+            return self._last
+        write, kib, random = (total / self._q for total in self._mix)
+        found = Workload(write, kib, self._q / self._count, random)
+        if self._rated < self._count:
+            return found
+        return dataclasses.replace(
+            found, iodepth=DEFAULT_IODEPTH, iops=self._rate / self._count,
+            latency_us=1e6 * self._q / self._rate)
+
+
+def mean(seen: Iterable[Workload]) -> Workload | None:
+    """The :class:`Mean` of several workloads."""
+    found = Mean()
+    for one in seen:
+        found.add(one)
+    return found.workload
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -98,9 +98,17 @@ class TenantPredictor(UncertainPredictor, Protocol):
     def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
         """The standard deviation of the log of what it sees."""
 
+    def means(self, load: wl.Load,
+              several: Iterable[wl.Load]) -> list[float]:
+        """The mean over any tenants of what each sees in a pool of a Load.
+
+        :param several: for each mean, the sum of the Loads of the tenants
+            asked for
+        """
+
     def tenants(self, loads: npt.NDArray[np.float64],
                 own: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The mean over any tenants of what each sees, for many pools.
+        """One of these means for each of many pools, by numpy.
 
         :param loads: float[n, k], the pools', as :meth:`many` takes them
         :param own: float[n, k], the sum of the Loads of the tenants asked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 import math
@@ -138,9 +139,29 @@ class Model:
 
     def plan(self, load: wl.Load) -> float:
         """The latency for planning: the upper end when extrapolating."""
-        if self.extrapolates(load):
-            return self.interval(load)[1]
-        return self.predict(load)
+        return self.predict(load) * self._above(load)
+
+    def seen(self, load: wl.Load,
+             several: Sequence[wl.Load]) -> list[float]:
+        """The latencies for planning that tenants see in the mean, µs.
+
+        That of the pool where the kind does not tell tenants apart.
+
+        :param several: for each mean, the sum of the tenants' Loads
+        """
+        if not isinstance(self.predictor, kinds.TenantPredictor):
+            return [self.plan(load)] * len(several)
+        above = self._above(load)
+        return [above * each for each in self.predictor.means(load, several)]
+
+    def _above(self, load: wl.Load) -> float:
+        """How far planning is above the prediction: a factor."""
+        if not self.extrapolates(load):
+            return 1.0
+        if self.deviations is not None:
+            return math.exp(
+                self.deviations[1] * self.predictor.log_std(load))
+        return 1 + self.relative_interval[1]
 
     def work(self, load: wl.Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""

@@ -23,8 +23,8 @@ FEW = 2
 
 _POINTS = 64  # known predictions that the lines are drawn through
 
-Last = Callable[[sn.ModelledDevice], float | None]
-"""Place → the latency that was predicted last, µs."""
+Last = Callable[[sn.ModelledDevice], predict.Prediction | None]
+"""Place → what was predicted last."""
 
 
 class FittedLine:
@@ -83,6 +83,7 @@ class Filling:
     :param usual: with the usual newcomer
     :param make: place → its prediction, and the multiplications it took
     :param mre: model → its mean relative error
+    :ivar own: model → what the newcomer sees, by the planning figure
     """
 
     found: list[predict.Prediction | None]
@@ -94,6 +95,7 @@ class Filling:
     mre: Callable[[str], float]
     spent: float = 0.0
     lines: Lines = dataclasses.field(default_factory=Lines)
+    own: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def fill(self, todo: Sequence[int], budget: float) -> None:
         """Predicts or estimates for the places with these indices."""
@@ -103,10 +105,11 @@ class Filling:
             return
         last = {i: self.last(self.places[i]) for i in todo}
         new = {i: self.usual(self.places[i])
-               for i, latency in last.items() if latency is None}
+               for i, prediction in last.items() if prediction is None}
         done = self._learn(new, budget / 2) if new else set()
-        rest = [(self._estimate(i, new[i]) if latency is None else latency, i)
-                for i, latency in last.items() if i not in done]
+        rest = [(self._estimate(i, new[i]) if prediction is None
+                 else prediction.latency_us, i)
+                for i, prediction in last.items() if i not in done]
         heapq.heapify(rest)
         while rest and (self.spent < budget or not self.spent):
             self._predict(heapq.heappop(rest)[1])
@@ -117,15 +120,22 @@ class Filling:
                 estimate = self._estimate(i, new[i])
             if estimate < math.inf:  # none may come before what was predicted
                 estimate = max(estimate, best)
-                self.found[i] = predict.Prediction(
+                self.found[i] = self._like(i, last[i] or new[i]).at(
                     estimate, estimate * self.mre(self.places[i].model))
 
-    def _learn(self, new: dict[int, float | None],
+    def _like(self, index: int,
+              before: predict.Prediction) -> predict.Prediction:
+        """An earlier prediction; what the newcomer sees, as elsewhere."""
+        ratio = self.own.get(self.places[index].model)
+        return before if ratio is None else before._replace(
+            own_us=ratio * before.latency_us)
+
+    def _learn(self, new: dict[int, predict.Prediction | None],
                budget: float) -> set[int]:
         """Adds points for the line of each model.
 
-        :param new: places never predicted for these newcomers → the latency
-            with the usual one
+        :param new: places never predicted for these newcomers → what is
+            predicted with the usual one
         :returns: the indices of the places that were predicted
         """
         for i, prediction in itertools.islice(
@@ -134,7 +144,8 @@ class Filling:
         alike: dict[str, list[tuple[float, int]]] = {}
         for i, usual in new.items():
             if usual is not None and self.places[i].model not in self.lines:
-                alike.setdefault(self.places[i].model, []).append((usual, i))
+                alike.setdefault(self.places[i].model, []).append(
+                    (usual.latency_us, i))
         done = set()
         for several in sorted(alike.values(), key=min):
             for _, i in {min(several), max(several)}:
@@ -152,9 +163,13 @@ class Filling:
                    prediction: predict.Prediction | None) -> None:
         usual = prediction and self.usual(self.places[index])
         if usual is not None:
-            self.lines.add(self.places[index].model, usual,
+            self.lines.add(self.places[index].model, usual.latency_us,
                            prediction.latency_us)
+        if prediction is not None and prediction.latency_us:
+            self.own[self.places[index].model] = (
+                prediction.own_us / prediction.latency_us)
 
-    def _estimate(self, index: int, usual: float | None) -> float:
-        return (math.inf if usual is None
-                else self.lines.at(self.places[index].model, usual))
+    def _estimate(self, index: int,
+                  usual: predict.Prediction | None) -> float:
+        return math.inf if usual is None else self.lines.at(
+            self.places[index].model, usual.latency_us)

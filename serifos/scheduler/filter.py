@@ -29,7 +29,9 @@ class SerifosFilter(filters.BaseBackendFilter):
     """Keeps what ``serifos:max_latency_us`` of a volume type promises.
 
     To the new volume, and to the volumes that are in the pool or pending
-    there. Without data, and for other operations, every pool passes.
+    there, each by what it would see itself with the new one; by the latency
+    of the pool where its model does not tell tenants apart. Without data,
+    and for other operations, every pool passes.
     """
 
     def filter_all(self, filter_obj_list: Iterable[Any],
@@ -72,13 +74,17 @@ def _refused(request: rq.Request,
     for i, prediction in enumerate(found.predictions):
         if prediction is None or _stays(request, states[i]):
             continue
-        promised = _strictest(found, placement.candidates[i].pool, request)
-        if own is not None and (promised is None or own < promised[0]):
-            promised = own, 'its own type'
-        if promised and prediction.latency_us > promised[0]:
-            yield i, (f'{states[i].backend_id}: {prediction.latency_us:.0f} '
-                      f'µs are predicted, {promised[0]:.0f} µs promised to '
-                      f'{promised[1]}')
+        if own is not None and prediction.own_us > own:
+            why = prediction.own_us, own, 'its own type'
+        elif prediction.strained is not None and prediction.strain > 1:
+            promise = prediction.strained
+            why = (prediction.strain * promise.latency_us, promise.latency_us,
+                   f'volume {promise.volume}' if promise.volume
+                   else 'a volume placed there before')
+        else:
+            continue
+        yield i, (f'{states[i].backend_id}: {why[0]:.0f} µs are predicted, '
+                  f'{why[1]:.0f} µs promised to {why[2]}')
 
 
 def _stays(request: rq.Request, state: Any) -> bool:
@@ -88,16 +94,3 @@ def _stays(request: rq.Request, state: Any) -> bool:
     here = {state.backend_id, state.host}
     return request.home in here or request.home in {
         names.backend(name) for name in here}
-
-
-def _strictest(found: judge.Judgement, pool: str,
-               request: rq.Request) -> tuple[float, str] | None:
-    """The least latency promised to another volume there, and to which."""
-    device = found.snapshot.devices[pool]
-    promises = [(volume.max_latency_us, f'volume {volume.id}')
-                for volume in found.snapshot.promised.get(device, ())[:2]
-                if volume.id != request.volume_id][:1]
-    if device in found.promised:
-        promises.append((found.promised[device],
-                         'a volume placed there before'))
-    return min(promises, default=None)

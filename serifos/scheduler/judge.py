@@ -12,7 +12,6 @@ long as the options stay the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import threading
@@ -62,12 +61,9 @@ class Judgement:
 
     :param predictions: one for each candidate, in their order; empty where
         Serifos has no opinion
-    :param promised: device → the least latency, µs, promised to a volume
-        that is pending there, where there is one
     """
 
     predictions: Sequence[predict.Prediction | None] = ()
-    promised: Mapping[str, float] = dataclasses.field(default_factory=dict)
     snapshot: sn.Snapshot | None = None
 
 
@@ -129,19 +125,13 @@ class Judge:
         return Judgement()
 
     def _judge(self, view: sn.View, placement: Placement) -> Judgement:
-        devices, sharing = view.snapshot.devices, view.snapshot.sharing
         volume_id = placement.requests[0].volume_id
-        found = self._predictions.of(
+        return Judgement(self._predictions.of(
             tuple(newcomer.workload for newcomer in placement.newcomers),
             [view.snapshot.place(pool, model)
              for pool, model, _ in placement.candidates],
-            self._pending, volume_id, self._uncached(volume_id, view.snapshot))
-        promised = {devices[pool]: self._pending.promised_us(
-            sharing[devices[pool]], but=volume_id)
-            for pool in self._pending.promising if pool in devices}
-        return Judgement(found, {
-            device: promise for device, promise in promised.items()
-            if promise is not None}, view.snapshot)
+            self._pending, volume_id,
+            self._uncached(volume_id, view.snapshot)), view.snapshot)
 
     def _uncached(self, volume_id: str | None, snapshot: sn.Snapshot
                   ) -> dict[str, wl.Workload | None]:
@@ -156,7 +146,7 @@ class Judge:
             found[snapshot.devices[pending_in]] = None
         volume = snapshot.volumes.get(volume_id or '')
         if volume is not None and volume.pool in snapshot.devices:
-            found[snapshot.devices[volume.pool]] = volume.workload
+            found[snapshot.devices[volume.pool]] = snapshot.workload(volume)
         return found
 
     def record(self, placement: Placement, candidate: rq.Candidate) -> None:
@@ -206,7 +196,7 @@ class Judge:
         if volume and volume.workload is not None and (
                 request.home or snapshot.active(volume)):
             return nc.Newcomer(
-                nc.settled(volume.workload),
+                volume.workload.settled,
                 dict.fromkeys(nc.BOUNDS, 'what it was seen doing'))
         if not self._settings.newcomer_hints:
             request = dataclasses.replace(request, hints={})

@@ -49,12 +49,6 @@ class Newcomer:
         return f'{told}, at most {self.workload.iops:g} IOPS by QoS'
 
 
-def settled(workload: wl.Workload) -> wl.Workload:
-    """An observed workload with its outstanding I/Os as iodepth."""
-    return dataclasses.replace(workload, iodepth=workload.outstanding,
-                               iops=None, latency_us=None)
-
-
 def expected(request: rq.Request, seen: Mapping[str, wl.Workload],
              default: wl.Workload, refuse: rq.Refuse) -> Newcomer:
     """The workload expected of the volume of a request.

@@ -135,11 +135,11 @@ class Pending:
                 found[workload] = found.get(workload, 0) + count
         return found
 
-    def promised_us(self, pools: Iterable[str],
-                    but: str | None = None) -> float | None:
-        """The least latency promised to a volume pending in some pools."""
-        return min((each.promised_us for each in self._in(pools, but)
-                    if each.promised_us is not None), default=None)
+    def promises(self, pools: Iterable[str], but: str | None = None
+                 ) -> Iterable[pending_pool.PendingPromise]:
+        """The promises to the volumes that are pending in some pools."""
+        return itertools.chain.from_iterable(
+            each.promises for each in self._in(pools, but))
 
     def pool_of(self, volume_id: str | None) -> str | None:
         """The pool that a recorded volume was placed in."""
@@ -192,7 +192,7 @@ class Pending:
                 promise_us: float | None = None) -> None:
         its = self._pools[pool]
         its.remove(workload, count, promise_us)
-        if its.promised_us is None:
+        if not its.promises:
             self.promising.discard(pool)
         if not its:
             del self._pools[pool]

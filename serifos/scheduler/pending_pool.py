@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from typing import NamedTuple
 
 from serifos.facts import workload as wl
 
@@ -32,6 +33,16 @@ class PendingVolume:
     max_latency_us: float | None = None
 
 
+class PendingPromise(NamedTuple):
+    """A latency, µs, promised to a volume that does this.
+
+    :param workload: None of one that is not kept apart
+    """
+
+    latency_us: float
+    workload: wl.Workload | None
+
+
 class PendingPool:
     """The workloads of a pool with their counts, and the promises."""
 
@@ -39,7 +50,8 @@ class PendingPool:
         self._counts: dict[wl.Workload, int] = {}
         self._others = 0
         self._sums = (0.0,) * 4
-        self._promises: collections.Counter[float] = collections.Counter()
+        self._promises: collections.Counter[PendingPromise] = (
+            collections.Counter())
 
     def add(self, workload: wl.Workload, count: int,
             promise_us: float | None = None) -> None:
@@ -48,11 +60,20 @@ class PendingPool:
         else:
             self._mix(workload, count)
         if promise_us is not None:
-            self._promises[promise_us] += count
+            self._promises[PendingPromise(
+                promise_us, workload if workload in self._counts else None)
+            ] += count
 
     def remove(self, workload: wl.Workload, count: int,
                promise_us: float | None = None) -> None:
         """Removes ``count`` of those that were added."""
+        if promise_us is not None:
+            promise = PendingPromise(promise_us, workload)
+            if promise not in self._promises:
+                promise = PendingPromise(promise_us, None)
+            self._promises[promise] -= count
+            if self._promises[promise] <= 0:
+                del self._promises[promise]
         kept = min(count, self._counts.get(workload, 0))
         if kept:
             self._counts[workload] -= kept
@@ -60,10 +81,6 @@ class PendingPool:
                 del self._counts[workload]
         if count > kept:
             self._mix(workload, kept - count)
-        if promise_us is not None:
-            self._promises[promise_us] -= count
-            if self._promises[promise_us] <= 0:
-                del self._promises[promise_us]
 
     def _mix(self, its: wl.Workload, count: int) -> None:
         self._others += count
@@ -83,9 +100,9 @@ class PendingPool:
                 mean: self._counts.get(mean, 0) + self._others}
 
     @property
-    def promised_us(self) -> float | None:
-        """The least latency that was promised, µs."""
-        return min(self._promises, default=None)
+    def promises(self) -> list[PendingPromise]:
+        """The distinct promises."""
+        return list(self._promises)
 
     def copy(self) -> PendingPool:
         other = PendingPool()

@@ -1,24 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latency that a model predicts for a Load with expected volumes."""
+"""What tenants will see in a pool with the volumes that are expected there.
+
+Pools are compared by the planning figure, what all tenants of the cloud would
+see there in the mean: a newcomer raises it, whereas the mean over a pool's own
+tenants falls when one of small blocks joins. Where a model does not tell
+tenants apart, everyone sees the latency of the pool.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import math
+import operator
 from typing import NamedTuple
 
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 
 
+class Promise(NamedTuple):
+    """A latency, µs, that was promised to a volume.
+
+    :param own: its Load; without a count, what all tenants see counts
+    :param volume: its id, '' of one that is on its way
+    """
+
+    own: wl.Load
+    latency_us: float
+    volume: str = ''
+
+
 class Prediction(NamedTuple):
-    """Latency and the model's mean absolute error at it, both µs."""
+    """What is predicted of a pool with the newcomers.
+
+    :param latency_us: the planning figure
+    :param error_us: the model's mean absolute error at it
+    :param own_us: what the first newcomer sees
+    :param strain: what a volume there sees, by what it was promised; the
+        greatest of them, so over 1 where a promise is broken
+    :param strained: the promise of that volume
+    """
 
     latency_us: float
     error_us: float
+    own_us: float = 0.0
+    strain: float = 0.0
+    strained: Promise | None = None
 
+    def at(self, latency_us: float, error_us: float) -> Prediction:
+        """The same of a pool with another figure, by its ratio to this."""
+        ratio = latency_us / self.latency_us if self.latency_us else 1.0
+        return Prediction(latency_us, error_us, ratio * self.own_us,
+                          ratio * self.strain, self.strained)
+
+
+_LEAST_US = 1e-9
 
 Several = Mapping[wl.Workload, int]
 """Workloads and how many of each there are."""
@@ -27,20 +67,46 @@ Own = Callable[[wl.Workload], wl.Load]
 """Workload → its Load for one model."""
 
 
-def prediction(model: mm.Model, load: wl.Load) -> Prediction | None:
-    """The latency that planning uses; None where it is not finite."""
-    latency = _latency_us(model, load)
-    if not math.isfinite(latency):
+def prediction(model: mm.Model, load: wl.Load, everyone: wl.Load,
+               newcomer: wl.Load, promises: Sequence[Promise] = ()
+               ) -> Prediction | None:
+    """What is predicted of a Load; None where it is not finite.
+
+    :param everyone: the sum of the Loads of all tenants of the cloud
+    :param newcomer: the Load of one, which ``load`` includes
+    :param promises: to the volumes there
+    """
+    figure, own, *others = seen_us(model, load, everyone, (
+        newcomer, *(promise.own for promise in promises)))
+    if not math.isfinite(figure):
         return None
-    return Prediction(latency, latency * model.quality.get('mre', 0.0))
+    strain, strained = max(strains(others, promises),
+                           key=operator.itemgetter(0), default=(0.0, None))
+    return Prediction(figure, figure * model.quality.get('mre', 0.0), own,
+                      strain, strained)
 
 
-def _latency_us(model: mm.Model, load: wl.Load) -> float:
-    """NaN where the model fails, as one beyond its range may."""
+def strains(seen: Iterable[float], promises: Iterable[Promise]
+            ) -> list[tuple[float, Promise]]:
+    """Each promise, and what its volume sees by what it was promised."""
+    return [(us / max(promise.latency_us, _LEAST_US), promise)
+            for us, promise in zip(seen, promises)]
+
+
+def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,
+            several: Iterable[wl.Load]) -> list[float]:
+    """The planning figure, and what each of several tenants sees, µs.
+
+    An idle one may come to do what the others do. NaN where the model fails,
+    as one beyond its range may; 0 in an idle pool.
+    """
+    asked = [everyone, *(own if own.count else everyone for own in several)]
+    if not load.count:
+        return [0.0] * len(asked)
     try:
-        return model.plan(load)
+        return model.seen(load, asked)
     except (ArithmeticError, ValueError):
-        return math.nan
+        return [math.nan] * len(asked)
 
 
 def with_added(model: mm.Model, own: Own, load: wl.Load,
@@ -55,12 +121,19 @@ def with_added(model: mm.Model, own: Own, load: wl.Load,
         each = own(workload)
         added = each if count == 1 else _times(each, count)
         if workload.iops is not None and each.count:
-            passing = workload.iops * _latency_us(model, load + added) / 1e6
+            _, latency_us = seen_us(model, load + added, each, (each,))
+            passing = workload.iops * latency_us / 1e6
             added = _times(own(dataclasses.replace(
                 workload, iodepth=min(workload.iodepth, passing),
                 iops=None)), count)
         load += added
     return load
+
+
+def total(own: Own, load: wl.Load, several: Several) -> wl.Load:
+    """A Load and those of workloads, whatever limits them."""
+    return sum((_times(own(workload), count)
+                for workload, count in several.items()), load)
 
 
 def _times(load: wl.Load, count: int) -> wl.Load:

@@ -11,6 +11,7 @@ asks for.
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.scheduler import estimate
 from serifos.scheduler import pending as pd
+from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
 from serifos.scheduler import snapshot as sn
 
@@ -31,6 +33,7 @@ OVERHEAD = 40.0
 MOST = 250_000
 """About how many are kept in all; of 4 sets of newcomers at least."""
 
+_PROMISE_WORK = 10.0
 _OWN = 4096  # Loads of single workloads that are kept
 
 Newcomers = tuple[wl.Workload, ...]
@@ -57,11 +60,11 @@ class NewcomersCache:
             place: (0, prediction)
             for place, prediction in view.usual.items()} if view else {}
 
-    def last(self, place: sn.ModelledDevice) -> float | None:
-        """The latency that was predicted last, µs."""
+    def last(self, place: sn.ModelledDevice) -> predict.Prediction | None:
+        """What was predicted last."""
         _, prediction = (self.found.get(place) or self.before.get(place)
                          or (0, None))
-        return prediction and prediction.latency_us
+        return prediction
 
 
 class PredictionCache:
@@ -112,6 +115,7 @@ class PredictionCache:
                     return made[1], 0.0
             prediction, work = self._predict(
                 place, coming, pending.several(sharing[device], but),
+                pending.promises(sharing[device], but), but,
                 uncached.get(device))
             if device not in uncached:
                 kept[place] = now, prediction
@@ -136,9 +140,15 @@ class PredictionCache:
         return found
 
     def _predict(self, place: sn.ModelledDevice, coming: predict.Several,
-                 pending: predict.Several, lifted: wl.Workload | None
+                 pending: predict.Several,
+                 promised: Iterable[pending_pool.PendingPromise],
+                 but: str | None, lifted: wl.Workload | None
                  ) -> tuple[predict.Prediction | None, float]:
-        """A new prediction, and the multiplications that it took."""
+        """A new prediction, and the multiplications that it took.
+
+        :param promised: to the pending volumes
+        :param but: the id of a volume whose promise does not count
+        """
         view, stem = self._view, place.model
         model = view.models[stem]
         load = view.load(place)
@@ -150,11 +160,19 @@ class PredictionCache:
             load -= own(lifted)
         load = predict.with_added(model, own, load, pending)
         load = predict.with_added(model, own, load, coming)
+        everyone = predict.total(own, view.everyone, coming)
+        promises = [promise for promise in view.promised(place)
+                    if promise.volume != but]
+        promises += (predict.Promise(
+            own(workload) if workload else wl.Load(), latency_us)
+            for latency_us, workload in promised)
         work = model.work(load) + OVERHEAD * (1 + len(pending) + len(coming))
         if place not in view.loads:
             work += OVERHEAD * len(
                 view.snapshot.residents.get(place.device, ()))
-        return predict.prediction(model, load), work
+        work += _PROMISE_WORK * len(promises)
+        return predict.prediction(
+            model, load, everyone, own(next(iter(coming))), promises), work
 
     def _load_of(self, stem: str, model: mm.Model,
                  workload: wl.Workload) -> wl.Load:

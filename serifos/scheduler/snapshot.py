@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import heapq
+import operator
 from typing import NamedTuple
 
 from serifos import errors
@@ -14,6 +17,9 @@ from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import predict
+
+MOST_PROMISES = 8
+"""Promises of a device that a prediction looks at."""
 
 _WORK_A_LINE = 150
 """Multiplications that take as long as reading a line."""
@@ -45,6 +51,8 @@ class Snapshot:
     :param copies_gib: the same of the copies of migrations, where not 0
     :param mean_gib: the mean size of a volume, GiB; 0 without any
     :param seen: volume type → the mean of its active volumes' workloads
+    :param typical: volume type → that of all its volumes whose workload is
+        known, which stands in for that of the others
     """
 
     floor: float
@@ -59,15 +67,20 @@ class Snapshot:
     copies_gib: Mapping[str, float]
     mean_gib: float
     seen: Mapping[str, wl.Workload]
+    typical: Mapping[str | None, wl.Workload]
 
     def place(self, pool: str, model: str) -> ModelledDevice | None:
         """The device of a pool, where its load is known."""
         device = self.devices.get(pool)
         return None if device is None else ModelledDevice(device, model)
 
+    def workload(self, volume: cl.Volume) -> wl.Workload | None:
+        """What a volume does, or a typical one of its type."""
+        return volume.workload or self.typical.get(volume.volume_type)
+
     def active(self, volume: cl.Volume) -> bool:
-        return (volume.workload is not None
-                and volume.workload.is_active(self.floor))
+        its = self.workload(volume)
+        return its is not None and its.is_active(self.floor)
 
 
 def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
@@ -95,7 +108,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
     residents: dict[str, list[cl.Volume]] = {}
     promised: dict[str, list[cl.Volume]] = {}
     gib = dict.fromkeys(devices, 0.0)
-    seen: dict[str, _Mean] = {}
+    seen: dict[str, wl.Mean] = {}
+    typical: dict[str | None, wl.Mean] = {}
     for volume in volumes:
         _once('volume', volume.id, by_id)
         by_id[volume.id] = volume
@@ -105,9 +119,13 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
             residents.setdefault(its, []).append(volume)
             if volume.max_latency_us is not None:
                 promised.setdefault(its, []).append(volume)
+        if volume.workload is not None:
+            typical.setdefault(volume.volume_type, wl.Mean()).add(
+                volume.workload)
         if (volume.volume_type is not None and volume.workload is not None
                 and volume.workload.is_active(floor)):
-            seen.setdefault(volume.volume_type, _Mean()).add(volume.workload)
+            seen.setdefault(volume.volume_type, wl.Mean()).add(
+                volume.workload)
         yield 1
     for several in promised.values():
         several.sort(key=_strictness)
@@ -117,7 +135,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         floor, taken_at, devices, sharing, frozenset(places), by_id,
         residents, promised, gib, copies,
         total / len(by_id) if by_id else 0.0,
-        {name: mean.workload for name, mean in seen.items()})
+        {name: mean.workload.settled for name, mean in seen.items()},
+        {name: mean.workload for name, mean in typical.items()})
 
 
 def _once(kind: str, name: str, names: Iterable[str]) -> None:
@@ -131,24 +150,6 @@ def _strictness(volume: cl.Volume) -> tuple[float, str]:
     return volume.max_latency_us or 0.0, volume.id
 
 
-class _Mean:
-    """A running mean of workloads."""
-
-    def __init__(self) -> None:
-        self._sums = [0.0] * 4
-        self._count = 0
-
-    def add(self, its: wl.Workload) -> None:
-        self._count += 1
-        for i, value in enumerate((its.write_pct, its.block_kib,
-                                   its.outstanding, its.random_pct)):
-            self._sums[i] += value
-
-    @property
-    def workload(self) -> wl.Workload:
-        return wl.Workload(*(total / self._count for total in self._sums))
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class View:
     """A snapshot, the models, and their predictions.
@@ -157,6 +158,8 @@ class View:
     :param broken: stem → why its file is not a model of latency
     :param loads: the Load of each place that the snapshot names and there
         is a model for
+    :param everyone: the sum of them all, each device once
+    :param promises: of each place those that are the first to be broken
     :param usual: the prediction of each with one usual newcomer
     """
 
@@ -164,6 +167,8 @@ class View:
     models: Mapping[str, mm.Model]
     broken: Mapping[str, str]
     loads: Mapping[ModelledDevice, wl.Load]
+    everyone: wl.Load
+    promises: Mapping[ModelledDevice, Sequence[predict.Promise]]
     usual: Mapping[ModelledDevice, predict.Prediction | None]
 
     def load(self, place: ModelledDevice) -> wl.Load:
@@ -172,9 +177,16 @@ class View:
         return (_load(self.snapshot, self.models[place.model], place.device)
                 if found is None else found)
 
+    def promised(self, place: ModelledDevice) -> Sequence[predict.Promise]:
+        """The promises on a device that one of the models predicts for."""
+        found = self.promises.get(place)
+        return _promises(
+            self.snapshot, self.models[place.model], place.device,
+            self.load(place), self.everyone) if found is None else found
+
 
 def _load(snapshot: Snapshot, model: mm.Model, device: str) -> wl.Load:
-    return model.load((volume.workload for volume
+    return model.load((snapshot.workload(volume) for volume
                        in snapshot.residents.get(device, ())),
                       snapshot.floor)
 
@@ -188,15 +200,42 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
         that others can be estimated by it
     """
     loads: dict[ModelledDevice, wl.Load] = {}
+    promises: dict[ModelledDevice, Sequence[predict.Promise]] = {}
     found: dict[ModelledDevice, predict.Prediction | None] = {}
-    own = {stem: model.load([usual], snapshot.floor)
-           for stem, model in models.items()}
+    everyone, counted = wl.Load(), set[str]()
     for place in snapshot.places:
         model = models.get(place.model)
         if model is not None:
-            now = loads[place] = _load(snapshot, model, place.device)
-            then = now + own[place.model]
-            found[place] = predict.prediction(model, then)
-            yield (1 + len(snapshot.residents.get(place.device, ()))
-                   + int(model.work(then)) // _WORK_A_LINE)
-    return View(snapshot, models, broken, loads, found)
+            loads[place] = _load(snapshot, model, place.device)
+            if place.device not in counted:
+                counted.add(place.device)
+                everyone += loads[place]
+            yield 1 + len(snapshot.residents.get(place.device, ()))
+    own = {stem: model.load([usual], snapshot.floor)
+           for stem, model in models.items()}
+    for place, now in loads.items():
+        model, newcomer = models[place.model], own[place.model]
+        then = now + newcomer
+        several = promises[place] = _promises(
+            snapshot, model, place.device, then, everyone + newcomer)
+        found[place] = predict.prediction(
+            model, then, everyone + newcomer, newcomer, several)
+        yield (1 + len(snapshot.promised.get(place.device, ()))
+               + int(model.work(then)) // _WORK_A_LINE)
+    return View(snapshot, models, broken, loads, everyone, promises, found)
+
+
+def _promises(snapshot: Snapshot, model: mm.Model, device: str,
+              load: wl.Load, everyone: wl.Load) -> Sequence[predict.Promise]:
+    """The promises on a device that are the first to be broken."""
+    found = [predict.Promise(
+        model.load([snapshot.workload(volume)], snapshot.floor),
+        volume.max_latency_us or 0.0, volume.id)
+        for volume in snapshot.promised.get(device, ())]
+    if len(found) <= MOST_PROMISES:
+        return found
+    _, *seen = predict.seen_us(
+        model, load, everyone, [promise.own for promise in found])
+    return [promise for _, promise in heapq.nlargest(
+        MOST_PROMISES, predict.strains(seen, found),
+        key=operator.itemgetter(0))]

@@ -13,6 +13,7 @@ needs the sums of their factors alone, and these are fields of a Load.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -71,6 +72,17 @@ class Tenants:
             _dot(parts[which], own[which]) / own[which.start]
             if own[which.start] else None
             for which in (inputs.READS, inputs.WRITES)))
+
+    def means(self, load: wl.Load,
+              several: Iterable[wl.Load]) -> list[float]:
+        """As :meth:`.kinds.TenantPredictor.means` says."""
+        parts = self._parts(_sums(load), tr.NUMBERS)
+        found = []
+        for their in several:
+            own, number = inputs.of_figure(
+                self.figure, _sums(their)[_LOAD:], tr.NUMBERS)
+            found.append(_dot(parts, own) / max(number, _NONE))
+        return found
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:

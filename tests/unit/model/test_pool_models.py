@@ -87,6 +87,9 @@ class FleetTest(testtools.TestCase):
                 load, workload).latency_us
             self.assertLessEqual(abs(one - expected),
                                  1e-9 * max(1, expected))
+            self.assertLessEqual(
+                abs(one - _apart.seen(load, [_apart.load([workload])])[0]),
+                1e-9 * max(1, expected))
         latency = many.latency(pools, np.tile(own.sum(axis=0), (4, 1)))
         self.assertTrue((found[2] == latency[2]).all())
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from hypothesis import given
+from hypothesis import settings
 import numpy as np
 import testtools
 
@@ -9,9 +11,11 @@ from serifos.plan import evacuate
 from serifos.plan import limits as lm
 from serifos.plan import problem as pm
 from serifos.plan import state as st
+from serifos.scheduler import predict
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
+from tests.unit.scheduler import files
 
 LARGE, SMALL = wl.Workload(0, 256), wl.Workload(0, 4)
 MIDDLE = wl.Workload(0, 64)
@@ -59,3 +63,30 @@ class FigureTestCase(testtools.TestCase):
         self.assertEqual('c', plan.moves[0].target)
         self.assertLess(plan.latency_us['b'].before,
                         plan.latency_us['c'].before)
+
+    @settings(max_examples=100, deadline=None)
+    @given(clusters.clusters())
+    def test_the_scheduler_and_planners_see_the_same(self, cluster):
+        problem = pm.Problem.of(
+            cluster, clusters.models_of(cluster), lm.Limits())
+        state = st.State.of(problem)
+        view = files.view(cluster.pools, cluster.volumes, **clusters.MODELS)
+        for i, one in enumerate(cluster.pools):
+            place = view.snapshot.place(one.name, one.model)
+            if place is None or place.model not in view.models or any(
+                    mate.state != 'up' for mate in cluster.pools
+                    if mate.device_key == one.device_key):
+                continue
+            load, everyone = view.load(place), wl.Load.of(None)
+            for each in cluster.volumes:
+                everyone += wl.Load.of(view.snapshot.workload(each))
+            figure, = predict.seen_us(
+                view.models[place.model], load, everyone, ())
+            its = problem.device[i]
+            np.testing.assert_allclose(
+                load.vector[:-1], state.loads[its, :len(load.vector) - 1],
+                rtol=1e-6, atol=1e-6)
+            self.assertLessEqual(
+                figure, state.figure_us[its] * (1 + 1e-6) + 1e-6)
+            if one.device is None:
+                self.assertAlmostEqual(figure, state.figure_us[its], 4)

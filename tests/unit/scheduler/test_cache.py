@@ -139,4 +139,4 @@ class SnapshotTest(testtools.TestCase):
         unseen = files.volume('4', 'a', None, volume_type='gold')
         found = files.snapshot([cl.Pool('a')], [active, other, idle, unseen])
         self.assertEqual(
-            {'gold': wl.Workload(40, 40, 5)}, found.seen)
+            {'gold': wl.Workload(34, 25.6, 5)}, found.seen)

@@ -7,6 +7,7 @@ from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from tests.unit import samples
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 
@@ -50,6 +51,20 @@ class FilterTest(test_weigher.Case):
     @ddt.unpack
     def test_the_promise_of_a_volume_that_lives_there(self, us, landed):
         self.promised(us)
+        self.assertEqual(landed, self.cloud.create().host)
+
+    @ddt.data((750, A), (700, B))
+    @ddt.unpack
+    def test_a_promise_is_judged_by_what_its_volume_sees(self, us, landed):
+        """With the new one '1' sees 0.72 ms; all there 2.7 in the mean."""
+        self.files.models(files.model(
+            'ssd', kind='tenant', parameters=samples.APART))
+        self.files.cluster([A, B], [
+            cl.Volume('1', A, 10, workload=wl.Workload(0, 4, 8),
+                      max_latency_us=us),
+            cl.Volume('2', A, 10, workload=wl.Workload(0, 256, 8))])
+        for pool, free in ((A, 950), (B, 900)):
+            self.cloud.pool(pool, 10, free_gib=free, serifos_model='ssd')
         self.assertEqual(landed, self.cloud.create().host)
 
     def test_the_promise_of_a_volume_on_its_way(self):

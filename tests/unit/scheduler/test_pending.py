@@ -205,9 +205,16 @@ class InferredTest(Case):
     def test_a_new_volume_of_another_scheduler_does_what_its_type_does(self):
         gold = files.volume('1', 'b', 64, volume_type='gold')
         self.update(snapshot(gold), a=0)
+        self.update(snapshot(gold, cl.Volume(
+            '2', 'a', 10, 'gold', workload=wl.Workload(0, 4, 0))), a=10)
+        self.assertEqual({'a': [wl.Workload(30, 64, 8)]}, self.standing())
+
+    def test_where_a_typical_volume_stands_in_nothing_is_pending(self):
+        gold = files.volume('1', 'b', 64, volume_type='gold')
+        self.update(snapshot(gold), a=0)
         self.update(snapshot(gold, files.volume(
             '2', 'a', None, volume_type='gold')), a=10)
-        self.assertEqual({'a': [wl.Workload(30, 64, 8)]}, self.standing())
+        self.assertEqual({}, self.standing())
 
     def test_old_volumes_that_sleep_are_not_new(self):
         self.update(snapshot(files.volume('1', 'a', None)), a=10)

@@ -43,16 +43,18 @@ class PendingPoolTest(testtools.TestCase):
             self.assertAlmostEqual(
                 total(collections.Counter(staying))[1], kib, places=6)
             self.assertEqual(bool(staying), bool(found))
-            self.assertEqual(4000.0 if staying else None, found.promised_us)
+            self.assertEqual({4000.0} if staying else set(), {
+                promise.latency_us for promise in found.promises})
             if not staying:
                 break
             gone = staying.pop(chance.randrange(len(staying)))
             found.remove(gone, 1, 4000.0)
 
-    def test_the_strictest_promise_counts(self):
+    def test_each_promise_is_that_of_its_workload(self):
         found = pending_pool.PendingPool()
-        found.add(FEW[0], 1, 900.0)
-        found.add(FEW[0], 1, 300.0)
-        self.assertEqual(300.0, found.promised_us)
-        found.remove(FEW[0], 1, 300.0)
-        self.assertEqual(900.0, found.promised_us)
+        for workload in FEW:
+            found.add(workload, 1, 900.0)
+        told = [(900.0, one) for one in (*FEW[:pending_pool.MOST], None)]
+        self.assertEqual(told, found.promises)
+        found.remove(FEW[0], 1, 900.0)
+        self.assertEqual(told[1:], found.promises)

@@ -8,7 +8,12 @@ from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import snapshot as sn
+from tests.unit import samples
 from tests.unit.scheduler import files
+
+
+APART = files.model('ssd', kind='tenant', parameters=samples.APART)
+SMALL, LARGE = wl.Workload(0, 4, 8), wl.Workload(0, 256, 8)
 
 
 def endless(name):
@@ -25,7 +30,8 @@ class PredictionCacheTest(testtools.TestCase):
 
     def predict(self, pool='a', model=files.model('ssd'), coming=None,
                 standing=(), lifted=None, pools=(cl.Pool('a', 'ssd'),),
-                volumes=(files.volume('1', 'a', 16),)):
+                volumes=(files.volume('1', 'a', 16),), promise_us=None,
+                but=None):
         view = files.view(pools, volumes, ssd=model)
         kept = prediction_cache.PredictionCache(files.USUAL)
         kept.renew(view)
@@ -33,17 +39,76 @@ class PredictionCacheTest(testtools.TestCase):
         its.renew(view.snapshot, 0)
         for i, workload in enumerate(standing):
             its.record(f'new-{i}', pending_pool.PendingVolume(
-                'a', workload, 10, 0))
+                'a', workload, 10, 0, max_latency_us=promise_us))
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(
             tuple(coming or [self.coming]),
             [sn.ModelledDevice(devices[pool], 'ssd')
              if pool in devices else None],
-            its, None, {} if lifted is None else {'a': lifted})
+            its, but, {} if lifted is None else {'a': lifted})
         return found
 
     def test_what_lives_there_and_the_newcomer(self):
         self.assertEqual(240, self.predict().latency_us)
+
+    def seen(self, mine, *there):
+        """What one of the tenants of a pool sees, µs."""
+        return APART.tenant(APART.load([mine, *there]), mine).latency_us
+
+    def test_a_small_newcomer_does_not_dilute_a_pool(self):
+        volumes = [cl.Volume('1', 'a', 10, workload=LARGE)]
+        found = self.predict(model=APART, coming=[SMALL], volumes=volumes)
+        before = self.seen(LARGE)
+        self.assertLess(APART.predict(APART.load([LARGE, SMALL])), before)
+        self.assertAlmostEqual((self.seen(SMALL, LARGE) + self.seen(
+            LARGE, SMALL)) / 2, found.latency_us)
+        self.assertAlmostEqual(self.seen(SMALL, LARGE), found.own_us)
+
+    def test_all_tenants_of_the_cloud_count_wherever_they_are(self):
+        volumes = [cl.Volume('1', 'b', 10, workload=LARGE)]
+        found = self.predict(model=APART, coming=[SMALL], volumes=volumes,
+                             pools=[cl.Pool(name, 'ssd') for name in 'ab'])
+        its = APART.load([SMALL])
+        self.assertAlmostEqual((self.seen(SMALL) + APART.tenant(
+            its, LARGE).latency_us) / 2, found.latency_us)
+
+    def test_a_promise_is_judged_by_what_its_volume_sees(self):
+        for workload, strained in (SMALL, False), (LARGE, True):
+            found = self.predict(model=APART, coming=[SMALL], volumes=[
+                cl.Volume('1', 'a', 10, workload=workload,
+                          max_latency_us=1000),
+                cl.Volume('2', 'a', 10, workload=LARGE)])
+            self.assertAlmostEqual(
+                self.seen(workload, LARGE, SMALL) / 1000, found.strain)
+            self.assertEqual(strained, found.strain > 1)
+            self.assertEqual('1', found.strained.volume)
+
+    def test_a_promise_to_an_idle_volume_is_judged_as_all_tenants(self):
+        found = self.predict(model=APART, coming=[SMALL], volumes=[
+            cl.Volume('1', 'a', 10, max_latency_us=1000),
+            cl.Volume('2', 'a', 10, volume_type='x', workload=LARGE)])
+        self.assertAlmostEqual(found.latency_us / 1000, found.strain)
+
+    def test_the_promise_of_what_is_on_its_way_and_of_what_leaves(self):
+        volumes = [cl.Volume('1', 'a', 10, workload=LARGE,
+                             max_latency_us=1000)]
+        found = self.predict(model=APART, coming=[SMALL], standing=[SMALL],
+                             promise_us=10, volumes=volumes, lifted=LARGE,
+                             but='1')
+        self.assertAlmostEqual(self.seen(SMALL, SMALL) / 10, found.strain)
+
+    def test_of_many_promises_the_first_to_be_broken_count(self):
+        volumes = [cl.Volume(str(i), 'a', 10, workload=wl.Workload(
+            0, 4 * i, 8), max_latency_us=100) for i in range(1, 20)]
+        found = self.predict(model=APART, coming=[SMALL], volumes=volumes)
+        self.assertEqual('19', found.strained.volume)
+
+    def test_a_typical_volume_stands_in_for_one_without_telemetry(self):
+        volumes = [files.volume('1', 'b', 16, volume_type='x'),
+                   files.volume('2', 'a', None, volume_type='x')]
+        self.assertEqual(240, self.predict(
+            volumes=volumes,
+            pools=[cl.Pool(name, 'ssd') for name in 'ab']).latency_us)
 
     def test_what_is_on_its_way_counts_as_often_as_it_does(self):
         several = [wl.Workload(0, 4, 8)] * 3 + [wl.Workload(5, 2, 8)]
