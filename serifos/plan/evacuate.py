@@ -18,13 +18,14 @@ from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
+from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import promises
 from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits,
+def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
          pool: str) -> pl.Plan:
     """Moves that empty a pool as far as its volumes may move.
 

@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import operator
 from typing import Any
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +17,10 @@ import numpy.typing as npt
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
+from serifos.plan import predictions as pr
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+Floats = pr.Floats
+Ints = pr.Ints
 Bools = npt.NDArray[np.bool_]
 
 _id = operator.attrgetter('id')
@@ -32,33 +32,6 @@ COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
 
 COPY_REQUESTS = 1024 * 1024 / 128
 """Such requests that a GiB takes."""
-
-
-class Predictions(Protocol):
-    """The models of a cluster's pools, in its order."""
-
-    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
-        """The Load of each workload, additive: float[n, features]."""
-
-    def latency(self, pools: Ints, loads: Floats) -> Floats:
-        """The latency for planning of pools under Loads.
-
-        :param pools: int[n]
-        :param loads: float[n, features]
-        :returns: µs[n], NaN where a pool has no model
-        """
-
-    def tenants(self, pools: Ints, loads: Floats, which: Ints,
-                own: Floats) -> Floats:
-        """What tenants see in pools under Loads, in the mean.
-
-        The latency of the pool where its model does not tell them apart.
-
-        :param which: int[m], the row of a pool and its Load
-        :param own: float[m, features], the sum of the Loads of the tenants
-            asked for
-        :returns: µs[m]
-        """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,7 +53,7 @@ class Problem:
 
     cluster: cl.Cluster
     limits: lm.Limits
-    models: Predictions
+    models: pr.Predictions
     volumes: tuple[cl.Volume, ...]
     home: Ints
     size_gib: Floats
@@ -96,7 +69,7 @@ class Problem:
     group: Ints
 
     @classmethod
-    def of(cls, cluster: cl.Cluster, models: Predictions,
+    def of(cls, cluster: cl.Cluster, models: pr.Predictions,
            limits: lm.Limits) -> Problem:
         pools = cluster.pools
         volumes = tuple(sorted(cluster.volumes, key=_id))

@@ -3,19 +3,20 @@
 
 Promises that are broken are kept again where a move can (:mod:`.promises`);
 then hot pools are relieved, on small clouds by the best of many sequences
-of moves (:mod:`.beam`), on large ones and for pools of many small volumes
-in rounds (:mod:`.rounds`).
+of moves (:mod:`.hot.beam`), on large ones and for pools of many small volumes
+in rounds (:mod:`.hot.rounds`).
 """
 
 from __future__ import annotations
 
 from serifos.facts import cluster as cl
-from serifos.plan import beam
+from serifos.plan.hot import beam
+from serifos.plan.hot import rounds
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import promises
-from serifos.plan import rounds
 from serifos.plan import state as st
 from serifos.plan import summary
 
@@ -26,7 +27,7 @@ MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits
+def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
          ) -> pl.Plan:
     """Moves that keep promises and relieve hot pools.
 

@@ -29,6 +29,7 @@ from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import relieve
 
@@ -53,7 +54,7 @@ the figure of other models, which a tenant of small blocks dilutes."""
 class _ByMean:
     """Predictions of models as if they did not tell tenants apart."""
 
-    def __init__(self, models: pm.Predictions) -> None:
+    def __init__(self, models: pr.Predictions) -> None:
         self.loads, self.latency = models.loads, models.latency
 
     def tenants(self, pools: pm.Ints, loads: pm.Floats, which: pm.Ints,

@@ -10,12 +10,13 @@ from serifos.plan import acceptance
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
+from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import state as st
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, models: pm.Predictions, limits: lm.Limits
+def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
          ) -> pl.Plan:
     """The volume with the most outstanding I/Os, to its best pool.
 

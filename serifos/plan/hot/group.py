@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves for a large cloud, and off pools of many small volumes: in rounds.
+"""Rounds of moves for the volumes that the rules treat alike.
 
 In a round the hottest devices are each priced with their :data:`BEST`
 volumes by relief a GiB and with the coolest pools of each model, dealt out
-so that no two share a device: all moves of a round are exact, made at once,
-and cost two calls of the models. A device that received a volume is none
-that another leaves in the same plan.
-
-On a device of more than 2 / min_gain active volumes, none of which reaches
-min_gain by itself, several moves count as one: each keeps its target cool,
-and the rounds begin again without them unless together they reach it.
+so that no two share a device.
 """
 
 from __future__ import annotations
@@ -18,12 +12,12 @@ import numpy as np
 
 from serifos.plan import acceptance
 from serifos.plan import copying
+from serifos.plan.hot import sweep as sw
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import promises
-from serifos.plan import state as st
 
 BEST = 6
 DEALT = 2
@@ -32,103 +26,11 @@ DEALT = 2
 _GIB = 30.0  # as much as the request, the snapshot and the wait of any move
 _NEARLY = 0.8  # relief is ranked once; it shrinks as its device is relieved
 
-Step = tuple[int, int]
 
-
-def steps(state: st.State, most: int | None,
-          once: bool = False) -> tuple[list[Step], st.State]:
-    """Moves off hot devices, and the state that they lead to.
-
-    :param most: how many in all; None for max_moves off each device
-    :param once: whether to stop as soon as a move is accepted
-    """
-    found: list[Step] = []
-    came = np.zeros(len(state.figure_us), bool)
-    limited = not once and (most or state.problem.limits.max_moves)
-    while most is None or len(found) < most:
-        alone: set[int] = set()
-        while short := (sweep := _Sweep(state, came, alone).done(once)).short:
-            alone |= short
-        if limited:
-            sweep = _Sweep(state, came, alone, found, most).done()
-        found += [(volume, target) for volume, target, _ in sweep.steps]
-        state, came = sweep.state, sweep.came
-        if once or not sweep.steps:
-            break
-    return found, state
-
-
-class _Sweep:
-    """One pass over all hot devices, until none has a volume left to try.
-
-    :param came: bool[devices] that received a volume: no sources any more
-    :param alone: devices off which each move has to count by itself
-    :param before: the plan's moves so far, where they are limited
-    :param most: moves of the plan, None for max_moves off each device
-    :ivar steps: volume, target and source device of each move
-    :ivar begun: device → its figure before the first move of its bundle
-    """
-
-    def __init__(self, state: st.State, came: Bools, alone: set[int],
-                 before: list[Step] | None = None,
-                 most: int | None = None) -> None:
-        problem = state.problem
-        self.state, self.came, self.alone = state, came.copy(), alone
-        self.steps: list[tuple[int, int, int]] = []
-        self.begun: dict[int, float] = {}
-        self.off = np.bincount(
-            problem.device[problem.home[[v for v, _ in before or ()]]],
-            minlength=len(came))
-        self.left = most if most is None else most - len(before or ())
-        self.most = problem.limits.max_moves if (
-            before is not None and most is None) else None
-        classes: dict[str | None, int] = {}
-        self.model = np.array([
-            classes.setdefault(pool.model, len(classes))
-            for pool in problem.cluster.pools], np.intp)
-
-    def done(self, once: bool = False) -> _Sweep:
-        """This sweep, carried out; to its first move if that is enough."""
-        for group in range(len(self.state.problem.open)):
-            if not (once and len(self.steps) > len(self.begun)):
-                _Group(self, group).drain(once)
-        return self
-
-    @property
-    def short(self) -> set[int]:
-        """The devices whose bundles fell short of min_gain."""
-        keeps = self.state.problem.limits.keeps
-        return {device for device, was in self.begun.items()
-                if self.state.figure_us[device] > was * keeps}
-
-    def full(self, device: int) -> bool:
-        """Whether no more moves may leave a device, or be made at all."""
-        return (self.left is not None and len(self.steps) >= self.left) or (
-            self.most is not None and bool(self.off[device] >= self.most))
-
-    def make(self, moves: oc.Outcomes, single: Bools) -> None:
-        """Makes the moves of a round, each off a device of its own."""
-        if self.left is not None:
-            room = self.left - len(self.steps)
-            moves = moves[np.arange(min(room, len(single)))]
-        device = self.state.problem.device
-        for volume, target, alone in zip(
-                moves.volume.tolist(), moves.target.tolist(),
-                single.tolist()):
-            source = int(device[self.state.home[volume]])
-            if not alone:
-                self.begun.setdefault(
-                    source, float(self.state.figure_us[source]))
-            self.steps.append((volume, target, source))
-            self.off[source] += 1
-        self.came[device[moves.target]] = True
-        self.state = self.state.moved(moves.volume, moves.target)
-
-
-class _Group:
+class Group:
     """The hot devices of volumes that the rules treat alike."""
 
-    def __init__(self, sweep: _Sweep, group: int) -> None:
+    def __init__(self, sweep: sw.Sweep, group: int) -> None:
         self.sweep, self.group = sweep, group
         problem, home = sweep.state.problem, sweep.state.home
         mine = np.flatnonzero(problem.able & (problem.group == group))

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The predictions that planners work with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.facts import workload as wl
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+
+class Predictions(Protocol):
+    """The models of a cluster's pools, in its order."""
+
+    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+        """The Load of each workload, additive: float[n, features]."""
+
+    def latency(self, pools: Ints, loads: Floats) -> Floats:
+        """The latency for planning of pools under Loads.
+
+        :param pools: int[n]
+        :param loads: float[n, features]
+        :returns: µs[n], NaN where a pool has no model
+        """
+
+    def tenants(self, pools: Ints, loads: Floats, which: Ints,
+                own: Floats) -> Floats:
+        """What tenants see in pools under Loads, in the mean.
+
+        The latency of the pool where its model does not tell them apart.
+
+        :param which: int[m], the row of a pool and its Load
+        :param own: float[m, features], the sum of the Loads of the tenants
+            asked for
+        :returns: µs[m]
+        """
