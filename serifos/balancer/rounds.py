@@ -153,14 +153,18 @@ class Balancer:
         if hindrances:
             return None
         settings, cluster, limits = self.settings, seen.cluster, self.limits()
+        factors: Mapping[str, float] = {}
         if self.recent is not None:
+            now, cluster = cluster, self.recent.smoothed(cluster)
+            factors = self.recent.factors(
+                planning.ratios(cluster, limits, seen.models))
             limits = dataclasses.replace(limits, held=self.recent.held(
-                planning.hot_pools(cluster, limits, seen.models)))
-            cluster = self.recent.smoothed(cluster)
+                planning.hot_pools(now, limits, seen.models, factors)))
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, cluster, limits, seen.models),
+            planning.plan(settings.planner, cluster, limits, seen.models,
+                          factors),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,

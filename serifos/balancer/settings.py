@@ -10,6 +10,7 @@ from serifos.balancer import outcome
 from serifos.balancer import pace as pc
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
+from serifos.plan import recent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,7 @@ class BalancerSettings:
 
     :param batch: moves of a plan that are carried out in one round
     :param hold: rounds for which a pool must be hot before it is relieved
+    :param correction: how much of the errors seen corrects predictions
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
         Cinder has forgotten
@@ -33,6 +35,7 @@ class BalancerSettings:
     auto: bool = False
     batch: int = 2
     hold: int = 3
+    correction: float = recent.SHARE
     interval_s: float = 300.0
     window_s: float = 600.0
     settle_s: float = 600.0

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predictions that planners work with."""
+"""The predictions that planners work with, and their corrections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+import dataclasses
 from typing import Protocol
 
 import numpy as np
@@ -40,3 +41,25 @@ class Predictions(Protocol):
             asked for
         :returns: µs[m]
         """
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Corrected:
+    """Predictions times a factor for each pool.
+
+    :param factors: float[pools]
+    """
+
+    models: Predictions
+    factors: Floats
+
+    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+        return self.models.loads(workloads)
+
+    def latency(self, pools: Ints, loads: Floats) -> Floats:
+        return self.factors[pools] * self.models.latency(pools, loads)
+
+    def tenants(self, pools: Ints, loads: Floats, which: Ints,
+                own: Floats) -> Floats:
+        return self.factors[pools[which]] * self.models.tenants(
+            pools, loads, which, own)

@@ -102,7 +102,8 @@ class Run(verb.Verb):
         first = self.balancer(window_s=window_s)  # refuses bad settings
         if first.settings.auto:
             leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
-        latest = recent.Recent(first.settings.hold)
+        latest = recent.Recent(
+            first.settings.hold, first.settings.correction)
         daemon.serve(conf, daemon.Daemon(
             lambda pause: dataclasses.replace(
                 self.balancer(pause, window_s), recent=latest),

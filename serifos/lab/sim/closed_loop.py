@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The balancer on a cloud whose observations are noisy, round by round.
+"""The balancer on a cloud, round by round: noisy rates, drifted devices.
 
 The workloads stay as they are; each round observes every rate with an error
 of its own. What moves then, once the cloud is balanced, moves for noise.
+
+Or the devices drifted since their models were made, and each round observes
+what they do now.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ import numpy as np
 
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
+from serifos.lab.sim import cloud as sc
+from serifos.lab.sim import devices
 from serifos.lab.sim import scenario
+from serifos.lab.sim import ssd as ssds
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan import recent
@@ -69,6 +75,69 @@ def run(loop: Loop) -> Moved:
             returns += move.target in been[move.volume]
             been[move.volume].add(move.target)
     return Moved(moves, returns)
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """The inputs of a loop on drifted devices, for a process of its own.
+
+    :param share: as [balancer] correction
+    :param by: the standard deviation of the log of each time of a device,
+        of which each host has its own
+    """
+
+    case: scenario.Case
+    models: Mapping[str, mm.Model]
+    share: float
+    rounds: int = 8
+    by: float = 0.25
+
+
+@dataclasses.dataclass(frozen=True)
+class Drifted:
+    """The latency of the worst host, µs, and the moves in between."""
+
+    before_us: float
+    after_us: float
+    moves: int
+
+
+def drifted(loop: Drift) -> Drifted:
+    """Plans each round on what is observed and makes its first moves."""
+    rng = np.random.default_rng([loop.case.seed, loop.case.number, 25])
+    hosts: dict[ssds.Ssd, tuple[int, float]] = {}
+    models: dict[str, mm.Model] = {}
+    for ssd, (number, gib) in loop.case.testbed.hosts.items():
+        for i in range(number):
+            name = f'{ssd.name}-host{i}'
+            hosts[_drifted(ssd, name, rng, loop.by)] = 1, gib
+            models[name] = loop.models[ssd.name]
+    bed = devices.Testbed(loop.case.testbed.name, hosts)
+    cloud = scenario.placed(dataclasses.replace(loop.case, testbed=bed))
+    latest, moves = recent.Recent(1, loop.share), 0
+    before = _worst_us(cloud)
+    for _ in range(loop.rounds):
+        now = cloud.observe()
+        factors = latest.factors(
+            planning.ratios(now, lm.Limits(), models))
+        plan = planning.plan('relieve', now, lm.Limits(), models, factors)
+        for move in plan.moves[:BATCH]:
+            cloud.migrate(move.volume, move.target)
+            moves += 1
+    return Drifted(before, _worst_us(cloud), moves)
+
+
+def _worst_us(cloud: sc.SimulatedCloud) -> float:
+    return max(sample.latency_us for sample in cloud.measure().values()
+               if sample)
+
+
+def _drifted(ssd: ssds.Ssd, name: str, rng: np.random.Generator,
+             by: float) -> ssds.Ssd:
+    return dataclasses.replace(ssd, name=name, **{
+        field.name: getattr(ssd, field.name) * float(
+            np.exp(rng.normal(0.0, by)))
+        for field in dataclasses.fields(ssd) if '_us' in field.name})
 
 
 def _noisy(cluster: cl.Cluster, errors: np.ndarray) -> cl.Cluster:

@@ -32,6 +32,7 @@ Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 _MOST_CASES = 10_000
 _NOISY_CASES = 10
 _HOLDS = (1, 3)
+_CORRECTIONS, _DRIFT_ROUNDS = (0.0, 0.5, 1.0), 5
 _MOST_TESTS = 10_000
 
 
@@ -74,6 +75,8 @@ class Evaluation:
     :param outcomes: testbed → case by case
     :param noisy: (testbed, kind, hold) → moves and returns of a case in a
         noisy closed loop
+    :param drifted: (testbed, kind, correction) → the change of the worst
+        host, a fraction, and the moves of a case on drifted devices
     """
 
     settings: EvaluationSettings
@@ -82,6 +85,7 @@ class Evaluation:
     mismatch: Mapping[str, Mapping[str, float]]
     outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
     noisy: Mapping[tuple[str, str, int], tuple[float, float]]
+    drifted: Mapping[tuple[str, str, float], tuple[float, float]]
 
     def of(self, testbed: str, planner: str,
            kind: str) -> list[scenario.PlannerResult]:
@@ -118,6 +122,11 @@ class Evaluation:
                        'moves': moves, 'returns': returns}
                       for (testbed, kind, hold), (moves, returns)
                       in self.noisy.items()],
+            'drifted': [{'testbed': testbed, 'kind': kind,
+                         'correction': share, 'worst_host': change,
+                         'moves': moves}
+                        for (testbed, kind, share), (change, moves)
+                        in self.drifted.items()],
             'mre_by_count': {
                 kind: {name: tested.mre for name, tested in of_kind.items()}
                 for kind, of_kind in self.tests.items()},
@@ -167,7 +176,8 @@ def run(settings: EvaluationSettings, mapper: Mapper) -> Evaluation:
         dict(zip((ssd.name for ssd in fitted), mapper(
             'Comparing the devices with Table 6', _mismatch, fitted))),
         {bed.name: [next(outcomes) for _ in range(settings.cases)]
-         for bed in beds}, _noisy(settings, cases, mapper))
+         for bed in beds}, _noisy(settings, cases, mapper),
+        _drifted(settings, cases, mapper))
 
 
 def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
@@ -187,6 +197,27 @@ def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
     return {key: (statistics.fmean(moves), statistics.fmean(returns))
             for key, (moves, returns) in (
                 (key, zip(*each)) for key, each in found.items())}
+
+
+def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
+             mapper: Mapper) -> dict[tuple[str, str, float],
+                                     tuple[float, float]]:
+    """The mean change and moves over the first cases of each testbed."""
+    loops = [closed_loop.Drift(
+        case, case.models[kind], share, min(settings.rounds, _DRIFT_ROUNDS))
+        for case in cases if case.number < _NOISY_CASES
+        for kind in settings.kinds for share in _CORRECTIONS]
+    keys = [(case.testbed.name, kind, share) for case in cases
+            if case.number < _NOISY_CASES
+            for kind in settings.kinds for share in _CORRECTIONS]
+    found: dict[tuple[str, str, float], list[closed_loop.Drifted]] = {}
+    for key, each in zip(keys, mapper('Rounds on drifted devices',
+                                      closed_loop.drifted, loops)):
+        found.setdefault(key, []).append(each)
+    return {key: (sum(one.after_us for one in several)
+                  / sum(one.before_us for one in several) - 1,
+                  statistics.fmean(one.moves for one in several))
+            for key, several in found.items()}
 
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],

@@ -30,7 +30,7 @@ def every(evaluation: ev.Evaluation) -> list[table.Table]:
     """All tables, the result first."""
     return [*(balancing(evaluation, name)
               for name in evaluation.settings.testbeds),
-            noisy(evaluation), *prediction(evaluation)]
+            noisy(evaluation), drifted(evaluation), *prediction(evaluation)]
 
 
 def balancing(evaluation: ev.Evaluation, testbed: str) -> table.Table:
@@ -66,6 +66,17 @@ def noisy(evaluation: ev.Evaluation) -> table.Table:
         f'Moves of a case in {settings.rounds} rounds in which each rate is '
         'observed with an error of 10 %, 2 moves a round at most, without a '
         'cool-down')
+
+
+def drifted(evaluation: ev.Evaluation) -> table.Table:
+    """What correcting predictions brings where devices drifted."""
+    return table.Table(
+        ('testbed', 'models', 'correction', 'worst host', 'moves'),
+        [(testbed, kind, share, _change(-change), round(moves, 1))
+         for (testbed, kind, share), (change, moves)
+         in evaluation.drifted.items()],
+        'Change over a few rounds against Cinder\'s available capacity, where '
+        'the times of every device drifted by 25 % from its model')
 
 
 def prediction(evaluation: ev.Evaluation) -> list[table.Table]:

@@ -5,18 +5,24 @@ import dataclasses
 
 import testtools
 
+from serifos.balancer import planning
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.plan import limits as lm
 from serifos.plan import recent
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
+from tests.unit.plan import clusters
 
 
 class RoundsTest(cloud.Case):
 
     def rounds_of(self, *workloads):
-        """The numbers of moves of rounds that observe these workloads."""
-        latest = recent.Recent(3)
+        """The numbers of moves of rounds that observe these workloads.
+
+        Their latencies are no device's, and correct nothing.
+        """
+        latest = recent.Recent(3, 0.0)
         found = []
         for each in workloads:
             self.cinder.workloads = each
@@ -69,3 +75,45 @@ class SmoothedTest(testtools.TestCase):
     def test_a_volume_that_was_never_busy_is_not(self):
         idle = wl.Workload(0, 4, iops=0, latency_us=0)
         self.assertEqual(idle, wl.mean([idle, idle]))
+
+
+class ErrorsTest(testtools.TestCase):
+
+    def test_the_square_root_of_an_error_that_stays_corrects(self):
+        latest = recent.Recent(3)
+        self.assertEqual({}, latest.factors({'a': 1.44, 'b': 0.81}))
+        found = latest.factors({'a': 1.44, 'b': 0.81})
+        self.assertAlmostEqual(1.2, found['a'])
+        self.assertAlmostEqual(0.9, found['b'])
+
+    def test_an_error_that_turns_corrects_nothing(self):
+        latest = recent.Recent(3)
+        latest.factors({'a': 1.44})
+        self.assertEqual({}, latest.factors({'a': 0.9}))
+        self.assertEqual({}, latest.factors({'a': 1.0}))
+
+    def test_nothing_corrects_where_the_option_is_0(self):
+        latest = recent.Recent(3, 0.0)
+        for _ in range(3):
+            self.assertEqual({}, latest.factors({'a': 1.44}))
+
+    def test_what_tenants_see_by_what_is_predicted_for_them(self):
+        model = clusters.MODELS['apart']
+        small, large = wl.Workload(0, 4, 8), wl.Workload(0, 256, 8)
+        load = model.load([small, large])
+        seen = [dataclasses.replace(
+            each, latency_us=its, iops=8e6 / its) for each, its in (
+                (small, 1.5 * model.tenant(load, small).latency_us),
+                (large, 1.5 * model.tenant(load, large).latency_us))]
+        cluster = cl.Cluster(
+            (clusters.pool('a', 'apart'), clusters.pool('b', 'apart')),
+            (clusters.volume('u', 'a', workload=seen[0]),
+             clusters.volume('v', 'a', workload=seen[1]),
+             clusters.volume('w', 'b', workload=None)))
+        found = planning.ratios(cluster, lm.Limits(), clusters.MODELS)
+        self.assertEqual(['a'], [*found])
+        self.assertAlmostEqual(1.5, found['a'])
+        plan = planning.plan('relieve', cluster, lm.Limits(),
+                             clusters.MODELS, found)
+        self.assertAlmostEqual(1.5 * model.plan(load),
+                               plan.latency_us['a'].before, 3)

@@ -36,6 +36,7 @@ class EvaluateTest(testtools.TestCase):
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         for part in ('Testbed paper', 'Testbed other', 'Table 6', 'Table 7',
                      'algorithm1', 'relieve', 'worst tenant', 'returns',
+                     'correction',
                      '-82 %', '24.497', 'AGED'):
             self.assertIn(part, out)
         text = self.read('evaluation.html')
