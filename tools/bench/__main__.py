@@ -10,9 +10,9 @@ one pass as printed and passes by our rules, and fits how the time grows;
 found by HiGHS; ``weigher`` holds SerifosWeigher and SerifosScheduler against
 CapacityWeigher in a real Cinder, the newest that ``tools/test cinder``
 installed. Without a section it runs them all, in a quarter of an hour.
-The models are those of the paper's Table 6, the volumes those of its
-Eq. 17-19; their patterns are blurred for ``speed``, since measured ones are
-never alike.
+The models are those of the paper's Table 6, and of kind tenant those of the
+same devices as simulated; the volumes are those of its Eq. 17-19. For
+``speed`` their patterns are blurred, since measured ones are never alike.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ import random
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.files import documents
+from serifos.lab.sim import devices
+from serifos.lab.sim import modeler
 from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import bfd
@@ -37,6 +39,16 @@ def models() -> tuple[mm.Model, mm.Model]:
         for name in ('s3500', 's3610'))
 
 
+def tenant_models() -> tuple[mm.Model, mm.Model]:
+    """The same SSDs, simulated, by models that tell tenants apart."""
+    found = []
+    for ssd in (devices.SSD1, devices.SSD2):
+        job, = modeler.jobs(ssd, modeler.Purpose.TEST,
+                            modeler.tests(0, 10, 30), 0, size=1000)
+        found.append(modeler.built('tenant', ssd, modeler.measure(job)))
+    return found[0], found[1]
+
+
 def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
                  by_capacity: bool = False) -> cl.Cluster:
     """Volumes of Eq. 17-19 on three fifths S3500, two fifths S3610."""
@@ -59,12 +71,16 @@ def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
     return cluster
 
 
-def make_fleet(cluster: cl.Cluster) -> pool_models.Fleet:
-    small, large = models()
+def make_fleet(cluster: cl.Cluster,
+               pair: tuple[mm.Model, mm.Model] | None = None
+               ) -> pool_models.Fleet:
+    """The pools' models, the paper's where no pair is given."""
+    small, large = pair or models()
     return pool_models.Fleet([small if pool.model == 's3500' else large
                               for pool in cluster.pools])
 
 
-def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits) -> pl.Plan:
-    known = make_fleet(cluster)
+def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
+         pair: tuple[mm.Model, mm.Model] | None = None) -> pl.Plan:
+    known = make_fleet(cluster, pair)
     return PLANNERS[planner](cluster, known, limits)

@@ -15,21 +15,26 @@ import algorithm_1
 import clusters
 import numpy as np
 
+from serifos.model import model as mm
 from serifos.plan import limits as lm
 
 SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
-LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000}
+TENANTS = 'relieve, kind tenant'
+LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000,
+           TENANTS: 1_000_000}
 """Volumes up to which each is tried; beyond, plain Python takes minutes."""
 
 
-def _timed(work: str, volumes: int, pools: int) -> dict[str, Any]:
+def _timed(work: str, volumes: int, pools: int,
+           pair: tuple[mm.Model, mm.Model] | None) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, left = time.process_time(), None
-    if work in clusters.PLANNERS:
-        made = clusters.plan(work, cluster, lm.Limits())
+    planner = work.partition(',')[0]
+    if planner in clusters.PLANNERS:
+        made = clusters.plan(planner, cluster, lm.Limits(), pair)
         moves, left = len(made.moves), made.hot_pools
     else:
         moves = algorithm_1.migrations(
@@ -50,12 +55,14 @@ def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
     yield ('volumes  pools  planner                seconds  MiB (cluster)  '
            '  moves  hot pools, before and after')
+    pair = clusters.tenant_models()
     growth: dict[str, list[tuple[float, float]]] = {}
     for volumes, pools in SIZES[:2] if quick else SIZES:
         for work, largest in LARGEST.items():
             if volumes > largest:
                 continue
-            found = _apart(work, volumes, pools)
+            found = _apart(work, volumes, pools,
+                           pair if work == TENANTS else None)
             hot = found['hot']
             yield (f'{volumes:7} {pools:6}  {work:21} {found["seconds"]:8.2f} '
                    f'{found["mib"]:5.0f} {found["base_mib"]:7.0f}  '
