@@ -3,9 +3,10 @@
 
 Each network is the most likely one, given normal priors of its slopes and
 weights, those of which none is negative cut off at 0, and errors of log
-latency of a Huber-like distribution. Each sees the runs in weights drawn
-from a gamma distribution (a Bayesian bootstrap [1]_), so that how far the
-networks are apart tells where the runs say little.
+latency of a Huber-like distribution; the runs are continued, with little
+weight, to other depths by the trend of kind ``hybrid``. Each sees the runs
+in weights drawn from a gamma distribution (a Bayesian bootstrap [1]_), so
+that how far the networks are apart tells where the runs say little.
 
 .. [1] D. B. Rubin: The Bayesian bootstrap, The Annals of Statistics 9,
    1981.
@@ -69,10 +70,12 @@ def fit(loads: Sequence[wl.Load], y: Floats,
         rows.sums[:, :len(tr.FIELDS)], np.log(y[list(few)]), rng)
     values = rows.values(trend)
     centre = values.mean(axis=0)
+    more = rows.at_other_depths(trend)
+    every = more.values(trend) - centre
     networks = [_Network.fitted(
-        rows, values - centre, int(units), rng,
-        rng.gamma(2.0, 0.5, len(few)) if members > 1 else np.ones(len(few)))
-        for _ in range(int(members))]
+        more, every, int(units), rng, np.resize(
+            rng.gamma(2.0, 0.5, len(few)) if members > 1 else 1.0,
+            len(every))) for _ in range(int(members))]
     return {'figure': figure, 'trend': trend,
             'noise': _noise(rows, values - centre, networks),
             'members': [one.document(centre) for one in networks]}

@@ -23,6 +23,11 @@ _OF_RUN, _OF_KIND = 1.0, 0.15
 """Weights of the mean of a run, and of a tenant's reads or writes, against
 1 of the latency that a tenant sees."""
 
+_DEPTHS = 2.0, 6.0
+_OF_DEPTH = 0.1
+"""Multiples of the depths of a run at which :meth:`Rows.at_other_depths`
+continues it, and the weight of that against the run."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
@@ -64,10 +69,35 @@ class Rows:
             np.searchsorted(runs, np.arange(len(loads))), runs,
             np.array(own), np.log(np.array(values)), np.array(weights))
 
+    def at_other_depths(self, trend: Mapping[str, float]) -> Rows:
+        """The n runs, then what each would measure at other depths.
+
+        From the run on, that follows the trend of kind ``hybrid``, which
+        has the form of a queue: beyond the depths of its runs, a network
+        that bends as they do may rise by powers.
+        """
+        n, (was,) = len(self.first), _logs(self.sums[None], trend)
+        sums = self.sums[None] * np.array([1.0, *_DEPTHS])[:, None, None]
+        rises = _logs(sums, trend) - was
+        first = np.arange(len(sums))[:, None] * len(self.run)
+        weight = np.array([1.0, *[_OF_DEPTH] * len(_DEPTHS)])[:, None]
+        return Rows(
+            np.concatenate(sums), (first + self.first).ravel(),
+            (np.arange(len(sums))[:, None] * n + self.run).ravel(),
+            np.tile(self.own, (len(sums), 1)),
+            (self.logs + rises[:, self.run]).ravel(),
+            (weight * self.weights).ravel())
+
     def values(self, trend: Mapping[str, float]) -> Floats:
         """Of :data:`.inputs.INPUTS`: float[n, inputs]."""
         return np.column_stack(inputs.of_load(
             self.sums.T, trend, _OF))
+
+
+def _logs(sums: Floats, trend: Mapping[str, float]) -> Floats:
+    """The log of the trend, in µs: float[k, n, fields] → float[k, n]."""
+    return tr.coordinates(trend, tr.at_least_one(
+        np.moveaxis(sums[..., :len(tr.FIELDS)], -1, 0), _OF), _OF)[0]
 
 
 def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import copy
+import dataclasses
 import functools
 import json
 
@@ -175,6 +176,16 @@ class TenantTest(testtools.TestCase):
         self.assertLess(model.quality['tenant_mre'], 0.08)
         self.assertEqual({str(n) for n in range(1, 11)},
                          set(model.quality['tenant_mre_by_count']))
+
+    def test_beyond_its_runs_latency_rises_with_depth_as_a_queue_does(self):
+        model, powers = fitted_to_flash(), []
+        for run in _RUNS:
+            deep = [dataclasses.replace(w, iodepth=6 * w.iodepth)
+                    for w in run]
+            powers.append(np.log(model.predict(model.load(deep))
+                                 / model.predict(model.load(run)))
+                          / np.log(6))
+        self.assertLess(np.median(powers), 1.15)
 
     def test_a_tenant_without_reads_has_no_latency_of_reads(self):
         model, writer = fitted(), wl.Workload(100, 16)
