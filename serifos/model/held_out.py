@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import workload as wl
 from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
+from serifos.model import model as mm
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
+
+_LEAST_LIGHT = 5  # pools
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,12 +110,32 @@ def summary(kind: str, parameters: Mapping[str, Any],
             else {'any': quality.adjusted_r2(
                 data.y, fitted, predictor.terms)}),
         'interval': quality.interval(data.y, held_out.y),
-        **({} if held_out.log_std is None else {
-            'deviations': quality.deviations(
-                data.y, held_out.y, held_out.log_std)}),
-        **({} if held_out.tenants_log_std is None or not len(tenants.y)
-           else {'tenant_deviations': quality.deviations(
-               tenants.y, held_out.tenants, held_out.tenants_log_std)})}
+        **_deviations('deviations', data.vectors, data.y, held_out.y,
+                      held_out.log_std,
+                      held_out.tenants_log_std is not None),
+        **_deviations('tenant_deviations', data.vectors[tenants.run],
+                      tenants.y, held_out.tenants,
+                      held_out.tenants_log_std, True)}
+
+
+def _deviations(name: str, loads: Floats, measured: Floats,
+                predicted: Floats, log_std: Floats | None,
+                apart: bool) -> dict[str, tuple[float, float]]:
+    """The deviations of all, or apart for those of pools of a light Load.
+
+    :param name: in a model file
+    :param loads: of the pools, float[n, k]
+    """
+    if log_std is None or not len(measured):
+        return {}
+    light = loads[:, wl.FEATURES.index('sum_iodepth')] < mm.LIGHT
+    some = len({*map(tuple, loads[light])})
+    parts = {name: ~light, f'light_{name}': light} if (
+        apart and some >= _LEAST_LIGHT and not light.all()) else {
+        name: np.full(len(loads), True)}
+    return {label: quality.deviations(
+        measured[which], predicted[which], log_std[which])
+        for label, which in parts.items()}
 
 
 def _by_count(counts: Sequence[int], measured: Floats,

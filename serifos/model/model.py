@@ -19,6 +19,9 @@ from serifos.model import kinds
 
 MODEL_SCHEMA = 'serifos-model/1'
 
+LIGHT = 8.0
+"""Pools of fewer requests outstanding have deviations of their own."""
+
 _P90_OF_MAE = 1.645 / 0.7979
 """Half of a normal 90 % interval, in mean absolute errors."""
 
@@ -33,7 +36,8 @@ class Model:
         5 % and 95 % quantile of (measured - predicted) / predicted;
         ``deviations``, of a kind with a ``log_std`` for each Load, those of
         log(measured / predicted) / log_std; ``tenant_deviations`` the same
-        of what one tenant sees
+        of what one tenant sees; where their names begin with ``light_``,
+        on pools of fewer than :data:`LIGHT` requests outstanding
     :param parameters: the coefficients as the file writes them
     :param settings: of the fit, such as minsplit
     """
@@ -80,7 +84,7 @@ class Model:
                         ) -> tuple[float, float] | None:
         """The 90 % interval of what a workload sees; None where unknown."""
         middle = self.tenant(load, workload).latency_us
-        ends = self.quality.get('tenant_deviations')
+        ends = self._deviations('tenant_deviations', load)
         if middle is None or not ends or not isinstance(
                 self.predictor, kinds.TenantPredictor):
             return None
@@ -125,7 +129,8 @@ class Model:
         middle = self.predict(load)
         if self.deviations is not None:
             log_std = self.predictor.log_std(load)
-            low, high = (math.exp(end * log_std) for end in self.deviations)
+            low, high = (math.exp(end * log_std)
+                         for end in self._deviations('deviations', load))
             return middle * low, middle * high
         low, high = self.relative_interval
         return middle * (1 + low), middle * (1 + high)
@@ -136,6 +141,11 @@ class Model:
         ends = self.quality.get('deviations')
         return tuple(ends) if ends and isinstance(
             self.predictor, kinds.UncertainPredictor) else None
+
+    def _deviations(self, name: str, load: wl.Load) -> Sequence[float]:
+        ends = self.quality.get(name) or ()
+        return self.quality.get(f'light_{name}', ends) if (
+            load.sum_iodepth < LIGHT) else ends
 
     def plan(self, load: wl.Load) -> float:
         """The latency for planning: the upper end when extrapolating."""

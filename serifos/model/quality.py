@@ -17,6 +17,7 @@ Ints = npt.NDArray[np.intp]
 
 FOLDS = 10
 _LEAST_SHARE = 0.01
+_MOST_STD = 20.0
 
 
 def relative_errors(measured: Floats, predicted: Floats) -> Floats:
@@ -77,8 +78,9 @@ def deviations(measured: Floats, predicted: Floats, log_std: Floats,
     :param log_std: float[n], the model's standard deviation of log latency
     :returns: (low, high) in standard deviations
     """
-    return _ends(np.log(measured / np.maximum(
-        predicted, _LEAST_SHARE * measured)) / log_std, coverage)
+    return _ends(np.clip(np.log(measured / np.maximum(
+        predicted, _LEAST_SHARE * measured)) / log_std,
+        -_MOST_STD, _MOST_STD), coverage)
 
 
 def _ends(errors: Floats, coverage: float) -> tuple[float, float]:

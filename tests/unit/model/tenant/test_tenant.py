@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import json
+import math
 
 import ddt
 import hypothesis
@@ -186,6 +187,21 @@ class TenantTest(testtools.TestCase):
                                  / model.predict(model.load(run)))
                           / np.log(6))
         self.assertLess(np.median(powers), 1.15)
+
+    def test_light_pools_have_intervals_of_their_own(self):
+        model = fitted()
+        single = [wl.Workload(20, 4, iodepth=0.5)]
+        for run, name in ((single, 'light_tenant_deviations'),
+                          (single * 40, 'tenant_deviations')):
+            load = model.load(run)
+            log_std = model.predictor.tenant_log_std(load, run[0])
+            seen = model.tenant(load, run[0]).latency_us
+            self.assertEqual(
+                [seen * math.exp(end * log_std)
+                 for end in model.quality[name]],
+                [*model.tenant_interval(load, run[0])])
+        self.assertNotEqual(model.quality['light_tenant_deviations'],
+                            model.quality['tenant_deviations'])
 
     def test_a_tenant_without_reads_has_no_latency_of_reads(self):
         model, writer = fitted(), wl.Workload(100, 16)
