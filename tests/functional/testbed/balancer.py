@@ -56,7 +56,7 @@ class Balancer:
         """Writes serifos.conf; the options go to [balancer]."""
         endpoints = ','.join(f'{host.name}:{host.exporter}'
                              for host in self._testbed.hosts)
-        said = {'settle': 0, 'poll_interval': 1, **balancer}
+        said = {'settle': 0, 'hold': 1, 'poll_interval': 1, **balancer}
         self.file.write_text('\n'.join([
             '[serifos]', f'state_dir = {self.state}',
             f'models_dir = {self.models}',
