@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execution of one move: request, wait, outcome.
+"""Execution of one move: request, look, outcome.
 
 A move is over when the volume is at rest, and succeeded if the volume is then
 on the target and its old copy is gone. Each request to Cinder is written to
@@ -9,7 +9,6 @@ the journal before it is sent, and its answer after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
 import contextlib
 import dataclasses
 from typing import Any
@@ -37,15 +36,31 @@ _DAY_S = 86400.0
 _TRIES = 3
 
 
+@dataclasses.dataclass
+class Request:
+    """A migration that was requested, now or before a restart.
+
+    :param sure: whether Cinder is known to have taken it up
+    :param seen_before: whether it was seen elsewhere than on its target
+    :param copied_s: from the request until it was on its target
+    """
+
+    asked: jn.Entry
+    sure: bool = False
+    seen_before: bool = False
+    copied_s: float | None = None
+
+    @property
+    def volume(self) -> str:
+        return self.asked.facts['volume']
+
+
 @dataclasses.dataclass(frozen=True)
 class Executor:
-    """Requests migrations and follows them.
+    """Requests migrations and looks at them.
 
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
-    :param refresh: observes; is called every ``refresh_s`` while a migration
-        runs, and returns for each volume whose migration nobody goes on with
-        a sentence that says so
     """
 
     requests: rq.Requests
@@ -55,34 +70,32 @@ class Executor:
     rules: eligibility.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
-    refresh: Callable[[], Mapping[str, str]]
-    refresh_s: float
 
     @property
     def cinder(self) -> inv.Cloud:
         """For reading; what changes something goes through requests."""
         return self.requests.cinder
 
-    def carry_out(self, move: pl.Move, plan_id: str) -> oc.Outcome:
-        """Requests one migration and waits for its outcome.
+    def begin(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
+        """Requests one migration; its outcome where it did not begin.
 
         Where Cinder limits the rate of requests, it is requested again.
 
         :raises CloudError: where Cinder cannot be reached; nothing was
             requested then
         """
-        outcome, wait_s = oc.Outcome('busy', ''), 0.0
+        wait_s = 0.0
         for _ in range(_TRIES):
             if self.pause(wait_s):
                 return oc.Outcome(
                     'stopped', 'interrupted before it was requested')
-            outcome = self._request(move, plan_id)
-            if outcome.result != 'busy':
+            found = self._request(move, plan_id)
+            if isinstance(found, Request) or found.result != 'busy':
                 break
-            wait_s = outcome.retry_s
-        return outcome
+            wait_s = found.retry_s
+        return found
 
-    def _request(self, move: pl.Move, plan_id: str) -> oc.Outcome:
+    def _request(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
         record = self._record(move.volume)
         why = planning.outdated(move, record) or eligibility.why_not(
             record, self._rules(record), self.clock())
@@ -101,20 +114,20 @@ class Executor:
             self.requests.migrate(move.volume, move.target)
         except refused.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
-            return self._over(asked, _refusal(exc))
+            return self.close(asked, _refusal(exc))
         except errors.NotLeading:
             # Another balancer that leads closes the request itself.
             with contextlib.suppress(errors.SerifosError):
-                self._over(asked, oc.Outcome('not started', (
+                self.close(asked, oc.Outcome('not started', (
                     'this balancer could not prove that it leads')))
             raise
         except errors.CloudError as exc:
             LOG.warning('Whether Cinder took up the migration of volume %s '
                         'is not known: %s', move.volume, exc)
             self.journal.write('unknown', volume=move.volume, reason=str(exc))
-            return self.wait_for(asked)
+            return Request(asked)
         self.journal.write('accepted', volume=move.volume)
-        return self.wait_for(asked, sure=True)
+        return Request(asked, sure=True)
 
     def _record(self, volume: str) -> inv.Record | None:
         """The volume as it is now, with its snapshots."""
@@ -122,65 +135,51 @@ class Executor:
         return found and dataclasses.replace(
             found, snapshots=self.cinder.snapshots_of(volume))
 
-    def wait_for(self, asked: jn.Entry, sure: bool = False) -> oc.Outcome:
-        """The outcome of a move that was requested, now or before a restart.
+    def look(self, request: Request) -> oc.Outcome | None:
+        """The outcome of a request, None while it is open."""
+        asked, volume = request.asked, request.volume
+        waited_s = self.clock() - times.parse(asked.at)
+        limit_s = self.timeouts.limit_s(asked.facts['size_gib'])
+        outcome = None
+        try:
+            record = self.cinder.volume(volume)
+            if record and record.pool != asked.facts['target']:
+                request.seen_before = True
+            elif record and request.seen_before and request.copied_s is None:
+                request.copied_s = waited_s
+            if record and eligibility.migrating(record) and not request.sure:
+                request.sure = True
+                self.journal.write('accepted', volume=volume)
+            outcome = self._look(asked, record, request.sure)
+        except errors.CloudError as exc:
+            LOG.warning('Cinder cannot be asked about the migration of '
+                        'volume %s: %s', volume, exc)
+        if outcome is None and self.clock() - times.parse(asked.at) > max(
+                limit_s, self.timeouts.unanswered_s * (not request.sure)):
+            outcome = oc.Outcome('timeout', (
+                f'not over after {waited_s:.0f} s; '
+                'Cinder may still end it, and nothing else is moved '
+                'before it has, or counts as stuck or forgotten'))
+        return outcome and self.close(asked, outcome, request.copied_s)
 
-        :param sure: whether Cinder is known to have taken it up
-        """
-        began, refreshed = times.parse(asked.at), self.clock()
-        volume = asked.facts['volume']
-        limit = began + self.timeouts.limit_s(asked.facts['size_gib'])
-        seen_before, copied_s = False, None
-        while True:
-            try:
-                record = self.cinder.volume(volume)
-                if record and record.pool != asked.facts['target']:
-                    seen_before = True
-                elif record and seen_before and copied_s is None:
-                    copied_s = self.clock() - began
-                if record and eligibility.migrating(record) and not sure:
-                    sure = True
-                    self.journal.write('accepted', volume=volume)
-                outcome = self._look(asked, record, sure)
-            except errors.CloudError as exc:
-                LOG.warning('Cinder cannot be asked about the migration of '
-                            'volume %s: %s', volume, exc)
-                outcome = None
-            if outcome is None and self.clock() > max(
-                    limit, began + self.timeouts.unanswered_s * (not sure)):
-                outcome = oc.Outcome('timeout', (
-                    f'not over after {self.clock() - began:.0f} s; '
-                    'Cinder may still end it, and nothing else is moved '
-                    'before it has, or counts as stuck or forgotten'))
-            if outcome is not None:
-                return self._over(asked, outcome, copied_s)
-            if self.pause(self.timeouts.poll_s):
-                return oc.Outcome('waiting', 'interrupted before it was over')
-            if self.clock() - refreshed >= self.refresh_s:
-                refreshed = self.clock()
-                over = self.refresh().get(volume)
-                if over is not None:
-                    return self._over(
-                        asked, oc.Outcome('timeout', over), copied_s)
-
-    def look_again(self, asked: jn.Entry) -> None:
-        """Follows a request that was given up but has begun since."""
+    def begun_late(self, asked: jn.Entry) -> Request | None:
+        """A request that was given up, where it has begun since."""
         volume = asked.facts['volume']
         record = self.cinder.volume(volume)
         if record is None or not oc.began_late(
                 asked, record, self.cinder.halves(volume)):
-            return
+            return None
         LOG.warning('The migration of volume %s, requested at %s without an '
                     'answer, has begun since.', volume, asked.at)
         again = self.journal.write('request', **{**asked.facts, 'late': True})
         self.journal.write('accepted', volume=volume)
-        self.wait_for(again, sure=True)
+        return Request(again, sure=True)
 
     def recovered(self, asked: jn.Entry) -> None:
         """Closes a request whose volume had to be recovered."""
         record = self.cinder.volume(asked.facts['volume'])
         moved = record is not None and record.pool == asked.facts['target']
-        self._over(asked, oc.Outcome(
+        self.close(asked, oc.Outcome(
             'success', f'it is on {asked.facts["target"]}; its old copy '
             'had been forgotten') if moved else oc.Outcome(
             'recovered', 'Cinder had forgotten it'))
@@ -222,9 +221,12 @@ class Executor:
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left))
 
-    def _over(self, asked: jn.Entry, outcome: oc.Outcome,
+    def close(self, asked: jn.Entry, outcome: oc.Outcome,
               copied_s: float | None = None) -> oc.Outcome:
-        """:param copied_s: from the request until it was on its target"""
+        """Writes the outcome of a request.
+
+        :param copied_s: from the request until it was on its target
+        """
         volume = asked.facts['volume']
         took = self.clock() - times.parse(asked.at)
         if outcome.failed:

@@ -11,16 +11,11 @@ import datetime
 import math
 from typing import Any
 
-from oslo_log import log
-
 from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.plan import limits as lm
-from serifos.plan import plan as pl
-
-LOG = log.getLogger(__name__)
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 _LATEST = 20
@@ -63,19 +58,6 @@ class Pace:
                 f'{name}, {most:g}')) if volume.movable is True
                 and volume.size_gib > most else volume
                 for volume in found.volumes))
-
-    def within(self, moves: Iterable[pl.Move], entries: Sequence[jn.Entry],
-               now: float) -> list[pl.Move]:
-        """The moves that do not exceed it now; logs why the others stay."""
-        found: list[pl.Move] = []
-        for move in moves:
-            coming = sum(each.size_gib for each in found)
-            why = self.exceeded(coming + move.size_gib, entries, now)
-            if why is None:
-                found.append(move)
-            else:
-                LOG.info('Volume %s stays for now: %s.', move.volume, why)
-        return found
 
     def exceeded(self, size_gib: float, entries: Sequence[jn.Entry],
                  now: float) -> str | None:

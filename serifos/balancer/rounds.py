@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+from types import MappingProxyType
 
 from oslo_log import log
 
 from serifos.balancer import act
+from serifos.balancer import batch
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
@@ -84,8 +86,7 @@ class Balancer:
     def executor(self) -> act.Executor:
         return act.Executor(
             self.requests, self.nova, self.journal, self.settings.timeouts,
-            self.settings.rules, self.clock, self.pause,
-            self._refresh, self.settings.interval_s)
+            self.settings.rules, self.clock, self.pause)
 
     @property
     def requests(self) -> requests.Requests:
@@ -176,10 +177,12 @@ class Balancer:
                           functools.partial(LOG.warning, '%s'))
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
         if settings.auto and not self._must_wait():
-            moves = settings.pace.within(plan.moves, self.entries(),
-                                         self.clock())
-            self.carry_out(moves[:settings.batch], kept.id, seen.over,
-                           settings.pace)
+            entries, now = self.entries(), self.clock()
+            self.carry_out(batch.chosen(
+                plan.moves, settings.batch, cluster,
+                lambda gib: settings.pace.exceeded(gib, entries, now)),
+                kept.id, seen.over, settings.pace,
+                batch.devices_of(cluster))
             self.observe()
         return kept
 
@@ -229,29 +232,38 @@ class Balancer:
         return False
 
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
-                  over: Collection[str] = (),
-                  pace: pc.Pace = pc.Pace()) -> list[oc.Outcome]:
-        """Carries the moves out one by one.
+                  over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
+                  devices: Mapping[str, str] = MappingProxyType({})
+                  ) -> list[oc.Outcome]:
+        """Carries the moves out, those of different devices in parallel.
 
-        What fails at one volume is that volume's business; the batch ends
-        where another move cannot be requested now, or the balancer pauses.
+        The batch ends where another move cannot be requested now, or the
+        balancer pauses.
 
         :param over: volumes whose migrations nobody goes on with
-        :param pace: whose windows are looked at before each move
+        :param pace: what is looked at before each move
+        :param devices: pool → its device, where that is not its own
         """
-        outcomes: list[oc.Outcome] = []
-        for move in moves:
-            busy = pace.closed(self.clock()) or next(
-                join.in_flight(self.cinder.inventory(), over), None)
-            if busy is not None:
-                LOG.warning('Volume %s stays: %s', move.volume, busy)
-                outcomes.append(oc.Outcome('hindered', busy))
-                break
-            outcomes.append(self.executor.carry_out(move, plan_id))
-            self._pause_after_failures()
-            if self.ends_a_batch(outcomes[-1]):
-                break
-        return outcomes
+        def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
+            now = self.clock()
+            return pace.closed(now) or pace.exceeded(
+                move.size_gib, self.entries(), now) or next(join.in_flight(
+                    self.cinder.inventory(), {*over, *ours}), None)
+
+        return self._batch(hindrance, devices).carry_out(moves, plan_id)
+
+    def _batch(self, hindrance: Callable[
+            [pl.Move, frozenset[str]], str | None] = lambda *_: None,
+            devices: Mapping[str, str] = MappingProxyType({})
+            ) -> batch.Batch:
+        settings = self.settings
+        return batch.Batch(self.executor, settings.parallel, devices,
+                           hindrance, self._ends, self._refresh,
+                           settings.interval_s)
+
+    def _ends(self, outcome: oc.Outcome) -> bool:
+        self._pause_after_failures()
+        return self.ends_a_batch(outcome)
 
     def ends_a_batch(self, outcome: oc.Outcome) -> bool:
         """Whether the next move must not be requested."""
@@ -264,15 +276,14 @@ class Balancer:
         Also for unanswered requests that were given up and have begun since.
         """
         self._note_clock_skew()
-        entries = self.entries()
+        entries, begun = self.entries(), []
         for asked in jn.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '
                      'outcome yet.', asked.facts['volume'], asked.at)
-            self.executor.wait_for(asked, oc.was_taken_up(entries, asked))
-            self._pause_after_failures()
-        for asked in oc.doubtful(entries):
-            self.executor.look_again(asked)
-            self._pause_after_failures()
+            begun.append(act.Request(asked, oc.was_taken_up(entries, asked)))
+        self._batch().follow(begun)
+        self._batch().follow(filter(None, map(
+            self.executor.begun_late, oc.doubtful(entries))))
 
     def _pause_after_failures(self) -> None:
         entries = self.journal.entries()

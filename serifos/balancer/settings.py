@@ -17,7 +17,9 @@ from serifos.plan import recent
 class BalancerSettings:
     """Times are in seconds.
 
-    :param batch: moves of a plan that are carried out in one round
+    :param batch: moves of a plan that are carried out in one round, from
+        and to each device where there are more than 20 pools
+    :param parallel: migrations of a round that run at the same time
     :param hold: rounds for which a pool must be hot before it is relieved
     :param correction: how much of the errors seen corrects predictions
     :param settle_s: after a migration, until the next plan is carried out
@@ -34,6 +36,7 @@ class BalancerSettings:
     planner: str = 'relieve'
     auto: bool = False
     batch: int = 2
+    parallel: int = 4
     hold: int = 3
     correction: float = recent.SHARE
     interval_s: float = 300.0

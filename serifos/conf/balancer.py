@@ -68,8 +68,13 @@ OPTS = [
         help='Seconds from one observation to the next.'),
     cfg.IntOpt(
         'batch', default=2, min=1, max=1000,
-        help='Moves of a plan that are carried out, one after the other, '
-             'before everything is observed again.'),
+        help='Moves of a plan that are carried out before everything is '
+             'observed again, where there are up to 20 pools; moves from and '
+             'to each pool, where there are more.'),
+    cfg.IntOpt(
+        'parallel', default=4, min=1, max=1000,
+        help='Moves that are carried out at the same time, in mode auto. No '
+             'two of them share a pool, or a device that pools share.'),
     cfg.IntOpt(
         'settle', min=0, max=_MONTH_S,
         help='Seconds after a migration before the next plan is carried '

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The moves of one round: which, and several of them at the same time.
+
+A copy loads both of its devices, so no two moves that run at the same time
+share one; moves that do keep the order of the plan.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from oslo_log import log
+
+from serifos.balancer import act
+from serifos.balancer import outcome as oc
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.plan import plan as pl
+from serifos.plan import relieve
+
+LOG = log.getLogger(__name__)
+
+
+def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
+           exceeded: Callable[[float], str | None]) -> list[pl.Move]:
+    """The moves of a plan that one round carries out.
+
+    The first ones; where there are more than 20 pools, of each device.
+
+    :param most: moves in all, or from and to each device
+    :param exceeded: GiB → why so many may not be moved now, or None
+    """
+    small = len(cluster.pools) <= relieve.SMALL
+    devices = devices_of(cluster)
+    number: collections.Counter[str] = collections.Counter()
+    found: list[pl.Move] = []
+    gib = 0.0
+    for move in moves:
+        ends = {''} if small else _ends(move, devices)
+        if any(number[end] >= most for end in ends):
+            continue
+        why = exceeded(gib + move.size_gib)
+        if why is not None:
+            LOG.info('Volume %s stays for now: %s.', move.volume, why)
+            continue
+        number.update(ends)
+        gib += move.size_gib
+        found.append(move)
+    return found
+
+
+def devices_of(cluster: cl.Cluster) -> dict[str, str]:
+    """Pool → its device."""
+    return {pool.name: pool.device_key for pool in cluster.pools}
+
+
+def _ends(move: pl.Move, devices: Mapping[str, str]) -> set[str]:
+    """The two devices of a move."""
+    return {devices.get(pool, pool) for pool in (move.source, move.target)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Requests migrations, several at a time, and follows them.
+
+    :param most: migrations under way at a time
+    :param devices: pool → its device
+    :param hindrance: (move, our volumes under way) → why it must not be
+        requested now, or None
+    :param ends: whether no further move is requested after an outcome; is
+        called once for each
+    :param refresh: observes; is called every ``refresh_s`` while migrations
+        run, and returns for each volume whose migration nobody goes on with
+        a sentence that says so
+    """
+
+    executor: act.Executor
+    most: int
+    devices: Mapping[str, str]
+    hindrance: Callable[[pl.Move, frozenset[str]], str | None]
+    ends: Callable[[oc.Outcome], bool]
+    refresh: Callable[[], Mapping[str, str]]
+    refresh_s: float
+
+    def carry_out(self, moves: Sequence[pl.Move],
+                  plan_id: str) -> list[oc.Outcome]:
+        """The outcomes, in the order in which the migrations ended.
+
+        What fails at one volume is that volume's business. No further move
+        is requested after an outcome that ends a batch; those that are under
+        way are waited for.
+
+        :raises CloudError: where Cinder cannot be reached before any
+            migration is under way
+        """
+        return self._run([*moves], [], plan_id)
+
+    def follow(self, requests: Iterable[act.Request]) -> list[oc.Outcome]:
+        """Waits for migrations that were requested before."""
+        return self._run([], [*requests], '')
+
+    def _run(self, pending: list[pl.Move], under_way: list[act.Request],
+             plan_id: str) -> list[oc.Outcome]:
+        outcomes: list[oc.Outcome] = []
+        refreshed = self.executor.clock()
+
+        def over(outcome: oc.Outcome) -> None:
+            outcomes.append(outcome)
+            if self.ends(outcome):
+                pending.clear()
+
+        while pending or under_way:
+            while (move := self._next(pending, under_way)) is not None:
+                pending.remove(move)
+                found = self._begin(move, under_way, plan_id)
+                if isinstance(found, act.Request):
+                    under_way.append(found)
+                else:
+                    over(found)
+            said: Mapping[str, str] = {}
+            if self.executor.clock() - refreshed >= self.refresh_s:
+                refreshed, said = self.executor.clock(), self.refresh()
+            if not self._look(under_way, said, over) and under_way and (
+                    self.executor.pause(self.executor.timeouts.poll_s)):
+                return outcomes + [oc.Outcome(
+                    'waiting', 'interrupted before it was over')
+                    for _ in under_way]
+        return outcomes
+
+    def _next(self, pending: Iterable[pl.Move],
+              under_way: Sequence[act.Request]) -> pl.Move | None:
+        """The first move of which no earlier one shares a device."""
+        if len(under_way) >= self.most:
+            return None
+        taken = {self.devices.get(pool, pool) for request in under_way
+                 for pool in (request.asked.facts['source'],
+                              request.asked.facts['target'])}
+        for move in pending:
+            ends = _ends(move, self.devices)
+            if not taken & ends:
+                return move
+            taken |= ends
+        return None
+
+    def _begin(self, move: pl.Move, under_way: Sequence[act.Request],
+               plan_id: str) -> act.Request | oc.Outcome:
+        try:
+            why = self.hindrance(move, frozenset(
+                request.volume for request in under_way))
+            if why is None:
+                return self.executor.begin(move, plan_id)
+        except errors.CloudError as exc:
+            if not under_way:
+                raise
+            why = str(exc)
+        LOG.warning('Volume %s stays: %s', move.volume, why)
+        return oc.Outcome('hindered', why)
+
+    def _look(self, under_way: list[act.Request], said: Mapping[str, str],
+              over: Callable[[oc.Outcome], None]) -> bool:
+        """Takes those that are over off the list; whether there were any."""
+        found = [(request, self.executor.close(
+            request.asked, oc.Outcome('timeout', said[request.volume]),
+            request.copied_s) if request.volume in said
+            else self.executor.look(request)) for request in under_way]
+        for request, outcome in found:
+            if outcome is not None:
+                under_way.remove(request)
+                over(outcome)
+        return any(outcome is not None for _, outcome in found)
