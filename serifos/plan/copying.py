@@ -3,15 +3,23 @@
 
 Meanwhile the copy is a tenant more on either pool: a sequential reader on the
 source, a sequential writer on the target, at the rate of earlier copies; where
-the source is wiped afterwards, there is a writer on it again. A move pays only
-where that harm times its minutes is less than the gain afterwards over a
-horizon.
+the source is wiped afterwards, there is a writer on it again.
+
+Harm and gain are sums over the tenants of both pools, each by its outstanding
+I/Os times the logarithm of the ratio of two figures: of those while it is
+copied and now, of those now and afterwards. A move pays where the gain over a
+horizon is no less than the harm over the seconds of the copy. That those on
+the target lose by the move is no part of that: it is the local rule that says
+how much they may, or no pool would be relieved at the cost of many others.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from serifos.facts import workload as wl
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
@@ -22,6 +30,9 @@ from serifos.plan import state as st
 
 READER, WRITER = 0, 1
 """Rows of :attr:`.problem.Problem.copies`."""
+
+_QUEUED = wl.FEATURES.index('sum_iodepth')
+"""The column of a Load with the outstanding I/Os."""
 
 
 def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
@@ -38,69 +49,84 @@ def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
 
 
 def penalty_us(state: st.State, moves: oc.Outcomes) -> Floats:
-    """What each move's copy adds to the slower of its two pools, µs[n].
+    """What each move's copy adds to the figure of its source, µs[n].
 
-    The mean over the horizon; 0 without one.
+    As much as to its tenants in the mean, over the horizon; 0 without one.
     """
     horizon_s = state.problem.limits.horizon_s
     if horizon_s is None:
         return np.zeros(len(moves.volume))
-    return _harm_us_s(state, moves) / horizon_s
+    return moves.before_us * _harm_s(state, moves) / (
+        horizon_s * _queued(state, moves))
 
 
 def pays(state: st.State, moves: oc.Outcomes) -> Bools:
-    """bool[n]: whether a move gains more than its copy costs."""
+    """bool[n]: whether a move gains at least what its copy costs."""
     horizon_s = state.problem.limits.horizon_s
     if horizon_s is None:
         return np.ones(len(moves.volume), bool)
-    gain_us = np.maximum(0.0, _now_us(state, moves) - moves.worse_us)
-    return _harm_us_s(state, moves) <= gain_us * horizon_s
+    return _harm_s(state, moves) <= _gain(state, moves) * horizon_s
 
 
 def why_not(state: st.State, move: oc.Outcomes) -> str | None:
     """Why one move does not pay for its copy, or None where it does."""
     if pays(state, move).all():
         return None
-    problem, volume = state.problem, move.volume[0]
-    now = _now_us(state, move)[0]
-    wiping_s = problem.size_gib[volume] * problem.limits.copying.wiping
+    problem, limits = state.problem, state.problem.limits
+    here = problem.device[state.home[move.volume[0]]]
+    gain = 1 - math.exp(-_gain(state, move)[0] / state.loads[here, _QUEUED])
+    gib, copy_s = (each[move.volume[0]] for each in (
+        problem.size_gib, problem.copy_s))
+    wiping_s = gib * limits.copying.wiping
     wiped = f' and wiping its source {duration(wiping_s)}' if wiping_s else ''
-    return (f'copying it takes {duration(problem.copy_s[volume])}{wiped}, in '
-            'which the slower of both pools shows '
-            f'{_during_us(state, move)[0] / 1e3:.3g} ms, not '
-            f'{now / 1e3:.3g}; that outweighs a gain of '
-            f'{max(0.0, now - move.worse_us[0]) / 1e3:.3g} ms over '
-            f'{duration(problem.limits.horizon_s)}')
+    harm = math.exp(_harm_s(state, move)[0] / _queued(state, move)[0] / (
+        copy_s + wiping_s)) - 1
+    return (f'copying it takes {duration(copy_s)}{wiped}, in which the '
+            f'tenants of both pools see {100 * harm:.3g} % more in the mean; '
+            f'that outweighs {100 * gain:.3g} % less for those of its source '
+            f'over {duration(limits.horizon_s)}')
 
 
-def _now_us(state: st.State, moves: oc.Outcomes) -> Floats:
-    """The figure of the slower pool before each move."""
-    there = state.figure_us[state.problem.device[moves.target]]
-    return np.maximum(moves.before_us, there)
+def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
+    """The outstanding I/Os of both pools, n."""
+    device = state.problem.device
+    return state.loads[device[state.home[moves.volume]], _QUEUED] + (
+        state.loads[device[moves.target], _QUEUED])
 
 
-def _harm_us_s(state: st.State, moves: oc.Outcomes) -> Floats:
-    """By how much the slower pool is slower, times how long: µs s[n]."""
-    problem = state.problem
+def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
+    """What the tenants that gain by moves gain, n."""
+    problem, its = state.problem, state.problem.loads[moves.volume, _QUEUED]
     source = problem.device[state.home[moves.volume]]
-    now, wiping = _now_us(state, moves), problem.limits.copying.wiping
-    harm = np.maximum(0.0, _during_us(state, moves) - now) * problem.copy_s[
-        moves.volume]
-    if wiping:
-        harm += problem.size_gib[moves.volume] * wiping * np.maximum(
-            0.0, _shown_us(state, source, WRITER, wiping) - now)
-    return harm
+    return np.maximum(0.0, _rise(
+        state.loads[source, _QUEUED] - its, moves.left_us, moves.before_us,
+    )) + np.maximum(0.0, _rise(its, moves.came_us, moves.before_us))
 
 
-def _during_us(state: st.State, moves: oc.Outcomes) -> Floats:
-    """µs[n] that the slower pool shows while a volume is copied."""
-    problem = state.problem
-    source = problem.device[state.home[moves.volume]]
-    rate = np.array(problem.limits.copying.s_per_gib)[
-        problem.attached[moves.volume]]
-    return np.maximum(
-        _shown_us(state, source, READER, rate),
-        _shown_us(state, problem.device[moves.target], WRITER, rate))
+def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
+    """What the tenants of both pools lose by the copies, s[n]."""
+    problem, volume = state.problem, moves.volume
+    copying, gib = problem.limits.copying, problem.size_gib[volume]
+    rate = np.array(copying.s_per_gib)[problem.attached[volume]]
+    source, target = (problem.device[pools] for pools in (
+        state.home[volume], moves.target))
+
+    def harm(devices: Ints, copy: int, s_per_gib: Floats) -> Floats:
+        return gib * s_per_gib * np.maximum(0.0, _rise(
+            state.loads[devices, _QUEUED], state.figure_us[devices],
+            _shown_us(state, devices, copy, s_per_gib)))
+
+    found = harm(source, READER, rate) + harm(target, WRITER, rate)
+    if copying.wiping:
+        found += harm(source, WRITER, np.full(len(gib), copying.wiping))
+    return found
+
+
+def _rise(q: Floats, was_us: Floats, then_us: Floats) -> Floats:
+    """The outstanding I/Os times the logarithm of a ratio; 0 for none."""
+    some = q > 0
+    return q * np.log(np.where(some, then_us, 1.0)
+                      / np.where(some, was_us, 1.0))
 
 
 def _shown_us(state: st.State, devices: Ints, copy: int,

@@ -8,6 +8,7 @@ import ddt
 import testtools
 
 from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import copying
 from serifos.plan import limits as lm
@@ -70,28 +71,41 @@ class CopyingTest(testtools.TestCase):
             self.assertEqual([small], [m.volume for m in plan.moves])
 
     def test_a_gain_that_its_copy_outweighs_is_refused(self):
-        # 0.4 ms for 600 s are less than 1.28 ms for 200 s.
+        # 16 outstanding: ln(800 / 400) for 270 s, ln(2080 / 800) for 200 s.
         self.sized(u=200.0, v=200.0)
         for planner in relieve, bfd:
             plan = self.plan(planner, copying=lm.Copying(1.0),
-                             horizon_s=600.0)
+                             horizon_s=270.0)
             self.assertEqual((), plan.moves)
             self.assertEqual(['u', 'v'], [r.volume for r in plan.refused])
             self.assertEqual(
-                'copying it takes 3.33 min, in which the slower of both '
-                'pools shows 2.08 ms, not 0.8; that outweighs a gain of '
-                '0.4 ms over 10 min', plan.refused[0].reason)
+                'copying it takes 3.33 min, in which the tenants of both '
+                'pools see 160 % more in the mean; that outweighs 50 % less '
+                'for those of its source over 4.5 min', plan.refused[0].reason)
             self.assertFalse(plan.truncated)
 
     def test_and_accepted_over_a_longer_horizon(self):
         self.sized(u=200.0, v=200.0)
         self.assertEqual(1, len(self.plan(
-            copying=lm.Copying(1.0), horizon_s=700.0).moves))
+            copying=lm.Copying(1.0), horizon_s=280.0).moves))
+
+    def test_tenants_on_the_target_count_while_it_is_copied_alone(self):
+        # u and v see 600 us instead of 1000; w sees as much instead of 200,
+        # and 2080 us more during the copy.
+        for q, horizon_s, moves in (4, 800, 1), (32, 800, 0), (32, 4800, 1):
+            self.cluster = cl.Cluster(
+                tuple(map(pool, 'ab')),
+                (volume('u', 'a', 60), volume('v', 'a', 40),
+                 dataclasses.replace(volume('w', 'b', 20), workload=(
+                     wl.Workload(0, 20, q)))))
+            self.sized(u=200.0, v=200.0)
+            self.assertEqual(moves, len(self.plan(
+                copying=lm.Copying(1.0), horizon_s=horizon_s).moves), q)
 
     def test_wiping_the_source_is_a_harm_too(self):
         self.sized(u=200.0, v=200.0)
         plan = self.plan(copying=lm.Copying(1.0, wiping=1.0),
-                         horizon_s=1000.0)
+                         horizon_s=500.0)
         self.assertIn('takes 3.33 min and wiping its source 3.33 min, in',
                       plan.refused[0].reason)
 
