@@ -34,6 +34,7 @@ from serifos.facts import servers as sv
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
+from serifos.plan import recent as rc
 
 LOG = log.getLogger(__name__)
 
@@ -86,6 +87,7 @@ class Observer:
     :param clock: seconds of the epoch
     :param qemu_us: window, s → latencies as QEMU sees them, by the serial
         number of the disk
+    :param recent: the rounds before, which correct predictions
     """
 
     cinder: inv.Cloud
@@ -95,6 +97,7 @@ class Observer:
     clock: Callable[[], float]
     nova: sv.Compute = sv.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
+    recent: rc.Recent | None = None
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
@@ -119,6 +122,8 @@ class Observer:
                 moved_at=moved_at,
                 back_off_until=jn.back_offs(entries, self.clock())),
             self.qemu_us(settings.window_s))
+        if self.recent is not None:
+            cluster = self.recent.corrected(cluster)
         documents.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 import os
-from types import MappingProxyType
 import uuid
 
 import numpy as np
@@ -27,9 +26,6 @@ from serifos.plan import recent
 from serifos.plan import relieve
 from serifos.plan import state as st
 from serifos import plugins
-
-Factors = Mapping[str, float]
-"""Pool → what its predictions are multiplied by; 1 where it is not there."""
 
 PAPER = 'bfd --paper'
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan,
@@ -53,33 +49,30 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
 
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float, factors: Factors = MappingProxyType({})
-             ) -> pr.Predictions:
-    """The predictions for each pool; none where its model is not found.
+             floor: float) -> pr.Predictions:
+    """The corrected predictions for each pool; none without its model.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
-    :param factors: what corrects the predictions of pools
     """
     fleet = pool_models.Fleet([found.get(pool.model or '')
                                for pool in cluster.pools], floor)
-    return pr.Corrected(fleet, np.array([
-        factors.get(pool.name, 1.0)
-        for pool in cluster.pools])) if factors else fleet
+    factors = np.array([pool.correction for pool in cluster.pools])
+    return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
 
 
 def ratios(cluster: cl.Cluster, limits: lm.Limits,
            found: Mapping[str, mm.Model]) -> dict[str, float]:
-    """Pool → what its tenants see, by what is predicted for them."""
+    """Pool → what its tenants see, by what its model alone predicts."""
+    cluster = recent.corrected(cluster, {})
     return recent.ratios(pm.Problem.of(
         cluster, fleet_of(cluster, found, limits.active_floor), limits))
 
 
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
-              found: Mapping[str, mm.Model],
-              factors: Factors = MappingProxyType({})) -> frozenset[str]:
+              found: Mapping[str, mm.Model]) -> frozenset[str]:
     """The names of the pools that are hot."""
-    fleet = fleet_of(cluster, found, limits.active_floor, factors)
+    fleet = fleet_of(cluster, found, limits.active_floor)
     state = st.State.of(pm.Problem.of(cluster, fleet, limits))
     return frozenset(
         pool.name for pool, hot in zip(
@@ -87,15 +80,13 @@ def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         found: Mapping[str, mm.Model],
-         factors: Factors = MappingProxyType({})) -> pl.Plan:
+         found: Mapping[str, mm.Model]) -> pl.Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
-    :param factors: what corrects the predictions of pools
     :raises InputError: where that cannot be loaded
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
-    fleet = fleet_of(cluster, found, limits.active_floor, factors)
+    fleet = fleet_of(cluster, found, limits.active_floor)
     return make(cluster, fleet, limits)
 
 

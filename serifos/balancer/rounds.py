@@ -80,7 +80,7 @@ class Balancer:
     def observer(self) -> observer.Observer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
-            self.clock, self.nova, self.qemu_us)
+            self.clock, self.nova, self.qemu_us, self.recent)
 
     @property
     def executor(self) -> act.Executor:
@@ -154,18 +154,17 @@ class Balancer:
         if hindrances:
             return None
         settings, cluster, limits = self.settings, seen.cluster, self.limits()
-        factors: Mapping[str, float] = {}
         if self.recent is not None:
             now, cluster = cluster, self.recent.smoothed(cluster)
-            factors = self.recent.factors(
+            self.recent.factors(
                 planning.ratios(cluster, limits, seen.models))
+            now, cluster = map(self.recent.corrected, (now, cluster))
             limits = dataclasses.replace(limits, held=self.recent.held(
-                planning.hot_pools(now, limits, seen.models, factors)))
+                planning.hot_pools(now, limits, seen.models)))
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, cluster, limits, seen.models,
-                          factors),
+            planning.plan(settings.planner, cluster, limits, seen.models),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,

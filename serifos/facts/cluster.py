@@ -52,6 +52,7 @@ class Pool:
     share: their Loads add. ``refuses`` names the volume types whose extra
     specs it does not meet. ``copies_gib`` is what the copies of migrations
     take here, half-made ones and old ones; they are no volumes.
+    ``correction`` is what the model's predictions for it are multiplied by.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Pool:
     device: str | None = None
     refuses: tuple[str, ...] = ()
     copies_gib: float = 0.0
+    correction: float = 1.0
 
     @property
     def device_key(self) -> str:

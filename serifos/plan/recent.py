@@ -60,6 +60,14 @@ def ratios(problem: pm.Problem) -> dict[str, float]:
             in zip(pools, np.clip(found, 1 / MOST, MOST))}
 
 
+def corrected(cluster: cl.Cluster,
+              factors: Mapping[str, float]) -> cl.Cluster:
+    """The cluster with these factors as its pools' corrections, else 1."""
+    return dataclasses.replace(cluster, pools=tuple(
+        dataclasses.replace(pool, correction=factors.get(pool.name, 1.0))
+        for pool in cluster.pools))
+
+
 class Recent:
     """What the last rounds observed.
 
@@ -70,6 +78,7 @@ class Recent:
     def __init__(self, hold: int, share: float = SHARE) -> None:
         self._share = share
         self._factors: dict[str, float] = {}
+        self._kept: dict[str, float] = {}
         self._seen: collections.deque[cl.Cluster] = collections.deque(
             maxlen=hold)
         self._hot: collections.deque[frozenset[str]] = collections.deque(
@@ -93,9 +102,15 @@ class Recent:
         """
         before, self._factors = self._factors, {
             pool: its ** self._share for pool, its in ratio.items()}
-        return {pool: factor for pool, factor in self._factors.items()
-                if pool in before and abs(math.log(
-                    ratio[pool] / before[pool])) < abs(math.log(ratio[pool]))}
+        self._kept = {
+            pool: factor for pool, factor in self._factors.items()
+            if pool in before and abs(math.log(
+                ratio[pool] / before[pool])) < abs(math.log(ratio[pool]))}
+        return self._kept
+
+    def corrected(self, cluster: cl.Cluster) -> cl.Cluster:
+        """The cluster with the last factors as its pools' corrections."""
+        return corrected(cluster, self._kept)
 
     def held(self, hot: frozenset[str]) -> frozenset[str]:
         """The pools that were hot in each of the last rounds.

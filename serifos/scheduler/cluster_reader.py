@@ -94,7 +94,8 @@ def _file(found: Iterable[json_parts.Part],
 def _pool(doc: Mapping[str, Any]) -> cl.Pool:
     return cl.Pool(
         doc['name'], doc.get('model'), state=doc.get('state') or 'up',
-        device=doc.get('device'), copies_gib=doc.get('copies_gib') or 0.0)
+        device=doc.get('device'), copies_gib=doc.get('copies_gib') or 0.0,
+        correction=doc.get('correction') or 1.0)
 
 
 def _volume(doc: Mapping[str, Any]) -> cl.Volume:

@@ -145,8 +145,8 @@ class Judge:
         if pending_in in snapshot.devices:
             found[snapshot.devices[pending_in]] = None
         volume = snapshot.volumes.get(volume_id or '')
-        if volume is not None and volume.pool in snapshot.devices:
-            found[snapshot.devices[volume.pool]] = snapshot.workload(volume)
+        if volume is not None and volume.pool in snapshot.homes:
+            found[snapshot.homes[volume.pool]] = snapshot.workload(volume)
         return found
 
     def record(self, placement: Placement, candidate: rq.Candidate) -> None:

@@ -68,16 +68,18 @@ Own = Callable[[wl.Workload], wl.Load]
 
 
 def prediction(model: mm.Model, load: wl.Load, everyone: wl.Load,
-               newcomer: wl.Load, promises: Sequence[Promise] = ()
-               ) -> Prediction | None:
+               newcomer: wl.Load, promises: Sequence[Promise] = (),
+               correction: float = 1.0) -> Prediction | None:
     """What is predicted of a Load; None where it is not finite.
 
     :param everyone: the sum of the Loads of all tenants of the cloud
     :param newcomer: the Load of one, which ``load`` includes
     :param promises: to the volumes there
+    :param correction: what all that is predicted is multiplied by
     """
-    figure, own, *others = seen_us(model, load, everyone, (
-        newcomer, *(promise.own for promise in promises)))
+    figure, own, *others = (correction * us for us in seen_us(
+        model, load, everyone,
+        (newcomer, *(promise.own for promise in promises))))
     if not math.isfinite(figure):
         return None
     strain, strained = max(strains(others, promises),

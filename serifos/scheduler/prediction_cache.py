@@ -172,7 +172,8 @@ class PredictionCache:
                 view.snapshot.residents.get(place.device, ()))
         work += _PROMISE_WORK * len(promises)
         return predict.prediction(
-            model, load, everyone, own(next(iter(coming))), promises), work
+            model, load, everyone, own(next(iter(coming))), promises,
+            view.snapshot.places.get(place, 1.0)), work
 
     def _load_of(self, stem: str, model: mm.Model,
                  workload: wl.Workload) -> wl.Load:

@@ -37,13 +37,16 @@ class Snapshot:
     """``cluster.json``; a new object for every new file.
 
     A pool that is not up, or that has no telemetry, is treated as if it were
-    not in the file.
+    not in the file; where it shares its device with one that is up, its
+    volumes are a load of that.
 
     :param floor: outstanding I/Os below which a volume is idle
     :param taken_at: of the observation, seconds of the epoch
     :param devices: pool → its device, of the pools whose load is known
-    :param sharing: device → its pools
-    :param places: the devices and models of those pools
+    :param sharing: device → those of its pools
+    :param homes: pool → its device, of those and of pools that share it
+    :param places: the devices and models of those pools → what corrects
+        predictions there, the greatest of its pools
     :param volumes: by their ids, all of them
     :param residents: device → the volumes that live on it
     :param promised: device → its volumes with a promise, the strictest first
@@ -59,7 +62,8 @@ class Snapshot:
     taken_at: float
     devices: Mapping[str, str]
     sharing: Mapping[str, tuple[str, ...]]
-    places: frozenset[ModelledDevice]
+    homes: Mapping[str, str]
+    places: Mapping[ModelledDevice, float]
     volumes: Mapping[str, cl.Volume]
     residents: Mapping[str, list[cl.Volume]]
     promised: Mapping[str, list[cl.Volume]]
@@ -91,7 +95,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
     """
     devices: dict[str, str] = {}
     sharing: dict[str, tuple[str, ...]] = {}
-    places: set[ModelledDevice] = set()
+    homes: dict[str, str] = {}
+    places: dict[ModelledDevice, float] = {}
     copies: dict[str, float] = {}
     names: set[str] = set()
     for pool in pools:
@@ -102,8 +107,12 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         if pool.state == 'up':
             device = devices[pool.name] = pool.device_key
             sharing[device] = (*sharing.get(device, ()), pool.name)
-            places.add(ModelledDevice(device, pool.model or pool.name))
+            place = ModelledDevice(device, pool.model or pool.name)
+            places[place] = max(pool.correction, places.get(place, 0.0))
+        homes[pool.name] = pool.device_key
         yield 1
+    homes = {pool: device for pool, device in homes.items()
+             if device in sharing}
     by_id: dict[str, cl.Volume] = {}
     residents: dict[str, list[cl.Volume]] = {}
     promised: dict[str, list[cl.Volume]] = {}
@@ -114,7 +123,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         _once('volume', volume.id, by_id)
         by_id[volume.id] = volume
         gib[volume.pool] = gib.get(volume.pool, 0.0) + volume.size_gib
-        its = devices.get(volume.pool)
+        its = homes.get(volume.pool)
         if its is not None:
             residents.setdefault(its, []).append(volume)
             if volume.max_latency_us is not None:
@@ -132,7 +141,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         yield 1
     total = sum(volume.size_gib for volume in by_id.values())
     return Snapshot(
-        floor, taken_at, devices, sharing, frozenset(places), by_id,
+        floor, taken_at, devices, sharing, homes, places, by_id,
         residents, promised, gib, copies,
         total / len(by_id) if by_id else 0.0,
         {name: mean.workload.settled for name, mean in seen.items()},
@@ -219,7 +228,8 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
         several = promises[place] = _promises(
             snapshot, model, place.device, then, everyone + newcomer)
         found[place] = predict.prediction(
-            model, then, everyone + newcomer, newcomer, several)
+            model, then, everyone + newcomer, newcomer, several,
+            snapshot.places[place])
         yield (1 + len(snapshot.promised.get(place.device, ()))
                + int(model.work(then)) // _WORK_A_LINE)
     return View(snapshot, models, broken, loads, everyone, promises, found)

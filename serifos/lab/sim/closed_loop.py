@@ -118,9 +118,9 @@ def drifted(loop: Drift) -> Drifted:
     before = _worst_us(cloud)
     for _ in range(loop.rounds):
         now = cloud.observe()
-        factors = latest.factors(
-            planning.ratios(now, lm.Limits(), models))
-        plan = planning.plan('relieve', now, lm.Limits(), models, factors)
+        latest.factors(planning.ratios(now, lm.Limits(), models))
+        plan = planning.plan('relieve', latest.corrected(now), lm.Limits(),
+                             models)
         for move in plan.moves[:BATCH]:
             cloud.migrate(move.volume, move.target)
             moves += 1

@@ -8,6 +8,7 @@ import testtools
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.files import documents
 from serifos.plan import limits as lm
 from serifos.plan import recent
 from tests.unit.balancer import cloud
@@ -35,6 +36,19 @@ class RoundsTest(cloud.Case):
         busy = dict(self.cinder.workloads)
         self.assertEqual([0, 0, 1], self.rounds_of(busy, busy, busy))
         self.assertNotEqual([A, A], [self.homes()[name] for name in 'uv'])
+
+    def test_the_scheduler_is_told_of_corrections(self):
+        self.set(auto=False)
+        latest = recent.Recent(1)
+        for _ in range(3):
+            self.now += 300
+            dataclasses.replace(self.balancer, recent=latest).round()
+        seen = documents.read_cluster(self.settings.cluster_file)
+        ratios = planning.ratios(seen, lm.Limits(), {'flat': cloud.MODEL})
+        self.assertNotEqual({}, ratios)
+        self.assertEqual(
+            [ratios.get(pool.name, 1.0) ** 0.5 for pool in seen.pools],
+            [pool.correction for pool in seen.pools])
 
     def test_a_burst_of_one_round_moves_nothing(self):
         self.cinder = self.cloud([
@@ -113,7 +127,10 @@ class ErrorsTest(testtools.TestCase):
         found = planning.ratios(cluster, lm.Limits(), clusters.MODELS)
         self.assertEqual(['a'], [*found])
         self.assertAlmostEqual(1.5, found['a'])
-        plan = planning.plan('relieve', cluster, lm.Limits(),
-                             clusters.MODELS, found)
+        corrected = recent.corrected(cluster, found)
+        self.assertEqual(found, planning.ratios(
+            corrected, lm.Limits(), clusters.MODELS))
+        plan = planning.plan('relieve', corrected, lm.Limits(),
+                             clusters.MODELS)
         self.assertAlmostEqual(1.5 * model.plan(load),
                                plan.latency_us['a'].before, 3)

@@ -51,6 +51,29 @@ class PredictionCacheTest(testtools.TestCase):
     def test_what_lives_there_and_the_newcomer(self):
         self.assertEqual(240, self.predict().latency_us)
 
+    def test_the_balancers_correction_holds_here_too(self):
+        pools = (cl.Pool('a', 'ssd', device='d', correction=0.8),
+                 cl.Pool('b', 'ssd', device='d', correction=1.5))
+        for at in (0, 2):  # as the usual newcomer's, and with one pending
+            found = self.predict(
+                pools=pools, standing=[self.coming] * at, volumes=(
+                    files.volume('1', 'a', 16, max_latency_us=100),))
+            kib = 16 + 8 * (1 + at)
+            self.assertAlmostEqual(1.5 * 10 * kib, found.latency_us)
+            self.assertAlmostEqual(1.5 * 10 * kib, found.own_us)
+            self.assertAlmostEqual(1.5 * 10 * kib / 100, found.strain)
+        usual, = files.view(pools[:1], ssd=files.model('ssd')).usual.values()
+        self.assertAlmostEqual(0.8 * 160, usual.latency_us)
+
+    def test_volumes_of_a_pool_that_is_down_load_a_device_it_shares(self):
+        pools = (cl.Pool('a', 'ssd', device='d'),
+                 cl.Pool('b', 'ssd', device='d', state='down'),
+                 cl.Pool('c', 'ssd', state='down'))
+        self.assertEqual(10 * (16 + 32 + 8), self.predict(
+            pools=pools, volumes=[
+                files.volume('1', 'a', 16), files.volume('2', 'b', 32),
+                files.volume('3', 'c', 64)]).latency_us)
+
     def seen(self, mine, *there):
         """What one of the tenants of a pool sees, µs."""
         return APART.tenant(APART.load([mine, *there]), mine).latency_us
