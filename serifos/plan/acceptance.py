@@ -41,6 +41,30 @@ def hot_pools(state: st.State) -> Bools:
     return found
 
 
+def many(state: st.State, device: int) -> bool:
+    """Whether a device has so many volumes that several moves may be one.
+
+    Of more than 2 / min_gain active ones.
+    """
+    return bool(state.loads[device, 0] * state.problem.limits.min_gain > 2)
+
+
+def of_several(state: st.State, found: oc.Outcomes) -> Bools:
+    """bool[n]: whether a move may be one of several that count as one.
+
+    It lowers its source, and leaves its target under that or nearly at the
+    mean. Together they have to reach min_gain, which is not looked at here.
+    """
+    problem = state.problem
+    level = state.level_us[problem.group[found.volume]] * (
+        1 + problem.limits.hot_ratio / 2)
+    fine = (found.came_us <= np.maximum(found.left_us, level)) & (
+        found.left_us <= found.before_us * (1 - 1e-9))
+    fine[fine] = ~promises.breaks(state, found[fine])
+    fine[fine] = copying.pays(state, found[fine])
+    return fine
+
+
 def accepted(state: st.State, found: oc.Outcomes) -> Bools:
     """bool[n]: whether a move alone is worth making, whatever its space."""
     fine = found.worse_us <= found.before_us * state.problem.limits.keeps

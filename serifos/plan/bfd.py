@@ -9,8 +9,8 @@ what its pool sees now.
 
 As printed it is one pass that looks at the mean latency of the receiving host
 alone. Otherwise hosts are compared by their planning figures, a move must be
-one that :mod:`.acceptance` accepts, and passes repeat until a whole one moves
-nothing.
+one that :mod:`.acceptance` accepts, by itself or as one of several off a host
+of many volumes, and passes repeat until a whole one moves nothing.
 
 .. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
    Consolidation and Load Balancing for SSD Based Cloud Storage Systems.
@@ -51,41 +51,100 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
 def _steps(state: st.State, most: int | None,
            paper: bool) -> tuple[list[summary.Step], st.State]:
     """The moves, and the state that they lead to."""
-    volumes = np.flatnonzero(state.problem.able)
-    block = [state.problem.volumes[v].workload.block_kib for v in volumes]
-    order = np.lexsort((state.problem.size_gib[volumes], np.negative(block)))
-    steps: list[summary.Step] = []
-    moved = True
-    while moved:
-        moved = False
-        for volume in volumes[order]:
-            target = _best_host(state, int(volume), paper)
-            if target is not None and len(steps) != most:
-                steps.append((int(volume), target))
-                state = state.moved(*steps[-1])
-                moved = not paper
-    return steps, state
+    found: list[summary.Step] = []
+    while True:
+        left = None if most is None else most - len(found)
+        alone: set[int] = set()
+        while short := (passes := _Passes(state, paper, alone)).short:
+            alone |= short
+        if left is not None and len(passes.steps) > left:
+            passes = _Passes(state, paper, alone, left)
+        found, state = found + passes.steps, passes.state
+        if paper or not passes.steps or len(found) == most:
+            return found, state
 
 
-def _best_host(state: st.State, volume: int, paper: bool) -> int | None:
-    """The pool with the least latency for a volume, where that is another.
+class _Passes:
+    """Passes over all volumes until one moves nothing.
 
-    A tie stays, and of several pools the first wins.
+    :param alone: devices off which each move has to count by itself
+    :ivar begun: device → its figure before the first of several moves off it
+        that count as one
     """
-    problem, one, at = state.problem, np.array([volume]), state.home[volume]
-    if not paper and not acceptance.hot(state, one)[0]:
-        return None
-    pools = np.flatnonzero(oc.allowed(state, one)[0])
-    if not len(pools):
-        return None
-    device = problem.device[pools]
-    loads = state.loads[device] + problem.loads[volume]
-    price, stays = (
-        problem.models.latency(pools, loads), state.latency_us[at]
-    ) if paper else (
-        problem.figure_us(device, loads), state.figure_us[problem.device[at]])
-    best = pools[[price.argmin()]]
-    if price.min() < stays and (paper or acceptance.accepted(
-            state, oc.outcomes(state, one, best))[0]):
-        return int(best[0])
-    return None
+
+    def __init__(self, state: st.State, paper: bool, alone: set[int],
+                 most: int | None = None) -> None:
+        self.state, self.paper, self.alone = state, paper, alone
+        self.begun: dict[int, float] = {}
+        self.steps: list[summary.Step] = []
+        volumes = np.flatnonzero(state.problem.able)
+        block = [state.problem.volumes[v].workload.block_kib for v in volumes]
+        order = np.lexsort((state.problem.size_gib[volumes],
+                            np.negative(block)))
+        moved = True
+        while moved:
+            moved = False
+            for volume in volumes[order].tolist():
+                target = self._target(volume)
+                if target is not None and len(self.steps) != most:
+                    self.steps.append((volume, target))
+                    self.state = self.state.moved(volume, target)
+                    moved = not paper
+
+    @property
+    def short(self) -> set[int]:
+        """The devices whose several moves fell short of min_gain."""
+        keeps = self.state.problem.limits.keeps
+        return {device for device, was in self.begun.items()
+                if self.state.figure_us[device] > was * keeps}
+
+    def _target(self, volume: int) -> int | None:
+        """The pool with the least latency for a volume, where it moves.
+
+        A tie stays, and of several pools the first wins.
+        """
+        state, problem = self.state, self.state.problem
+        one, at = np.array([volume]), state.home[volume]
+        device = int(problem.device[at])
+        ratio = problem.limits.hot_ratio / (2 if device in self.begun else 1)
+        if not self.paper and not acceptance.hot(state, one, ratio)[0]:
+            return None
+        pools = np.flatnonzero(oc.allowed(state, one)[0])
+        if not len(pools):
+            return None
+        there = problem.device[pools]
+        loads = state.loads[there] + problem.loads[volume]
+        price, stays = (
+            problem.models.latency(pools, loads), state.latency_us[at]
+        ) if self.paper else (
+            problem.figure_us(there, loads), state.figure_us[device])
+        best = pools[[price.argmin()]]
+        return int(best[0]) if price.min() < stays and (
+            self.paper or self._accepted(one, best)) else None
+
+    def _accepted(self, one: pm.Ints, target: pm.Ints) -> bool:
+        found = oc.outcomes(self.state, one, target)
+        device = int(self.state.problem.device[self.state.home[one[0]]])
+        if device not in self.begun and acceptance.accepted(
+                self.state, found)[0]:
+            return True
+        if device in self.alone or not (
+                device in self.begun or self._many(device)):
+            return False
+        fine = bool(acceptance.of_several(self.state, found)[0])
+        if fine:
+            self.begun.setdefault(device, float(found.before_us[0]))
+        return fine
+
+    def _many(self, device: int) -> bool:
+        """Whether no volume of a device with many reaches min_gain."""
+        state, problem = self.state, self.state.problem
+        if not acceptance.many(state, device):
+            return False
+        here = np.flatnonzero(problem.able & (
+            problem.device[state.home] == device))
+        left = problem.figure_us(
+            np.full(len(here), device),
+            state.loads[device] - problem.loads[here])
+        return bool(left.min() > problem.limits.keeps
+                    * state.figure_us[device])

@@ -11,13 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.plan import acceptance
-from serifos.plan import copying
 from serifos.plan.hot import sweep as sw
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import promises
 
 BEST = 6
 DEALT = 2
@@ -124,7 +122,7 @@ class Group:
         state, gain = self.sweep.state, self.sweep.state.problem.limits
         if device in self.sweep.begun or device in self.sweep.alone:
             return device in self.sweep.begun
-        return state.loads[device, 0] * gain.min_gain > 2 and (
+        return acceptance.many(state, device) and (
             max(self.relief[self.tried[device]], default=0.0)
             < gain.min_gain * state.figure_us[device])
 
@@ -163,23 +161,12 @@ class Group:
         single = acceptance.accepted(state, found)
         many = np.array([self._many(int(device)) for device in problem.device[
             state.home[volumes]]], bool)[row]
-        good = single | (many & self._of_many(found))
+        good = single | (many & acceptance.of_several(state, found))
         value = np.where(good, self._value(found), -np.inf)
         order = np.lexsort((found.came_us, -value, rank[row]))
         order = order[np.diff(rank[row][order], prepend=-1) != 0]
         order = order[good[order]]
         return found[order], single[order]
-
-    def _of_many(self, found: oc.Outcomes) -> Bools:
-        """bool[n]: whether a move may be part of a bundle."""
-        state = self.sweep.state
-        limits = state.problem.limits
-        level = state.level_us[self.group] * (1 + limits.hot_ratio / 2)
-        good = (found.came_us <= np.maximum(found.left_us, level)) & (
-            found.left_us <= found.before_us * (1 - 1e-9))
-        good[good] = ~promises.breaks(state, found[good])
-        good[good] = copying.pays(state, found[good])
-        return good
 
     def _value(self, found: oc.Outcomes) -> Floats:
         """What a move takes off both devices above the mean, a GiB."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
+
 import ddt
 import testtools
 
@@ -290,6 +292,20 @@ class BfdTestCase(testtools.TestCase):
             volume(f'v{i}', 'p0', 40) for i in range(9)])
         self.assertEqual((8, False), (len(plan.moves), plan.truncated))
         self.assertEqual(0, plan.variance_us2.after)
+
+    def test_several_moves_off_a_pool_of_many_volumes_count_as_one(self):
+        # None of 30 volumes alone lowers a by a tenth, 3 of them do.
+        volumes = [volume(f'v{i:02}', 'a', 16) for i in range(30)]
+        plan = _plan(bfd, [pool(name) for name in 'abc'], volumes)
+        self.assertIn('of several', plan.moves[0].reason)
+        self.assertFalse(plan.truncated)
+        self.assertLess(plan.max_us.after, plan.max_us.before / 2)
+        # Where they do not together, none is made.
+        pinned = [dataclasses.replace(each, movable='pinned')
+                  for each in volumes[2:]]
+        self.assertEqual((), _plan(
+            bfd, [pool(name) for name in 'abc'],
+            [*volumes[:2], *pinned]).moves)
 
 
 class RelieveTestCase(testtools.TestCase):
