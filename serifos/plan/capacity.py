@@ -10,16 +10,20 @@ from serifos.plan import limits
 def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
     """The pool that Cinder's available-capacity rule chooses.
 
-    Of the pools that are up, of the volume type's backend and have room,
-    the one with the most free space; the first of several (section 3.2 of
-    the paper, and Cinder's CapacityWeigher).
+    Of the pools that fit the one with the most free space; the first of
+    several (section 3.2 of the paper, and Cinder's CapacityWeigher).
 
     :returns: its name, or None where no pool fits
     """
-    fitting = [pool for pool in cluster.pools
-               if pool.free_gib >= volume.size_gib
-               and limits.target_refusal(
-                   pool.zone, volume.required_backend_name,
-                   volume.volume_type, pool) is None]
-    best = max(fitting, key=lambda pool: pool.free_gib, default=None)
+    best = max(fitting(volume, cluster), key=lambda pool: pool.free_gib,
+               default=None)
     return best and best.name
+
+
+def fitting(volume: cl.Volume, cluster: cl.Cluster) -> list[cl.Pool]:
+    """The pools that are up, of the type's backend and have room."""
+    return [pool for pool in cluster.pools
+            if pool.free_gib >= volume.size_gib
+            and limits.target_refusal(
+                pool.zone, volume.required_backend_name,
+                volume.volume_type, pool) is None]

@@ -106,7 +106,7 @@ class Evaluation:
             'tenants_worse': summary.worse_tenants(base, outcomes),
             'moves': summary.mean_moves(outcomes),
             'moved_gib': summary.mean_moved_gib(outcomes)}
-            for kind in self.settings.kinds for planner in scenario.PLANNERS
+            for kind in self.settings.kinds for planner in scenario.NAMES
             if (outcomes := self.of(testbed, planner, kind))]
 
     def brief(self) -> dict[str, Any]:

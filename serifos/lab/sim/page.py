@@ -12,8 +12,8 @@ from serifos.lab.sim import tables
 from serifos.report import charts
 from serifos.report import page
 
-_PLACEMENTS = (scenario.CAPACITY, *scenario.PLANNERS)
-_COLOURS = (charts.GREY, '#c98b2b', charts.BLUE, '#2f8f5b')
+_PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
+_COLOURS = (charts.GREY, '#8a5fb0', '#c98b2b', charts.BLUE, '#2f8f5b')
 _SLOS = {'slo_us': 'mean latency', 'slo_read_us': 'read p99',
          'slo_write_us': 'write p99'}
 _DISTRIBUTIONS = (
@@ -46,9 +46,10 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
         'planners know through models alone: '
         f'{settings.cases} cases of {paper.WORKLOADS[0]} to '
         f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
-        'available capacity, then balanced. algorithm1 is the paper\'s '
-        'planner as printed (a volume lifted off its host first), bfd the '
-        'same that makes only moves which the local rule accepts, '
+        'available capacity, then balanced. placement is that of '
+        'SerifosWeigher instead, which moves nothing; algorithm1 is the '
+        'paper\'s planner as printed (a volume lifted off its host first), '
+        'bfd the same that makes only moves which the local rule accepts, '
         'relieve makes at most four moves off hot hosts.\n'
         f'Made by: {command}',
         [*(_balanced(evaluation, name, kind) for name in settings.testbeds),

@@ -23,6 +23,7 @@ from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
+from serifos.lab.sim import placement
 from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import bfd
@@ -35,6 +36,9 @@ from serifos.plan import relieve
 
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
+
+PLACEMENT = 'placement'
+"""The volumes placed by predictions, as they come; nothing is moved."""
 
 BY_MEAN = 'relieve by mean'
 
@@ -49,6 +53,8 @@ PLANNERS: Mapping[str, Callable[..., pl.Plan]] = {
 only moves which the local rule accepts, ``relieve`` at most four moves. Where
 models tell tenants apart, there is ``relieve`` by the mean of each pool, too:
 the figure of other models, which a tenant of small blocks dilutes."""
+
+NAMES = (PLACEMENT, *PLANNERS)
 
 
 class _ByMean:
@@ -103,13 +109,16 @@ class Case:
 
 
 def run(case: Case) -> list[PlannerResult]:
-    """The baseline, then every planner with every kind of models."""
+    """The baseline, then placement and every planner with each kind."""
     cloud = placed(case)
     outcomes = [_outcome(cloud, CAPACITY, '', [])]
     observed = cloud.observe()
     for kind, models in case.models.items():
         fleet = pool_models.Fleet(
             [models[pool.model] for pool in observed.pools])
+        outcomes.append(_outcome(
+            _by_predictions(case, cloud.cluster, models), PLACEMENT, kind,
+            []))
         for name, planner in PLANNERS.items():
             if name == BY_MEAN and not any(
                     model.tenants for model in models.values()):
@@ -127,9 +136,8 @@ def placed(case: Case) -> sc.SimulatedCloud:
 
     A volume that no host has room for is drawn again.
     """
-    chance = [case.seed, modeler.Purpose.CASE, case.number]
-    rng = np.random.default_rng(chance)
-    cloud = sc.SimulatedCloud(case.testbed, chance, case.ios)
+    rng = np.random.default_rng(_chance(case))
+    cloud = sc.SimulatedCloud(case.testbed, _chance(case), case.ios)
     least, greatest = paper.WORKLOADS
     count = int(rng.integers(least, greatest + 1))
     while len(cloud.cluster.volumes) < count:
@@ -140,6 +148,23 @@ def placed(case: Case) -> sc.SimulatedCloud:
         if pool is not None:
             cloud.create(volume, pool)
     return cloud
+
+
+def _by_predictions(case: Case, first: cl.Cluster,
+                    models: Mapping[str, mm.Model]) -> sc.SimulatedCloud:
+    """The volumes of a cluster, placed one after another by predictions.
+
+    One that no host has room for then goes where it was.
+    """
+    cloud = sc.SimulatedCloud(case.testbed, _chance(case), case.ios)
+    for volume in first.volumes:
+        pool = placement.place(volume, cloud.cluster, models)
+        cloud.create(volume, pool or volume.pool)
+    return cloud
+
+
+def _chance(case: Case) -> list[int]:
+    return [case.seed, modeler.Purpose.CASE, case.number]
 
 
 def _moves(planner: Callable[..., pl.Plan], cluster: cl.Cluster,

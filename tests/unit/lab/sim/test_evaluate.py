@@ -59,7 +59,8 @@ class EvaluateTest(testtools.TestCase):
         self.assertEqual((code, out), evaluate(*options, 2)[:2])
         doc = json.loads(out)
         self.assertEqual(
-            [('algorithm1', 'consolidation'), ('bfd', 'consolidation'),
+            [('placement', 'consolidation'),
+             ('algorithm1', 'consolidation'), ('bfd', 'consolidation'),
              ('relieve', 'consolidation')],
             [(each['planner'], each['kind']) for each in doc['balancing']])
         for each in doc['balancing']:
