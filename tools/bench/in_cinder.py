@@ -48,10 +48,10 @@ from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 
 SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
-KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'lrm', 'mars',
-         'cart', 'm5', 'cubist')
+KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'tenant', 'lrm',
+         'mars', 'cart', 'm5', 'cubist')
 BEYOND = 'hybrid'
-LARGE = ('consolidation', 'hybrid', f'{BEYOND} beyond')
+LARGE = ('consolidation', 'hybrid', 'tenant', f'{BEYOND} beyond')
 HINTS = ('none', 'seen', 'unseen')
 HANDLER = weights.OrderedHostWeightHandler('cinder.scheduler.weights')
 PATTERNS = itertools.cycle(itertools.product(
@@ -196,7 +196,7 @@ def row(kind: str, pools: int, base: float, found: dict[str, float]) -> str:
 def pending(directory: pathlib.Path, models: pathlib.Path,
             quick: bool) -> Iterator[str]:
     yield f'With {PENDING} volumes on their way, each by a hint of its own:'
-    for kind in ('consolidation', 'hybrid'):
+    for kind in ('consolidation', 'hybrid', 'tenant'):
         for pools in SIZES[1:3]:
             cloud = Cloud(directory, models, kind, pools)
             cloud.pending(PENDING)
@@ -210,7 +210,7 @@ def new_file(directory: pathlib.Path, models: pathlib.Path,
            'is read:')
     yield ('kind            pools  volumes  requests  median ms  most ms  '
            'CapacityWeigher ms')
-    for kind in ('consolidation', 'hybrid'):
+    for kind in ('consolidation', 'hybrid', 'tenant'):
         for pools in SIZES[:3] if quick else SIZES:
             cloud = Cloud(directory, models, kind, pools)
             before = cloud.ask({}).snapshot
