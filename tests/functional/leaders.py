@@ -80,8 +80,8 @@ _Manager.register('cloud', exposed=_VERBS)
 class Mover(rounds.Balancer):
     """A balancer that always finds something to move."""
 
-    def observe(self, cool_down: bool = True) -> None:
-        pass
+    def _refresh(self) -> dict[str, str]:
+        return {}
 
     def round(self) -> None:
         self.settle_open_moves()
