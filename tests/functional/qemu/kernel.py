@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import fcntl
 import os
 import pathlib
 import re
@@ -43,14 +44,17 @@ def fetch(package: str = PACKAGE,
     :param wanted: modules
     :raises OSError: where it cannot be had
     """
-    version = _version(package)
-    kept = cache() / version.replace('=', '_')
-    if not kept.is_dir():
-        cache().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache()) as name:
-            scratch = pathlib.Path(name)
-            _keep(_unpack(version, scratch), scratch / 'kept', wanted)
-            (scratch / 'kept').rename(kept)
+    cache().mkdir(parents=True, exist_ok=True)
+    with open(cache() / 'lock', 'w') as file:
+        # Servers that boot at the same time ask for it at the same time.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        version = _version(package)
+        kept = cache() / version.replace('=', '_')
+        if not kept.is_dir():
+            with tempfile.TemporaryDirectory(dir=cache()) as name:
+                scratch = pathlib.Path(name)
+                _keep(_unpack(version, scratch), scratch / 'kept', wanted)
+                (scratch / 'kept').rename(kept)
     return Kernel(kept / 'vmlinuz', _in_order(_by_name(kept), wanted))
 
 
