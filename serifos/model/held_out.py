@@ -21,7 +21,7 @@ from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST_LIGHT = 5  # pools
+_LEAST_PART = 5  # different pools, of the light ones and of the others
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,15 +123,17 @@ def _deviations(name: str, loads: Floats, measured: Floats,
                 apart: bool) -> dict[str, tuple[float, float]]:
     """The deviations of all, or apart for those of pools of a light Load.
 
+    Those of fewer than :data:`_LEAST_PART` pools would say nothing.
+
     :param name: in a model file
     :param loads: of the pools, float[n, k]
     """
     if log_std is None or not len(measured):
         return {}
     light = loads[:, wl.FEATURES.index('sum_iodepth')] < mm.LIGHT
-    some = len({*map(tuple, loads[light])})
+    least = min(len({*map(tuple, loads[of])}) for of in (light, ~light))
     parts = {name: ~light, f'light_{name}': light} if (
-        apart and some >= _LEAST_LIGHT and not light.all()) else {
+        apart and least >= _LEAST_PART) else {
         name: np.full(len(loads), True)}
     return {label: quality.deviations(
         measured[which], predicted[which], log_std[which])

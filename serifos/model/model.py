@@ -165,13 +165,13 @@ class Model:
         return [above * each for each in self.predictor.means(load, several)]
 
     def _above(self, load: wl.Load) -> float:
-        """How far planning is above the prediction: a factor."""
+        """How far planning is above the prediction: a factor, at least 1."""
         if not self.extrapolates(load):
             return 1.0
         if self.deviations is not None:
             return math.exp(
-                self.deviations[1] * self.predictor.log_std(load))
-        return 1 + self.relative_interval[1]
+                max(0.0, self.deviations[1]) * self.predictor.log_std(load))
+        return 1 + max(0.0, self.relative_interval[1])
 
     def work(self, load: wl.Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""

@@ -65,8 +65,9 @@ class Fleet:
         self._least, self._greatest = np.array(
             [m.range.get('count', (0, np.inf)) for m in distinct], float
         ).reshape(-1, 2).T.copy()
-        self._upper = np.array([0.0 if m.deviations else
-                                m.relative_interval[1] for m in distinct])
+        self._upper = np.array([
+            0.0 if m.deviations else max(0.0, m.relative_interval[1])
+            for m in distinct])
         self._uncertain = [i for i, m in enumerate(distinct) if m.deviations]
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
@@ -160,7 +161,7 @@ class Fleet:
         for uncertain in self._uncertain:
             its = beyond & (slot == uncertain)
             found[its] *= np.exp(
-                self._models[uncertain].deviations[1]
+                max(0.0, self._models[uncertain].deviations[1])
                 * self._models[uncertain].predictor.log_std_many(
                     loads[its, :len(_COMMON)]))
         return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import subprocess
 import sys
 
@@ -39,17 +40,20 @@ _outstanding = st.builds(
         {'write_pct': (0, 100), 'iodepth': (1, 32), 'count': (1, count)},
         {'interval': interval}),
     _coefficients, st.integers(1, 8),
-    st.tuples(st.floats(-2, 0), st.floats(0, 2)))
+    st.tuples(st.floats(-2, -0.5), st.floats(-0.5, 2)))
 _runs = d_optimal.runs(40)
 _hybrid = mm.Model(
     'h', 'hybrid', hybrid_fit.fit(
         [samples.load(run) for run in _runs],
         np.array([90.0 + 2 * samples.load(run).sum_q_s_w for run in _runs])),
     _RANGE, {'deviations': (-1.5, 1.7)})
+_too_high = dataclasses.replace(
+    _hybrid, quality={'deviations': (-1.5, -0.4)})
 _apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
                   {'deviations': (-1.5, 1.7)})
 _models = st.none() | st.sampled_from(
-    [table6('SSD1'), table6('SSD2'), _hybrid, _apart]) | _outstanding
+    [table6('SSD1'), table6('SSD2'), _hybrid, _too_high,
+     _apart]) | _outstanding
 
 
 class FleetTest(testtools.TestCase):
@@ -65,7 +69,9 @@ class FleetTest(testtools.TestCase):
             if model is None:
                 self.assertTrue(np.isnan(value))
                 continue
-            expected = model.plan(model.load(ws))
+            load = model.load(ws)
+            expected = model.plan(load)
+            self.assertGreaterEqual(expected, model.predict(load))
             self.assertLessEqual(abs(value - expected),
                                  1e-9 * max(1, expected))
 
