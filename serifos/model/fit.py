@@ -58,7 +58,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     parameters = ho.parameters(best, data, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
-        range=_range(valid),
+        range=_range(valid, data.counts),
         quality={**ho.summary(best, parameters, data, held_out[best]),
                  'mre_by_kind': error,
                  **({'why': why(best, error, of_tenants)}
@@ -85,14 +85,17 @@ def why(best: str, error: Mapping[str, float],
             + ''.join(f', of {kind} {both(kind)}' for kind in others) + '.')
 
 
-def _range(samples: Sequence[ds.Sample]) -> dict[str, tuple[float, float]]:
-    workloads = [w for sample in samples for w in sample.tenants]
+def _range(samples: Sequence[ds.Sample], counts: Sequence[int]
+           ) -> dict[str, tuple[float, float]]:
+    """The least and the greatest, of active workloads."""
+    workloads = [w for sample in samples for w in sample.tenants
+                 if w.is_active()]
     inputs = {
         'write_pct': [w.write_pct for w in workloads],
         'block_kib': [w.block_kib for w in workloads],
         'iodepth': [w.outstanding for w in workloads],
         'random_pct': [w.random_pct for w in workloads],
-        'count': [sample.count for sample in samples]}
+        'count': counts}
     return {name: (min(values), max(values))
             for name, values in inputs.items()}
 

@@ -83,7 +83,7 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
     having = usable(samples, predicts)
     return Runs(
         tuple(load for _, load in having),
-        np.array([s.figure(predicts) for s, _ in having], float),
+        np.array([_measured(s, predicts) for s, _ in having], float),
         tuple(s.key for s, _ in having),
         tuple(_seen(s, predicts) for s, _ in having), predicts)
 
@@ -96,6 +96,17 @@ OF_TENANTS = {
     'write_p99_us': ('write_p99_us', '', 'write_p99_us')}
 """Figure → those of a tenant that it is the mean of: of all its requests,
 of its reads, of its writes."""
+
+
+def _measured(sample: ds.Sample, predicts: str) -> float | None:
+    """The mean over the tenants that the Load counts: the active ones."""
+    active = [workload.is_active() for workload in sample.tenants]
+    seen = [saw[predicts] for saw, its in zip(sample.seen, active)
+            if its and saw.get(predicts)]
+    if all(active) or not seen:
+        return sample.figure(predicts)
+    return sum(seen) / len(seen)
+
 
 _COUNTED = {'read': 'sum_q_r', 'write': 'sum_q_w'}
 
