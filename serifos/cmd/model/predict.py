@@ -47,11 +47,14 @@ class Predict(app.Fails, show.ShowOne):
         if load.count and not least <= load.count <= greatest:
             outside.add('count')
         unit = model.predicts.rpartition('_')[2]
-        say_of_means(self.app.NAME, model)
+        of_tenants = unit == 'us'  # what tenants see is a latency
+        if of_tenants:
+            say_of_means(self.app.NAME, model)
         return ((model.predicts, f'interval_{unit}', 'extrapolated',
                  'tenants'),
                 (model.predict(load), list(model.interval(load)),
-                 sorted(outside), tenants(model, load, workloads)))
+                 sorted(outside),
+                 tenants(model, load, workloads if of_tenants else ())))
 
 
 def tenants(model: mm.Model, load: wl.Load,

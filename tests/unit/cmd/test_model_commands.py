@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import functools
 import json
 
@@ -29,6 +30,11 @@ def _fitted(kind):
     return fit.fit(_dataset(), kind, 'm')
 
 
+MEANS = ('serifos-model: kind outstanding does not tell tenants apart; the '
+         'mean of the pool is taken for each. Fit a model of kind tenant to '
+         'know what each sees.\n')
+
+
 class ModelCase(case.DirectoryCase):
 
     def setUp(self):
@@ -37,10 +43,9 @@ class ModelCase(case.DirectoryCase):
         samples.write(self.dataset, _dataset())
         self.model = self.dir / 'm.json'
 
-    def run_json(self, *arguments):
-        code, out, err = command.model(*arguments, '-f', 'json')
-        if 'of the pool is taken for each' not in err:
-            self.assertEqual('', err)
+    def run_json(self, *arguments, err=''):
+        code, out, said = command.model(*arguments, '-f', 'json')
+        self.assertEqual(err, said)
         return code, json.loads(out)
 
     def fitted(self, kind='outstanding'):
@@ -111,7 +116,7 @@ class PredictTest(ModelCase):
 
     def test_what_the_truth_says(self):
         code, said = self.run_json('predict', self.fitted(), '-w', '50:64',
-                                   '-w', '0:4:32:100')
+                                   '-w', '0:4:32:100', err=MEANS)
         self.assertEqual(0, code)
         expected = 90 + 6 * 40 + 4 * 64 * 5 + 2 * 4 * 32
         self.assertAlmostEqual(expected, said['latency_us'], places=4)
@@ -140,14 +145,23 @@ class PredictTest(ModelCase):
 
     def test_a_kind_that_does_not_tell_tenants_apart_says_so(self):
         _, said = self.run_json('predict', self.fitted(), '-w', '50:64',
-                                '-w', '0:4')
+                                '-w', '0:4', err=MEANS)
         self.assertEqual([{
             'latency_us': said['latency_us'], 'read_latency_us': None,
             'write_latency_us': None, 'interval_us': None}] * 2,
             said['tenants'])
-        _, _, err = command.model('predict', self.fitted(), '-w', '50:64')
-        self.assertIn('kind outstanding does not tell tenants apart; the '
-                      'mean of the pool is taken for each', err)
+
+    def test_what_is_no_latency_is_no_latency_of_tenants(self):
+        documents.write_model(self.model, dataclasses.replace(
+            _fitted('outstanding'), predicts='read_iops'))
+        _, said = self.run_json('predict', self.model, '-w', '50:64')
+        self.assertEqual(
+            {'read_iops', 'interval_iops', 'extrapolated', 'tenants'},
+            set(said))
+        self.assertEqual([], said['tenants'])
+        _, out, err = command.model('predict', self.model, '-w', '50:64')
+        self.assertEqual('', err)
+        self.assertNotIn('µs', out)
 
     @ddt.data(
         (['50:64:64'], ['iodepth']), (['50:1024'], ['block_kib']),
@@ -156,11 +170,13 @@ class PredictTest(ModelCase):
     @ddt.unpack
     def test_it_says_what_lies_outside_of_the_training(self, ws, names):
         options = [part for w in ws for part in ('-w', w)]
-        _, said = self.run_json('predict', self.fitted(), *options)
+        _, said = self.run_json('predict', self.fitted(), *options,
+                                err=MEANS)
         self.assertEqual(names, said['extrapolated'])
 
     def test_an_idle_workload_is_none(self):
-        _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0.01')
+        _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0.01',
+                                err=MEANS)
         self.assertEqual((0, []), (said['latency_us'], said['extrapolated']))
 
     @ddt.data(('50', 'is not a workload'), ('50:x', 'is not a workload'),
@@ -189,10 +205,9 @@ class CheckTest(ModelCase):
         self.assertLess(said['tenant_mre'], 0.08)
         self.assertEqual([str(n) for n in range(1, 11)],
                          list(said['tenant_mre_by_count']))
-        _, out, err = command.model(
-            'check', self.fitted(), self.dataset, '-f', 'json')
-        self.assertGreater(json.loads(out)['tenant_mre'], 0.2)
-        self.assertIn('the mean of the pool is taken for each', err)
+        _, said = self.run_json('check', self.fitted(), self.dataset,
+                                err=MEANS)
+        self.assertGreater(said['tenant_mre'], 0.2)
 
     def test_too_large_an_error_exits_with_1(self):
         code, out, err = command.model(
