@@ -52,7 +52,9 @@ class BalancerSettings:
     @property
     def rules(self) -> eligibility.Rules:
         """What the operator allows, without what the journal adds."""
-        return eligibility.Rules(self.allow_attached, self.excluded_projects)
+        return eligibility.Rules(
+            allow_attached=self.allow_attached,
+            excluded_projects=self.excluded_projects)
 
     @property
     def cluster_file(self) -> pathlib.Path:

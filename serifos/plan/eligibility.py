@@ -26,7 +26,7 @@ _NOT_REPLICATED = (None, 'disabled', 'not-capable')
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Rules:
     """The operator's settings, and recent migrations from the journal.
 

@@ -84,10 +84,11 @@ def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
     said = conf.balancer
     usual, limit = _MIB / said.copy_rate, said.volume_copy_bps_limit
     return limits.Limits(
-        said.min_gain, said.max_moves, said.active_floor,
-        limits.Copying(usual, usual,
-                       limited=2 ** 30 / limit if limit else 0.0),
-        said.horizon or None, said.hot_ratio)
+        min_gain=said.min_gain, max_moves=said.max_moves,
+        active_floor=said.active_floor, copying=limits.Copying(
+            detached=usual, attached=usual,
+            limited=2 ** 30 / limit if limit else 0.0),
+        horizon_s=said.horizon or None, hot_ratio=said.hot_ratio)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

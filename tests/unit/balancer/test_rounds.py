@@ -112,6 +112,22 @@ class RoundTest(cloud.Case):
         self.assertEqual(2, len(plan.refused))
         self.assertIn(reason, plan.refused[0].reason)
 
+    def test_a_volume_of_an_excluded_project_stays(self):
+        self.set(excluded_projects=frozenset({'p'}))
+        plan = self.balancer.round()
+        self.assertEqual([], self.cinder.asked)
+        self.assertEqual({'its project is excluded'},
+                         {refusal.reason for refusal in plan.refused})
+
+    def test_a_move_of_what_is_excluded_meanwhile_is_not_begun(self):
+        plan = self.balancer.round()
+        self.set(excluded_projects=frozenset({'p'}))
+        self.cinder = self.cloud([record('u'), record('v')])
+        self.assertEqual(
+            [('not started', 'its project is excluded')],
+            [(each.result, each.reason) for each
+             in self.balancer.carry_out(plan.moves, plan.id)])
+
     def test_a_volume_in_use_moves_where_that_is_allowed(self):
         self.set(allow_attached=True)
         self.cinder = self.cloud(

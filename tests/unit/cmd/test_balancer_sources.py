@@ -12,6 +12,7 @@ import testtools
 from serifos.cmd.balancer import adapters as sources
 from serifos import conf
 from serifos.facts import activity
+from tests.unit.balancer import cloud
 from tests.unit import case
 from tests.unit.cloud import test_client
 from tests.unit.cmd import command
@@ -31,6 +32,26 @@ class SettingsTest(case.DirectoryCase):
         found = sources.settings(conf.load([str(file)]))
         self.assertEqual(timeout_s, found.timeouts.timeout_per_gib_s)
         self.assertEqual(limited_s, found.limits.copying.limited)
+
+
+class ExcludedTest(cloud.Case):
+    """Projects that serifos.conf excludes, up to a round."""
+
+    def moved(self, projects):
+        file = self.dir / 'serifos.conf'
+        file.write_text(
+            f'[serifos]\nstate_dir = {self.dir}\n'
+            f'models_dir = {self.dir / "models"}\n'
+            f'[balancer]\nmode = auto\nexcluded_projects = {projects}\n')
+        self.settings = sources.settings(conf.load([str(file)]))
+        self.balancer.round()
+        return [volume for volume, _ in self.cinder.asked]
+
+    def test_their_volumes_stay(self):
+        self.assertEqual([], self.moved('o,p'))
+
+    def test_those_of_others_move(self):
+        self.assertEqual(['u'], self.moved('o'))
 
 
 class GnocchiTest(case.DirectoryCase):
