@@ -8,7 +8,9 @@ volume that its record names, and nothing is removed unless that exists.
 Cinder deletes a copy only after its migration status was reset, which says
 whose copy it is. A recovery that stops between the two leaves a record that
 looks like any volume and may name the logical volume of somebody's data: the
-journal's entry of the recovery identifies it.
+journal's entry of the recovery identifies it. That is written once nothing
+refuses, and before the first request: a later recovery takes the copy of one
+that was begun for its own.
 
 Of a volume in use Nova made an attachment of the copy, which goes first. A
 copy that its server may have written to alone is not deleted but becomes a
@@ -54,13 +56,13 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
     swap, removals = diagnosis.swap, tuple(
         removal for removal in diagnosis.removals
         if removal.record is not copy)
+    going = [removal.record.id for removal in removals]
+    _still_there(record, diagnosis, cinder)
+    if swap is None:
+        _all_idle(copy, removals, record, cinder)
     journal.write('recover', volume=record.id, result='begun',
                   reason=diagnosis.why, kept=[copy.id] if copy else [],
-                  halves=[removal.record.id for removal in removals])
-    _still_there(record, diagnosis, cinder)
-    if copy is not None and swap is None:
-        _must_be_idle(copy, record, cinder)
-    going = [removal.record.id for removal in removals]
+                  halves=going)
     if diagnosis.complete:
         requests.complete(record.id, data.id)
         going = [data.id]
@@ -189,6 +191,16 @@ def _remove(removal: copies.Removal, record: inv.Record,
         requests.delete(half.id)
     else:
         requests.unmanage(half.id)
+
+
+def _all_idle(copy: inv.Record | None, removals: Iterable[copies.Removal],
+              record: inv.Record, cinder: inv.Cloud) -> None:
+    """:raises InputError: where a copy that there is, is not idle"""
+    if copy is not None:
+        _must_be_idle(copy, record, cinder)
+    for removal in removals:
+        if cinder.volume(removal.record.id) is not None:
+            _must_be_idle(removal.record, record, cinder)
 
 
 def _must_be_idle(half: inv.Record, record: inv.Record,

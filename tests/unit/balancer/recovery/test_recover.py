@@ -160,6 +160,16 @@ class CompletingTest(Case):
             errors.InputError, self.balancer.recover, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
+        self.assertEqual((), jn.open_recoveries(self.entries()))
+
+    def test_a_copy_that_is_used_between_diagnosis_and_recovery(self):
+        self.break_off('not renamed')
+        found = self.balancer.diagnose('u')
+        self.cinder.change(T, status='in-use', attachments=('s',))
+        error = self.assertRaises(
+            errors.InputError, self.balancer.recover, found)
+        self.assertIn('no longer an idle copy', str(error))
+        self.assertEqual((), jn.open_recoveries(self.entries()))
 
     def test_a_volume_that_went_on_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')

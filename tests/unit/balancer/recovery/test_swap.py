@@ -497,6 +497,7 @@ class KilledTest(Case):
         self.cinder.swaps.clear()
         self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertIsNotNone(self.cinder.volume(COPY))
+        self.assertEqual((), jn.open_recoveries(self.entries()))
 
     @ddt.data((OWN, 1, None), (OWN, 2, None), (None, 1, 'available'),
               (None, 2, 'available'))
@@ -680,3 +681,18 @@ class NotBegunTest(Case):
     def test_keep_copy(self):
         self.now += 1000
         self.assert_recovered(self.found(keep=True), 'available')
+
+    def test_nova_begins_after_all_between_diagnosis_and_recovery(self):
+        """A recovery that did nothing is none: the next keeps the copy."""
+        self.now += 1000
+        found = self.found()
+        (name, its), = self.cinder.swaps.items()
+        self.cinder.swaps[name] = dataclasses.replace(its, status='attaching')
+        error = self.assertRaises(
+            errors.InputError, self.balancer.recover, found)
+        self.assertIn('nothing was done', str(error))
+        self.cinder.swaps.clear()
+        self.now += 1000
+        found = self.found()
+        self.assertIn('Nova ended its attachment', found.why)
+        self.assert_recovered(found, 'available')
