@@ -165,18 +165,31 @@ class Model:
         return [above * each for each in self.predictor.means(load, several)]
 
     def _above(self, load: wl.Load) -> float:
-        """How far planning is above the prediction: a factor, at least 1."""
+        """How far planning is above the prediction: a factor."""
         if not self.extrapolates(load):
             return 1.0
-        if self.deviations is not None:
-            return math.exp(
-                max(0.0, self.deviations[1]) * self.predictor.log_std(load))
-        return 1 + max(0.0, self.relative_interval[1])
+        factor, deviations = self.above
+        return factor * math.exp(deviations * self.predictor.log_std(load)
+                                 ) if deviations else factor
+
+    @functools.cached_property
+    def above(self) -> tuple[float, float]:
+        """How far planning is above predictions outside of the range.
+
+        By the factor a · exp(b · log_std), which is never below 1. It is a
+        alone where the kind tells what tenants see: log_std may be less with
+        another tenant, and what mine sees would fall by it.
+
+        :returns: (a, b)
+        """
+        if self.deviations is None or self.tenants:
+            return 1 + max(0.0, self.relative_interval[1]), 0.0
+        return 1.0, max(0.0, self.deviations[1])
 
     def work(self, load: wl.Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""
         found = self.predictor.work(load)
-        if self.extrapolates(load) and self.deviations is not None:
+        if self.extrapolates(load) and self.above[1]:
             found += self.predictor.log_std_work()
         return found
 

@@ -65,10 +65,8 @@ class Fleet:
         self._least, self._greatest = np.array(
             [m.range.get('count', (0, np.inf)) for m in distinct], float
         ).reshape(-1, 2).T.copy()
-        self._upper = np.array([
-            0.0 if m.deviations else max(0.0, m.relative_interval[1])
-            for m in distinct])
-        self._uncertain = [i for i, m in enumerate(distinct) if m.deviations]
+        self._factor = np.array([m.above[0] for m in distinct])
+        self._uncertain = [i for i, m in enumerate(distinct) if m.above[1]]
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
             if isinstance(m.predictor, kinds.TenantPredictor)]
@@ -157,11 +155,11 @@ class Fleet:
         outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
         beyond = ((outside > 0) | (count < self._least[slot])
                   | (count > self._greatest[slot]))
-        found = np.where(beyond, 1 + self._upper[slot], 1.0)
+        found = np.where(beyond, self._factor[slot], 1.0)
         for uncertain in self._uncertain:
             its = beyond & (slot == uncertain)
             found[its] *= np.exp(
-                max(0.0, self._models[uncertain].deviations[1])
+                self._models[uncertain].above[1]
                 * self._models[uncertain].predictor.log_std_many(
                     loads[its, :len(_COMMON)]))
         return found

@@ -50,7 +50,7 @@ _hybrid = mm.Model(
 _too_high = dataclasses.replace(
     _hybrid, quality={'deviations': (-1.5, -0.4)})
 _apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
-                  {'deviations': (-1.5, 1.7)})
+                  {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3)})
 _models = st.none() | st.sampled_from(
     [table6('SSD1'), table6('SSD2'), _hybrid, _too_high,
      _apart]) | _outstanding

@@ -120,6 +120,23 @@ class TenantTest(testtools.TestCase):
                     self.assertGreaterEqual(now, was * (1 - 1e-7))
         rises()
 
+    @ddt.data(fitted, fitted_to_flash)
+    def test_another_tenant_never_lowers_mine_in_planning(self, made):
+        model, large = made(), wl.Workload(0, 4096, 1)
+
+        @settings(max_examples=300, deadline=None)
+        @given(_pools, light, light)
+        def rises(others, mine, more):
+            own = [model.load([mine])]
+            before, after = (model.load(run) for run in (
+                [mine, large, *others], [mine, large, *others, more]))
+            self.assertTrue(model.extrapolates(before))
+            (was,), (now,) = (model.seen(load, own)
+                              for load in (before, after))
+            self.assertGreaterEqual(now, was * (1 - 1e-7))
+            self.assertGreater(was, model.tenant(before, mine).latency_us)
+        rises()
+
     @given(_pools)
     @unhurried
     def test_a_pool_sees_the_mean_of_its_tenants(self, run):
