@@ -55,13 +55,13 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     :param y: float[n], the mean of each run over its tenants, positive
     :param seen: for each run its tenants and what they saw, where known
     :param seed: of the starts of the search, and of the runs' weights
-    :raises InputError: where ``predicts`` is not a latency
+    :raises InputError: where ``predicts`` is not a latency of tenants
     """
     figure = parameters.figure_of(predicts)
     if figure is None:
         raise errors.InputError(
-            f'A model of kind tenant predicts a latency, not {predicts}; '
-            'choose another kind.')
+            'A model of kind tenant predicts the latency of tenants, not '
+            f'{predicts}; choose another kind.')
     few = range(0, len(y), -(-len(y) // _ENOUGH))
     rows = rw.Rows.of([loads[i] for i in few], y[list(few)],
                       [seen[i] for i in few] if seen else [], figure)

@@ -17,7 +17,7 @@ from serifos.model.hybrid import parameters as hybrid
 from serifos.model.tenant import inputs
 from serifos.model.tenant import member
 
-FIGURES = {'latency_us': 'all', 'request_latency_us': 'all',
+FIGURES = {'latency_us': 'all',
            'read_latency_us': 'read', 'read_p99_us': 'read',
            'write_latency_us': 'write', 'write_p99_us': 'write'}
 """What a model predicts → the requests that it is about."""
@@ -27,7 +27,7 @@ _MOST, _STEEPEST = 1e6, 1e3  # so that a prediction of any Load is finite
 
 
 def figure_of(predicts: str) -> str | None:
-    """``all``, ``read`` or ``write``; None of what is not a latency."""
+    """``all``, ``read`` or ``write``; None of what no tenant sees."""
     return FIGURES.get(predicts)
 
 

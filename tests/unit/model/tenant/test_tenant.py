@@ -251,12 +251,14 @@ class TenantTest(testtools.TestCase):
                                 predicts='read_latency_us')
         self.assertIn('has 0 different runs', str(exc))
 
-    def test_what_is_no_latency_is_refused(self):
+    @ddt.data('read_iops', 'request_latency_us')
+    def test_what_is_no_latency_of_tenants_is_refused(self, predicts):
         exc = self.assertRaises(
             errors.InputError, kinds.of('tenant').fit,
             [samples.load(run) for run in _RUNS], np.ones(len(_RUNS)), {},
-            (), 'read_iops')
-        self.assertIn('predicts a latency, not read_iops', str(exc))
+            (), predicts)
+        self.assertIn(f'predicts the latency of tenants, not {predicts};',
+                      str(exc))
 
     def test_a_file_holds_all_of_it(self):
         doc = json.loads(json.dumps(fitted().to_json()))
