@@ -14,7 +14,6 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
@@ -85,8 +84,8 @@ def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
             for term, value in row.items()]
 
 
-def _against(model: mm.Model, measured: fit.Floats, predicted: fit.Floats,
-             counts: fit.Floats) -> str:
+def _against(model: mm.Model, measured: quality.Floats,
+             predicted: quality.Floats, counts: quality.Floats) -> str:
     ends = np.array([min(measured.min(), predicted[predicted > 0].min(
         initial=measured.min())), max(measured.max(), predicted.max())])
     low, high = model.relative_interval
@@ -99,8 +98,8 @@ def _against(model: mm.Model, measured: fit.Floats, predicted: fit.Floats,
         ylabel=f'measured {model.predicts}')
 
 
-def _error_by(label: str, of: Sequence[int], measured: fit.Floats,
-              predicted: fit.Floats) -> str:
+def _error_by(label: str, of: Sequence[int], measured: quality.Floats,
+              predicted: quality.Floats) -> str:
     errors_by = quality.mre_by(of, measured, predicted)
     return charts.bars(
         [*errors_by], {'': [100 * e for e in errors_by.values()]},

@@ -21,7 +21,6 @@ from scipy import stats
 
 from serifos import errors
 from serifos.lab.regression import inputs
-from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
@@ -84,7 +83,8 @@ def parts(data: fit_runs.Runs, seed: int = 0, held_out: float = 0.2) -> Parts:
         **{name: np.flatnonzero(which) for name, which in beyond.items()}})
 
 
-def _least(values: fit.Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _least(values: quality.Floats
+           ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """bool[n]: the runs of the least values, none where there is no edge."""
     bound = np.sort(values)[max(0, round(_EDGE * len(values)) - 1)]
     which = values <= bound
@@ -112,7 +112,7 @@ class Verdict:
     tuned: bool
     settings: Mapping[str, float]
     r2: float | None
-    errors: Mapping[str, fit.Floats]
+    errors: Mapping[str, quality.Floats]
     mre_by_count: Mapping[int, float]
 
     @property
@@ -146,8 +146,8 @@ def judge(kind: str, predicts: str, data: fit_runs.Runs, divided: Parts,
                        predicted[unseen]))
 
 
-def p_value(ours: Sequence[fit.Floats],
-            theirs: Sequence[fit.Floats]) -> float | None:
+def p_value(ours: Sequence[quality.Floats],
+            theirs: Sequence[quality.Floats]) -> float | None:
     """The paired t-test of the errors of two kinds, figures pooled.
 
     :param ours: for each figure the errors of the same runs, in order
