@@ -30,7 +30,8 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
 
     :raises InputError: where no run has the figure that the model predicts
     """
-    samples = [s for s in dataset.valid() if s.figure(model.predicts)]
+    samples = [s for s, _ in fit_runs.usable(
+        dataset.valid(), model.predicts)]
     if not samples:
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '

@@ -7,6 +7,8 @@ import json
 import ddt
 
 from serifos.design import d_optimal
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.model import fit
 from tests.unit import case
@@ -248,6 +250,15 @@ class ReportTest(ModelCase):
         self.assertEqual(4, text.count('<svg'))
         self.assertNotIn('http-equiv', text)
         self.assertIn('outstanding', text)
+
+    def test_a_run_of_idle_tenants_alone_is_not_drawn(self):
+        idle = wl.Workload(0, 4, 1, think_time_us=1e6)
+        made = ds.Dataset(_dataset().header, (*_dataset().samples, ds.Sample(
+            (idle,), 90.0, seen=({'latency_us': 90.0, 'iops': 1.0},))))
+        code, _, err = command.model('report', self.fitted(), samples.write(
+            self.dir / 'i.jsonl', made))
+        self.assertEqual((0, ''), (code, err))
+        self.assertIn('against 40 runs', (self.dir / 'm.html').read_text())
 
     def test_nothing_to_draw(self):
         doc = json.loads(self.fitted().read_text())
