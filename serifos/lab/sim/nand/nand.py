@@ -24,7 +24,7 @@ class Nand:
     :param suspend_us: what suspending a program for a read costs; 0 where
         a read waits for its end
     :param block_pages: pages of a block; 0 for no garbage collection
-    :param valid: share of a collected block that is copied
+    :param valid: share of a collected block that is copied, below 1
     :param pieces: parts of a collection, between which a die serves others
     """
 
@@ -59,6 +59,10 @@ class Nand:
                 raise errors.InputError(
                     f'{field.name} of the simulated device {self.name} is '
                     f'{value}; give a number that is not negative.')
+            if field.type == 'int' and value % 1:
+                raise errors.InputError(
+                    f'{field.name} of the simulated device {self.name} is '
+                    f'{value}; give a whole number.')
         if not (self.dies and self.channels and self.page_kib
                 and self.pieces and self.turns
                 and self.buffer_kib >= 2 * self.page_kib):
@@ -66,6 +70,11 @@ class Nand:
                 f'The simulated device {self.name} needs a die, a channel, '
                 'a page, a piece of a collection, a turn of reads, and a '
                 'buffer of two pages; give at least that.')
+        if self.valid >= 1 or self.readahead > 1:
+            raise errors.InputError(
+                f'The simulated device {self.name} copies all of a collected '
+                'block, or reads ahead more than is read; give a valid below '
+                '1 and a readahead of 1 at the most.')
 
 
 def drawn(rng: np.random.Generator) -> Nand:

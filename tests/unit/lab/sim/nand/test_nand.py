@@ -97,6 +97,8 @@ class NandTest(testtools.TestCase):
             latency = measured(one, W(30, 4, 1), ios=500).latency_us
             self.assertTrue(20 < latency < 5000, one)
 
-    @ddt.data({'read_us': -1}, {'dies': 0}, {'valid': float('nan')})
+    @ddt.data({'read_us': -1}, {'dies': 0}, {'valid': float('nan')},
+              {'valid': 1.0}, {'readahead': 1.5}, {'dies': 2.5},
+              {'queue': 0.5})
     def test_an_absurd_device_is_refused(self, fields):
         self.assertRaises(errors.InputError, changed, **fields)
