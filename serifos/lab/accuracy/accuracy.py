@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +19,7 @@ from serifos.facts import workload as wl
 from serifos.lab.accuracy import runs as ar
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim.nand import nand
+from serifos.lab.sim import runner
 from serifos.lab.sim import ssd as ssds
 from serifos.model import fit
 from serifos.model import fit_runs
@@ -33,9 +31,6 @@ from serifos.model import quality
 Floats = npt.NDArray[np.float64]
 
 ACCURACY_SCHEMA = 'serifos-accuracy/1'
-
-Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""(title, function, items) → results in the items' order."""
 
 AUTO = 'auto'
 """The kind that a build chooses, by cross-validation."""
@@ -126,7 +121,7 @@ class KindScore:
     falls: int | None = None
 
 
-def run(settings: AccuracySettings, mapper: Mapper) -> list[KindScore]:
+def run(settings: AccuracySettings, mapper: runner.Mapper) -> list[KindScore]:
     """Every kind on every device by every design, ``auto`` after them."""
     devices = list(mapper('Measuring the devices', functools.partial(
         ar.measured, short=settings.runs, tests=settings.tests,

@@ -144,7 +144,7 @@ def _verdicts(kind: str, predicts: str, data: fit_runs.Runs,
         if searcher is None or not kd.of(kind).settings:
             return
         trace = searcher.search(
-            kind, predicts, compare.of(data, divided.training), seed, {})
+            kind, predicts, data.some(divided.training), seed, {})
         yield compare.judge(kind, predicts, data, divided,
                             trace.settings(trace.best))
     except errors.Interrupted:

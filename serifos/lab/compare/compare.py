@@ -93,11 +93,6 @@ def _least(values: quality.Floats
     return which
 
 
-def of(data: fit_runs.Runs, which: quality.Ints) -> fit_runs.Runs:
-    """The runs of these indices."""
-    return data.some(which)
-
-
 @dataclasses.dataclass(frozen=True)
 class Verdict:
     """The errors of a kind with some settings.

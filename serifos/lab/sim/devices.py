@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-import math
+import functools
 
 import numpy as np
 
+from serifos.lab.sim import parameters
 from serifos.lab.sim import ssd as ssds
 
 _RUN_CV = 0.03  # of the same run made again on one machine
@@ -80,42 +81,36 @@ def drawn(rng: np.random.Generator) -> ssds.Ssd:
     From an aged SATA drive of 300 MB/s to an NVMe drive of 4 GB/s; each
     feature is there or not, with a strength of its own.
     """
-    kib_us = _between(rng, 0.25, 3.3)  # of all channels together
+    between = functools.partial(parameters.between, rng)
+    kib_us = between(0.25, 3.3)  # of all channels together
     channels = int(rng.choice([1, 1, 2, 4, 8]))
     dies = channels * int(rng.choice([8, 16, 32]))
-    read_us, write_us = _between(rng, 60, 250), _between(rng, 10, 250)
+    read_us, write_us = between(60, 250), between(10, 250)
     found = ssds.Ssd(
         f'drawn-{rng.integers(10 ** 9):09}', dies, read_us, write_us,
         bus_read_us_per_kib=kib_us * channels,
-        bus_write_us_per_kib=kib_us * channels * _between(rng, 0.9, 1.8),
-        program_us_per_kib=kib_us * dies * _between(rng, 0.01, 2.0),
+        bus_write_us_per_kib=kib_us * channels * between(0.9, 1.8),
+        program_us_per_kib=kib_us * dies * between(0.01, 2.0),
         sequential=float(rng.uniform(0.4, 1.0)),
         noise_cv=float(rng.uniform(0.3, 0.9)),
         run_cv=float(rng.uniform(0.01, 0.04)), channels=channels,
         stripe_kib=float(rng.choice([0, 4, 16, 64])),
         page_kib=float(rng.choice([0, 4, 8, 16])))
     features = (
-        {'drain_us_per_kib': kib_us * _between(rng, 1.0, 5.0),
+        {'drain_us_per_kib': kib_us * between(1.0, 5.0),
          'buffer_kib': float(rng.choice([512, 2048, 8192]))},
-        {'fold_us_per_kib': kib_us * _between(rng, 1.0, 6.0),
+        {'fold_us_per_kib': kib_us * between(1.0, 6.0),
          'fast_kib': float(rng.choice([1024, 4096, 16384])),
          'direct': float(rng.uniform(2, 6))},
-        {'gc_us_per_kib': kib_us * dies * _between(rng, 0.1, 1.5),
-         'gc_us': _between(rng, 500, 5000)},
+        {'gc_us_per_kib': kib_us * dies * between(0.1, 1.5),
+         'gc_us': between(500, 5000)},
         {'cache_share': float(rng.uniform(0.1, 1.0)),
          'readahead': float(rng.uniform(0.3, 0.95)),
-         'cache_us': _between(rng, 5, 30)})
+         'cache_us': between(5, 30)})
     for feature in features:
         if rng.random() < 0.5:
             found = dataclasses.replace(found, **feature)
     return found
-
-
-def _between(rng: np.random.Generator, least: float,
-             greatest: float) -> float:
-    """A value drawn log-uniformly."""
-    return float(least * math.exp(
-        rng.uniform(0, math.log(greatest / least))))
 
 
 @dataclasses.dataclass(frozen=True)

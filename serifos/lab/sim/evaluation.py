@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
+from serifos.lab.sim import runner
 from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim import summary
@@ -25,9 +25,6 @@ from serifos.lab.sim import table6
 from serifos.model import model as mm
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
-
-Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""(title, function, items) → results in the items' order."""
 
 _MOST_CASES = 10_000
 _NOISY_CASES = 10
@@ -150,7 +147,7 @@ class Evaluation:
                 for name, cases in self.outcomes.items()}}
 
 
-def run(settings: EvaluationSettings, mapper: Mapper) -> Evaluation:
+def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
     """Builds the models, tests them, and simulates the cases.
 
     :raises InputError: where the settings cannot be evaluated
@@ -181,47 +178,51 @@ def run(settings: EvaluationSettings, mapper: Mapper) -> Evaluation:
 
 
 def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
-           mapper: Mapper) -> dict[tuple[str, str, int], tuple[float, float]]:
+           mapper: runner.Mapper
+           ) -> dict[tuple[str, str, int], tuple[float, float]]:
     """Moves and returns in the mean over the first cases of each testbed."""
-    keys = [(case.testbed.name, kind, hold) for case in cases
-            if case.number < _NOISY_CASES
-            for kind in settings.kinds for hold in _HOLDS]
-    loops = [closed_loop.Loop(case, case.models[kind], settings.rounds,
-                              hold=hold)
-             for case in cases if case.number < _NOISY_CASES
-             for kind in settings.kinds for hold in _HOLDS]
-    found: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
-    for key, moved in zip(keys, mapper('Noisy rounds', closed_loop.run,
-                                       loops)):
-        found.setdefault(key, []).append((moved.moves, moved.returns))
-    return {key: (statistics.fmean(moves), statistics.fmean(returns))
-            for key, (moves, returns) in (
-                (key, zip(*each)) for key, each in found.items())}
+    found = _by_key('Noisy rounds', closed_loop.run, [
+        ((case.testbed.name, kind, hold), closed_loop.Loop(
+            case, case.models[kind], settings.rounds, hold=hold))
+        for case in cases if case.number < _NOISY_CASES
+        for kind in settings.kinds for hold in _HOLDS], mapper)
+    return {key: (statistics.fmean(one.moves for one in several),
+                  statistics.fmean(one.returns for one in several))
+            for key, several in found.items()}
 
 
 def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
-             mapper: Mapper) -> dict[tuple[str, str, float],
-                                     tuple[float, float]]:
+             mapper: runner.Mapper
+             ) -> dict[tuple[str, str, float], tuple[float, float]]:
     """The mean change and moves over the first cases of each testbed."""
-    loops = [closed_loop.Drift(
-        case, case.models[kind], share, min(settings.rounds, _DRIFT_ROUNDS))
+    rounds = min(settings.rounds, _DRIFT_ROUNDS)
+    found = _by_key('Rounds on drifted devices', closed_loop.drifted, [
+        ((case.testbed.name, kind, share), closed_loop.Drift(
+            case, case.models[kind], share, rounds))
         for case in cases if case.number < _NOISY_CASES
-        for kind in settings.kinds for share in _CORRECTIONS]
-    keys = [(case.testbed.name, kind, share) for case in cases
-            if case.number < _NOISY_CASES
-            for kind in settings.kinds for share in _CORRECTIONS]
-    found: dict[tuple[str, str, float], list[closed_loop.Drifted]] = {}
-    for key, each in zip(keys, mapper('Rounds on drifted devices',
-                                      closed_loop.drifted, loops)):
-        found.setdefault(key, []).append(each)
+        for kind in settings.kinds for share in _CORRECTIONS], mapper)
     return {key: (sum(one.after_us for one in several)
                   / sum(one.before_us for one in several) - 1,
                   statistics.fmean(one.moves for one in several))
             for key, several in found.items()}
 
 
+def _by_key(title: str, function: Callable[[Any], Any],
+            loops: Sequence[tuple[Any, Any]],
+            mapper: runner.Mapper) -> dict[Any, list[Any]]:
+    """The results of the loops of each key.
+
+    :param loops: (key, what the function takes)
+    """
+    found: dict[Any, list[Any]] = {}
+    for (key, _), result in zip(loops, mapper(
+            title, function, [loop for _, loop in loops])):
+        found.setdefault(key, []).append(result)
+    return found
+
+
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
-            mapper: Mapper) -> dict[str, dict[str, mm.Model]]:
+            mapper: runner.Mapper) -> dict[str, dict[str, mm.Model]]:
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (
             (modeler.Purpose.CONSOLIDATION, {'consolidation'}),
@@ -242,7 +243,8 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
 
 def _measured(title: str, devices: Sequence[ssds.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
-              mapper: Mapper) -> Iterator[tuple[ssds.Ssd, list[ds.Sample]]]:
+              mapper: runner.Mapper
+              ) -> Iterator[tuple[ssds.Ssd, list[ds.Sample]]]:
     """The samples of each device from the same runs."""
     jobs = [job for ssd in devices
             for job in modeler.jobs(ssd, purpose, runs, seed)]

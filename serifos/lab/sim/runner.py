@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
@@ -18,6 +19,9 @@ from rich import progress
 
 from serifos.cmd import options
 from serifos import errors
+
+Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""(title, function, items) → results in the items' order."""
 
 _LINE_EVERY_S = 10.0
 

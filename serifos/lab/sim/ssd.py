@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from serifos import errors
+from serifos.lab.sim import parameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,12 +65,7 @@ class Ssd:
     readahead: float = 0.0
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self)[1:]:
-            value = getattr(self, field.name)
-            if not (math.isfinite(value) and value >= 0):
-                raise errors.InputError(
-                    f'{field.name} of the simulated device {self.name} is '
-                    f'{value}; give a number that is not negative.')
+        parameters.refuse_negative(self)
         if not (self.dies and self.channels and self.bus_read_us_per_kib
                 and self.bus_write_us_per_kib):
             raise errors.InputError(

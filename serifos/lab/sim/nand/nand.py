@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+import functools
 
 import numpy as np
 
 from serifos import errors
+from serifos.lab.sim import parameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,16 +54,7 @@ class Nand:
     run_cv: float = 0.012
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self)[1:]:
-            value = getattr(self, field.name)
-            if not (math.isfinite(value) and value >= 0):
-                raise errors.InputError(
-                    f'{field.name} of the simulated device {self.name} is '
-                    f'{value}; give a number that is not negative.')
-            if field.type == 'int' and value % 1:
-                raise errors.InputError(
-                    f'{field.name} of the simulated device {self.name} is '
-                    f'{value}; give a whole number.')
+        parameters.refuse_negative(self)
         if not (self.dies and self.channels and self.page_kib
                 and self.pieces and self.turns
                 and self.buffer_kib >= 2 * self.page_kib):
@@ -83,8 +75,7 @@ def drawn(rng: np.random.Generator) -> Nand:
     Blocks are smaller than real ones, so that a run of some thousand
     requests sees many collections.
     """
-    def between(least: float, most: float) -> float:
-        return float(least * math.exp(rng.uniform(0, math.log(most / least))))
+    between = functools.partial(parameters.between, rng)
     sata = bool(rng.random() < 0.5)
     channels, cells = int(rng.choice([4, 8, 16])), int(rng.integers(1, 3))
     return Nand(

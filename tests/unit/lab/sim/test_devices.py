@@ -148,6 +148,11 @@ class DrawnTest(testtools.TestCase):
         kept = sum(w['iops'] * w['latency_us'] / 1e6 for w in saw)
         self.assertAlmostEqual(28, kept, delta=28 * 0.08)
 
+    def test_half_a_die_is_refused(self):
+        exc = self.assertRaises(errors.InputError, dataclasses.replace,
+                                devices.CACHED, dies=2.5)
+        self.assertIn('give a whole number', str(exc))
+
     def test_more_hits_than_reads_are_refused(self):
         for field in ('cache_share', 'readahead'):
             self.assertRaises(errors.InputError, dataclasses.replace,
