@@ -91,7 +91,8 @@ class KindScore:
 
     :param expected: its own cross-validated error
     :param expected_of_tenants: the same of what tenants see
-    :param errors: of :data:`.runs.TESTS`; ``read_p99_us``,
+    :param errors: of :data:`.runs.TESTS` and, of several devices,
+        :data:`.runs.MOVED`; ``read_p99_us``,
         ``write_p99_us`` and both as ``p99`` on the paper's vectors
     :param coverage: share of the tests of :data:`TARGETS` that lie within
         the 90 % interval
@@ -126,6 +127,11 @@ def run(settings: AccuracySettings, mapper: runner.Mapper) -> list[KindScore]:
     devices = list(mapper('Measuring the devices', functools.partial(
         ar.measured, short=settings.runs, tests=settings.tests,
         seed=settings.seed), settings.devices))
+    if len(devices) > 1:
+        devices = [dataclasses.replace(device, tests={
+            **device.tests, ar.MOVED: ar.moved(*(
+                one.tests['all think'] for one in (device, other)))})
+            for device, other in zip(devices, devices[1:] + devices[:1])]
     jobs = [(device, kind, label) for device in devices
             for label in device.designs for kind in settings.kinds]
     scores = list(mapper('Fitting every kind', scored, jobs))

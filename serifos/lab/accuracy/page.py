@@ -67,8 +67,7 @@ def details(scores: _Scores) -> table.Table:
         errors = {name: [s.errors[name] for s in its if name in s.errors]
                   for name in names}
         rows.append((
-            kind, label, *(_averages(errors[name]) if errors[name] else None
-                           for name in names),
+            kind, label, *(_averages(errors[name]) for name in names),
             *(sum(error <= accuracy.TARGETS['p99'] for error in errors[name])
               for name in accuracy.P99),
             *(_share([s.covered[name] for s in its if name in s.covered])
@@ -92,24 +91,26 @@ def tenants(scores: _Scores) -> table.Table:
             continue
         rows.append((kind, label, *(
             _averages([s.tenants[name] for s in known if name in s.tenants])
-            for name in ar.TESTS), *(
+            for name in (*ar.TESTS, ar.MOVED)), *(
             _share([s.tenants_covered[name] for s in known
                     if s.tenants_covered.get(name) is not None])
             for name in ar.TESTS)))
     return table.Table(
-        ('kind', 'design', *ar.TESTS,
+        ('kind', 'design', *ar.TESTS, ar.MOVED,
          *(f'covered {name}' for name in ar.TESTS)), rows,
         'What one tenant sees, mean relative error; for kinds that do not '
-        'tell tenants apart, of the mean of its pool')
+        'tell tenants apart, of the mean of its pool; moved: all think, and '
+        'what each has outstanding was observed on another device')
 
 
 def _share(values: Sequence[float]) -> str | None:
     return f'{100 * np.mean(values):.0f} %' if values else None
 
 
-def _averages(errors: Sequence[float]) -> str:
+def _averages(errors: Sequence[float]) -> str | None:
     """10.1 (8.4) %"""
-    return f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
+    return (f'{100 * np.mean(errors):.1f} ({100 * np.median(errors):.1f}) %'
+            if errors else None)
 
 
 def by_device(scores: _Scores, label: str, test: str) -> table.Table:

@@ -37,6 +37,11 @@ TESTS = ('paper', 'depths', 'wide', *THINKING)
 space (1 to 16 workloads, 4 KiB to 1 MiB, random to sequential); and those of
 varying depths whose workloads have thinktimes."""
 
+MOVED = 'moved'
+"""All think, and what each has outstanding was observed on another device:
+what planning knows of a tenant before it moves. In the other tests it was
+observed in the run itself, as of one that stays."""
+
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -72,6 +77,21 @@ def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
     made, number = chosen(ssd, seed)
     return DeviceRuns(ssd, {**designs, CHOSEN: made[:number],
                             ALL_CHOSEN: made}, of_test)
+
+
+def moved(tests: Sequence[ds.Sample],
+          elsewhere: Sequence[ds.Sample]) -> list[ds.Sample]:
+    """The test :data:`MOVED`.
+
+    :param tests: runs of tenants that think
+    :param elsewhere: the same runs on another device
+    """
+    other = {sample.workloads: sample for sample in elsewhere}
+    return [dataclasses.replace(sample, workloads=tuple(
+        dataclasses.replace(w, think_time_us=0.0, iops=saw['iops'],
+                            latency_us=saw['latency_us'])
+        for w, saw in zip(sample.workloads, other[sample.workloads].seen)))
+        for sample in tests if sample.workloads in other]
 
 
 def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:

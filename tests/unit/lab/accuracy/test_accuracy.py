@@ -81,6 +81,36 @@ class ScoreTest(testtools.TestCase):
         self.assertTrue(all(w.is_active() for s in (*some, *each)
                             for w in s.tenants))
 
+    def test_moved_tenants_bring_what_was_observed_elsewhere(self):
+        its = self.device.tests['all think']
+        faster = [dataclasses.replace(s, seen=tuple(
+            {**saw, 'iops': 2.0 * saw['iops'], 'latency_us': 600.0}
+            for saw in s.seen)) for s in its[1:]]
+        found = ar.moved(its, faster)
+        self.assertEqual([s.seen for s in its[1:]],
+                         [s.seen for s in found])
+        self.assertEqual(
+            [[2.0 * saw['iops'] * 600.0 / 1e6 for saw in s.seen]
+             for s in its[1:]],
+            [[w.outstanding for w in s.tenants] for s in found])
+        self.assertEqual(
+            [s.tenants for s in ar.moved(its, its)],
+            [tuple(dataclasses.replace(w, think_time_us=0.0)
+                   for w in s.tenants) for s in its])
+
+    def test_several_devices_are_tried_with_moved_tenants(self):
+        other = dataclasses.replace(self.device, ssd=devices.FAST)
+        for several, moved in (([self.device], False),
+                               ([self.device, other], True)):
+            scores = accuracy.run(
+                dataclasses.replace(SMALL, kinds=('outstanding',)),
+                lambda title, function, items: map(function, items)
+                if title.startswith('Fitting') else several)
+            self.assertEqual({moved}, {ar.MOVED in s.tenants
+                                       for s in scores})
+            row = page.tenants(scores).rows[0]
+            self.assertIs(moved, row[2 + len(ar.TESTS)] is not None)
+
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
         data = fit_runs.runs(self.device.designs['20'])
