@@ -116,9 +116,11 @@ OPTS = [
              'there is a Nova to ask what it would refuse, see [nova].'),
     cfg.IntOpt(
         'horizon', default=86400, min=0, max=_MONTH_S,
-        help='Seconds over which a move must pay: one whose copy harms the '
-             'tenants of both pools more, latency times its minutes, than '
-             'it gains in this time is refused. 0: copies are not priced.'),
+        help='Seconds over which a move must pay. One is refused where its '
+             'copy costs the tenants of both pools more than the move saves '
+             'them in this time: by the outstanding I/Os of each, the '
+             'logarithm of its latency, and the seconds. 0: copies are not '
+             'priced.'),
     cfg.FloatOpt(
         'copy_rate', default=100.0, min=0.1, max=1e6,
         help='MiB/s at which volumes are copied, until migrations by '
