@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pathlib
 from typing import Any
 
-from serifos import errors
 from serifos.files import atomic
 from serifos.report import page
 
@@ -30,9 +29,7 @@ def refuse_absurd(args: argparse.Namespace) -> None:
     :raises ToolError: where what draws it is missing
     """
     if args.page:
-        if not pathlib.Path(args.page).absolute().parent.is_dir():
-            raise errors.InputError(f'There is no directory for the page '
-                                    f'{args.page}; make it first.')
+        atomic.refuse_unwritable(args.page)
         page.check_tools()
 
 

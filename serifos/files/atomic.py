@@ -105,15 +105,32 @@ def replace(path: Path, text: str) -> None:
             _remove_stale(path.name, directory)
             _replace(path.name, data, directory)
     except (OSError, ValueError) as exc:
-        raise errors.InputError(
-            f'{path} cannot be written: {_why(exc)}.') from None
+        raise _unwritable(path, exc) from None
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Checks, before long work for a file, that :func:`replace` can write it.
+
+    :raises InputError: where it could not
+    """
+    path = pathlib.Path(path)
+    try:
+        with _directory(path.parent) as directory:
+            _refuse_special(path, directory)
+            ours, handle = _new(path.name, directory)
+            os.close(handle)
+            os.unlink(ours, dir_fd=directory)
+    except (OSError, ValueError) as exc:
+        raise _unwritable(path, exc) from None
+
+
+def _unwritable(path: pathlib.Path,
+                exc: OSError | ValueError) -> errors.InputError:
+    return errors.InputError(f'{path} cannot be written: {_why(exc)}.')
 
 
 def _replace(name: str, data: bytes, directory: int) -> None:
-    ours = f'.{name}.{secrets.token_hex(8)}.new'
-    handle = os.open(ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL
-                     | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
-                     dir_fd=directory)
+    ours, handle = _new(name, directory)
     try:
         with open(handle, 'wb') as file:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -130,6 +147,14 @@ def _replace(name: str, data: bytes, directory: int) -> None:
     os.fsync(directory)
 
 
+def _new(name: str, directory: int) -> tuple[str, int]:
+    """A new file of ours beside the one of that name, and its handle."""
+    ours = f'.{name}.{secrets.token_hex(8)}.new'
+    return ours, os.open(ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL
+                         | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
+                         dir_fd=directory)
+
+
 @contextlib.contextmanager
 def _directory(path: pathlib.Path) -> Iterator[int]:
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -144,7 +169,9 @@ def _refuse_special(path: pathlib.Path, directory: int) -> None:
     try:
         kind = _kind(os.stat(path.name, dir_fd=directory))
     except FileNotFoundError:
-        return
+        if path.name:
+            return
+        raise
     if kind is not None:
         raise errors.InputError(
             f'{path} cannot be written: it is a {kind}; give a file.')

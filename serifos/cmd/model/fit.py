@@ -61,6 +61,7 @@ class Fit(app.Fails, show.ShowOne):
         from serifos.model import fit
         bounds.refuse_outside('--seed', parsed_args.seed, 0)
         out = pathlib.Path(parsed_args.out)
+        atomic.refuse_unwritable(out)
         dataset = documents.read_dataset(parsed_args.dataset)
         facts = {'sha256': documents.digest(parsed_args.dataset)}
         given = dict(parsed_args.set)
@@ -157,11 +158,13 @@ class Report(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.report import model as report
-        model = documents.read_model(parsed_args.model)
-        dataset = documents.read_dataset(parsed_args.dataset)
         out = pathlib.Path(
             parsed_args.out
             or pathlib.Path(parsed_args.model).with_suffix('.html'))
+        if parsed_args.out:
+            atomic.refuse_unwritable(out)
+        model = documents.read_model(parsed_args.model)
+        dataset = documents.read_dataset(parsed_args.dataset)
         atomic.replace(out, report.page_of(model, dataset))
         print(out.resolve())
 

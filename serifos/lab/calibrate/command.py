@@ -16,6 +16,7 @@ from serifos.cmd import options
 from serifos.cmd import paging
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.model.queueing import predict as queueing
 
@@ -66,6 +67,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.model import parameter
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         bounds.refuse_outside('--seed', args.seed, 0)
+        atomic.refuse_unwritable(out)
         paging.refuse_absurd(args)
         given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})

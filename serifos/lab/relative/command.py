@@ -20,6 +20,7 @@ from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
+from serifos.files import atomic
 from serifos.files import documents
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Relate(app.Fails, lister.Lister):
             raise errors.InputError(
                 'A relation is from one device to one other; give two '
                 'datasets with --out.')
+        if parsed_args.out:
+            atomic.refuse_unwritable(parsed_args.out)
         devices = common.joined(_datasets(parsed_args.dataset))
         if parsed_args.out:
             documents.write_json(parsed_args.out, relative.relation(

@@ -13,6 +13,7 @@ from serifos.design import d_optimal
 from serifos.design import full
 from serifos.design import random_runs
 from serifos.facts import bounds
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
@@ -46,6 +47,7 @@ class Dataset(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         args, ssd = parsed_args, _DEVICES[parsed_args.device]
+        atomic.refuse_unwritable(args.out)
         for name, value, least, most in (
                 ('--runs', args.runs, d_optimal.LEAST, _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),

@@ -63,10 +63,11 @@ class ReplaceTest(case.DirectoryCase):
         self.path = self.dir / 'c.json'
 
     def refused(self, path, words):
-        exc = self.assertRaises(
-            errors.InputError, atomic.replace, path, 'new')
-        self.assertIn(words, str(exc))
-        self.assertIn('cannot be written', str(exc))
+        for refuses in atomic.refuse_unwritable, lambda its: atomic.replace(
+                its, 'new'):
+            exc = self.assertRaises(errors.InputError, refuses, path)
+            self.assertIn(words, str(exc))
+            self.assertIn('cannot be written', str(exc))
 
     def test_a_file_is_whole_and_closed_to_others(self):
         for text in ('old', 'new'):
@@ -74,6 +75,17 @@ class ReplaceTest(case.DirectoryCase):
             self.assertEqual(text, self.path.read_text())
         self.assertEqual(0o640, stat.S_IMODE(self.path.stat().st_mode))
         self.assertEqual(['c.json'], os.listdir(self.dir))
+
+    def test_what_can_be_written_is_not_touched_by_asking(self):
+        self.path.write_text('old')
+        for path in self.path, self.dir / 'new':
+            atomic.refuse_unwritable(path)
+        self.assertEqual(['c.json'], os.listdir(self.dir))
+        self.assertEqual('old', self.path.read_text())
+
+    def test_a_directory_in_which_nobody_makes_files(self):
+        # Not even root does, whatever its mode says.
+        self.refused('/proc/self/fd/new', 'No such file')
 
     def test_a_relative_name(self):
         self.addCleanup(os.chdir, os.getcwd())

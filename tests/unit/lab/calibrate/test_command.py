@@ -54,7 +54,7 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertGreater(drawn.count('<use '), 2 * 40)
 
     @ddt.data(('none of these', 'There is no dataset'),
-              ('--page=/nowhere/p.html', 'no directory for the page'),
+              ('--page=/nowhere/p.html', 'p.html cannot be written'),
               ('--alpha=2', 'alpha = 2 cannot'),
               ('--seed=-1', 'A --seed of -1'))
     @ddt.unpack

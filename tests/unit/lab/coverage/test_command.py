@@ -78,5 +78,5 @@ class CoverageTest(commands.ModelCase):
                      self.tenants, '--seed', '-1')
         self.refused('There is no dataset', 'coverage', self.benchmark,
                      self.dir / 'none.jsonl')
-        self.refused('no directory for the page', 'coverage', self.benchmark,
+        self.refused('p.html cannot be written', 'coverage', self.benchmark,
                      self.tenants, '--page', '/nowhere/p.html')

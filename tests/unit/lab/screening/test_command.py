@@ -90,7 +90,7 @@ class ScreenTest(case.DirectoryCase):
         (('--hang-after', '0'), 'A --hang-after of 0'),
         (('--keys', 'thinktime'), 'not varied here'),
         (('--keys', 'fsync,fsync'), 'each once'),
-        (('--page', '/nowhere/p.html'), 'no directory for the page'))
+        (('--page', '/nowhere/p.html'), 'p.html cannot be written'))
     @ddt.unpack
     def test_bad_arguments(self, options, words):
         code, out, err = command.model('screen', self.path, *options)
