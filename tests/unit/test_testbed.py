@@ -4,10 +4,12 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import subprocess
 import types
 
+import ddt
 import fixtures
 import testtools
 
@@ -16,6 +18,8 @@ from tests.functional.testbed import commands
 from tests.functional.testbed import fio_result
 from tests.functional.testbed import layout
 from tests.functional.testbed import records
+
+TOOL = pathlib.Path(__file__).parents[2] / 'tools' / 'testbed'
 
 # A shell with a child of its own; both would live for a minute.
 SLEEPERS = ['sh', '-c', 'sleep 60 & sleep 60']
@@ -141,6 +145,32 @@ class CommandTest(testtools.TestCase):
                 self.assertRaises(SystemExit, commands.main,
                                   ['soak', '--moves', wrong])
             self.assertIn('is not a number from 1 on', err.getvalue())
+
+
+@ddt.ddt
+class NotInstalledTest(testtools.TestCase):
+
+    @ddt.data(
+        (('--help',), 0, 'A real Cinder'), (('-h',), 0, 'A real Cinder'),
+        (('up', '--nova', '--help'), 0, 'A real Cinder'),
+        ((), 2, 'A real Cinder'),
+        (('status',), 1, 'The testbed is down.\n'),
+        (('down',), 0, 'The testbed is down.\n'),
+        (('down', '--wipe'), 0, 'The testbed is down.\n'))
+    @ddt.unpack
+    def test_nothing_is_installed_to_answer(self, words, code, says):
+        place = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name in ('apt-get', 'python3', *(
+                f'python3.{minor}' for minor in range(11, 15))):
+            (place / name).write_text('#!/bin/sh\nexit 1\n')
+            (place / name).chmod(0o755)
+        done = subprocess.run(
+            [TOOL, '--dir', place / 'none', *words], text=True,
+            capture_output=True,
+            env={'PATH': f'{place}:{os.environ["PATH"]}'})
+        self.assertEqual((code, ''), (done.returncode, done.stderr))
+        self.assertThat(done.stdout, testtools.matchers.StartsWith(says))
+        self.assertEqual([], [*place.glob('none')])
 
 
 class ResultTest(testtools.TestCase):
