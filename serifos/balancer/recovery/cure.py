@@ -141,7 +141,8 @@ def _look(found: dg.Diagnosis) -> Iterator[str]:
 
 
 def _then(found: dg.Diagnosis) -> Iterator[str]:
-    yield 'Then, here, with what was printed last in place of TARGET:'
+    yield ('Then, here, with the target that the last look at the disk '
+           'printed in place of TARGET:')
     yield f'    {found.command} --disk "TARGET"'
 
 

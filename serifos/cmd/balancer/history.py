@@ -88,8 +88,9 @@ class Recover(verb.Asks):
         parser.add_argument('volume', metavar='VOLUME', help='its id')
         parser.add_argument(
             '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
-            'target that the disk of its server uses, as the last of the '
-            'commands for the compute host prints it')
+            'target that the disk of its server uses, as the commands for '
+            'the compute host print it; where they look at the disk twice, '
+            'as the second look prints it')
         parser.add_argument(
             '--keep-copy', action='store_true', help='of a volume in use: do '
             'not delete its copy, but make it a volume of its own')
