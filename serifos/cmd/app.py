@@ -73,6 +73,11 @@ class App(app.App):
                  'OpenStack looks, such as /etc/serifos/serifos.conf)')
         return _short(parser)
 
+    def interact(self) -> None:
+        """Refuses options without a command; cliff would open a shell."""
+        print(f'{self.NAME}: Give a command; see --help.', file=sys.stderr)
+        raise SystemExit(errors.InputError.exit_code)
+
     def configure_logging(self) -> None:
         super().configure_logging()
         # What libraries tell is of interest only to who asks for it.

@@ -2,6 +2,7 @@
 
 import functools
 from importlib import metadata
+import itertools
 import json
 import subprocess
 import sys
@@ -63,6 +64,20 @@ class Nothing(app.Fails, show.ShowOne):
 
     def take_action(self, parsed_args):
         return (), ()
+
+
+@ddt.ddt
+class NoCommandTest(testtools.TestCase):
+
+    @ddt.data(*itertools.product(
+        ('model', 'balance', 'simulate'),
+        (('--config-file', '/dev/null'), ('--debug',), ('-q',))))
+    @ddt.unpack
+    def test_options_without_a_command(self, program, options):
+        name = {'balance': 'balancer', 'simulate': 'sim'}.get(program, program)
+        self.assertEqual(
+            (2, '', f'serifos-{name}: Give a command; see --help.\n'),
+            getattr(command, program)(*options))
 
 
 @ddt.ddt
