@@ -48,6 +48,19 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
     return found
 
 
+def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
+    """Says which volumes are in pools that the cluster does not list."""
+    listed = {pool.name for pool in cluster.pools}
+    strays = [each for each in cluster.volumes if each.pool not in listed]
+    if len(strays) == 1:
+        say(f'Volume {strays[0].id} is in pool {strays[0].pool}, which the '
+            'cluster does not list: it is not planned for.')
+    elif strays:
+        say(f'{len(strays)} volumes are in pools that the cluster does not '
+            f'list, such as {strays[0].id} in {strays[0].pool}: they are not '
+            'planned for.')
+
+
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
              floor: float) -> pr.Predictions:
     """The corrected predictions for each pool; none without its model.

@@ -18,6 +18,7 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.conf import balancer as options
 from serifos import errors
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.plan import limits as lm
 from serifos.plan import text
@@ -72,9 +73,12 @@ class Plan(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         limits = _limits(parsed_args, conf)
+        if parsed_args.out:
+            atomic.refuse_unwritable(parsed_args.out)
         cluster = documents.read_cluster(
             parsed_args.cluster
             or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        planning.tell_strays(cluster, self.say)
         directory = parsed_args.models or conf.serifos.models_dir
         if not os.path.isdir(directory):
             raise errors.InputError(

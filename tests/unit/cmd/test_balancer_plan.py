@@ -125,6 +125,23 @@ class PlanTestCase(case.DirectoryCase):
         self.assertIn('node6@ssd#ssd has no model',
                       {r['reason'] for r in doc['refused']})
 
+    @ddt.data(
+        (1, 'Volume v0 is in pool gone0, which the cluster does not list: it '
+            'is not planned for.'),
+        (2, '2 volumes are in pools that the cluster does not list, such as '
+            'v0 in gone0: they are not planned for.'))
+    @ddt.unpack
+    def test_volumes_in_pools_that_are_not_listed_are_named(self, count, says):
+        listed = self._doc()['moves']
+        doc = json.loads(self.cluster.read_text())
+        doc['volumes'] += [
+            {'id': f'v{n}', 'pool': f'gone{n}', 'size_gib': 1}
+            for n in range(count)]
+        self.cluster.write_text(json.dumps(doc))
+        code, out, err = self._plan('-f', 'json')
+        self.assertEqual((0, f'serifos-balancer: {says}\n'), (code, err))
+        self.assertEqual(listed, json.loads(out)['moves'])
+
     def test_options_override_the_configuration(self):
         conf = self.dir / 'serifos.conf'
         conf.write_text('[balancer]\nplanner = bfd\nmax_moves = 2\n'
