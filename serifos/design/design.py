@@ -49,8 +49,8 @@ class Space:
             for value in values:
                 if not least <= value <= greatest:
                     raise errors.InputError(
-                        f'A {what} of {value:g} cannot be run; give values '
-                        f'from {least:g} to {greatest:g}.')
+                        f'{what} {value:g} cannot be run; give {least:g} to '
+                        f'{greatest:.12g}.')
         if self.size > _MOST_PATTERNS:
             raise errors.InputError(
                 f'These vectors make {self.size:,} patterns, more than the '

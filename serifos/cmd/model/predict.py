@@ -38,6 +38,9 @@ class Predict(app.Fails, show.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        if not parsed_args.workload:
+            raise errors.InputError(
+                'Give a workload with -w, such as -w 30:16.')
         model = documents.read_model(parsed_args.model)
         workloads = [workload(text) for text in parsed_args.workload]
         load = model.load(workloads)

@@ -51,6 +51,19 @@ class AbsurdArgumentsTest(case.DirectoryCase):
         self.assertIn('cannot be written', self.refused(
             command.model, 'fit', data, '--kind', 'cart', '--out', path))
 
+    @ddt.data(
+        (command.model, 'fit', '/no/runs', '--out'),
+        (command.model, 'calibrate', '/no/runs', '--out'),
+        (command.model, 'relate', '/no/runs', '/no/others', '--out'),
+        (command.model, 'report', '/no/model', '/no/runs', '--out'),
+        (command.model, 'calibrate', '/no/runs', '--out', 'm.json', '--page'),
+        (command.balance, 'plan', '--cluster', '/no/cluster', '--out'),
+        (command.simulate, 'dataset', '--runs=1', 'SSD1'))
+    def test_an_output_is_refused_before_the_work(self, words):
+        self.assertIn(
+            '/nonesuch/out cannot be written: No such file or directory.',
+            self.refused(*words, '/nonesuch/out'))
+
     @ddt.data('nan', 'inf', '-1', '1e400', DIGITS, '', '\n')
     def test_a_seed_that_is_none(self, seed):
         err = self.refused(command.model, 'fit', RUNS, '--out', 'm.json',
@@ -62,6 +75,11 @@ class AbsurdArgumentsTest(case.DirectoryCase):
     def test_a_workload_that_is_none(self, text):
         self.refused(command.model, 'predict', MODEL, '-w', text)
 
+    def test_no_workload_at_all(self):
+        self.assertEqual(
+            'serifos-model: Give a workload with -w, such as -w 30:16.\n',
+            self.refused(command.model, 'predict', MODEL))
+
     @ddt.data('--runs=100000000', '--runs=' + DIGITS, '--runtime=nan',
               '--write-pcts=nan', '--write-pcts=,', '--counts=1e9',
               '--counts=1000000000', '--rounds=99999999', '--sampled=1e9',
@@ -69,6 +87,18 @@ class AbsurdArgumentsTest(case.DirectoryCase):
               '--iodepths=' + ','.join(map(str, range(1, 4000))) * 2)
     def test_a_design_that_cannot_be(self, option):
         self.refused(command.model, 'design', option)
+
+    @ddt.data(
+        ('--iodepths=0', 'iodepth 0 cannot be run; give 1 to 4096.'),
+        ('--write-pcts=101', 'write_pct 101 cannot be run; give 0 to 100.'),
+        ('--block-kibs=0.1', 'block_kib 0.1 cannot be run; give 0.5 to '
+                             '65536.'),
+        ('--think-times=-5', 'think_time_us -5 cannot be run; give 0 to '
+                             '10000000.'))
+    @ddt.unpack
+    def test_a_vector_out_of_bounds(self, option, says):
+        self.assertEqual(f'serifos-model: {says}\n', self.refused(
+            command.model, 'design', option))
 
     def test_vectors_of_endless_patterns(self):
         # It made them all, until memory was full.

@@ -56,7 +56,7 @@ class DesignTest(testtools.TestCase):
     @ddt.data(
         (['--sampled', '0'], 'A --sampled of 0'), (['--seed', '-1'], 'of -1'),
         (['--sampled', '5', '--runs', '80'], '--runs and --sampled contra'),
-        (['--think-times', '-1'], 'think_time_us of -1'),
+        (['--think-times', '-1'], 'think_time_us -1'),
         (['--runs', '3'], 'too few'),
         (['--enough-error', '1'], '--enough-error of 1'),
         (['--enough-gain', 'nan'], '--enough-gain of nan'),
@@ -66,7 +66,7 @@ class DesignTest(testtools.TestCase):
          'hold 1 different runs'),
         (['--full', '--runs', '80'], 'contradict'),
         (['--write-pcts', ','], 'design is empty'),
-        (['--write-pcts', 'nan'], 'write_pct of nan'),
+        (['--write-pcts', 'nan'], 'write_pct nan'),
         (['--full', '--counts', '30'], 'narrow them'),
         (['--runtime', '0'], 'runtime of 0'),
         (['--runtime', 'inf'], 'runtime of inf'),

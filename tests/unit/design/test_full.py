@@ -50,11 +50,11 @@ class CombinationsTest(testtools.TestCase):
 
     @ddt.data(
         ({'write_pcts': ()}, 'at least one write_pct'),
-        ({'write_pcts': (101,)}, 'write_pct of 101'),
-        ({'write_pcts': (float('nan'),)}, 'write_pct of nan'),
-        ({'block_kibs': (0,)}, 'block_kib of 0'),
-        ({'iodepths': (0,)}, 'iodepth of 0'),
-        ({'counts': (65,)}, 'count of 65'))
+        ({'write_pcts': (101,)}, 'write_pct 101'),
+        ({'write_pcts': (float('nan'),)}, 'write_pct nan'),
+        ({'block_kibs': (0,)}, 'block_kib 0'),
+        ({'iodepths': (0,)}, 'iodepth 0'),
+        ({'counts': (65,)}, 'count 65'))
     @ddt.unpack
     def test_an_absurd_space_is_refused(self, change, words):
         space = {'write_pcts': (50,), 'block_kibs': (4,), 'counts': (1,)}
