@@ -2,7 +2,9 @@
 """The moves of one round: which, and several of them at the same time.
 
 A copy loads both of its devices, so no two moves that run at the same time
-share one; moves that do keep the order of the plan.
+share one; moves that do keep the order of the plan. Each move of a plan is
+right after those before it: where a device keeps a volume that was to leave
+it, no later move brings another there.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -26,27 +29,52 @@ from serifos.plan import relieve
 LOG = log.getLogger(__name__)
 
 
+class Unmade:
+    """Moves of a plan that are not made, by the devices they were to leave.
+
+    :param devices: pool → its device, where that is not its own
+    """
+
+    def __init__(self, devices: Mapping[str, str]) -> None:
+        self._devices = devices
+        self._first: dict[str, tuple[str, str]] = {}
+
+    def add(self, volume: str, source: str) -> None:
+        self._first.setdefault(
+            self._devices.get(source, source), (volume, source))
+
+    def why_not(self, move: pl.Move) -> str | None:
+        """Why a later move of the plan is not made either, or None."""
+        found = self._first.get(self._devices.get(move.target, move.target))
+        return found and (
+            f'volume {found[0]} was to leave {found[1]} first, and stays')
+
+
 def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
            exceeded: Callable[[float], str | None]) -> list[pl.Move]:
     """The moves of a plan that one round carries out.
 
-    The first ones; where there are more than 20 pools, of each device.
+    The first ones; where there are more than 20 pools, of each device. Those
+    that count on one that is put off are put off with it.
 
     :param most: moves in all, or from and to each device
     :param exceeded: GiB → why so many may not be moved now, or None
     """
     small = len(cluster.pools) <= relieve.SMALL
     devices = devices_of(cluster)
+    unmade = Unmade(devices)
     number: collections.Counter[str] = collections.Counter()
     found: list[pl.Move] = []
     gib = 0.0
     for move in moves:
         ends = {''} if small else _ends(move, devices)
         if any(number[end] >= most for end in ends):
+            unmade.add(move.volume, move.source)
             continue
-        why = exceeded(gib + move.size_gib)
+        why = unmade.why_not(move) or exceeded(gib + move.size_gib)
         if why is not None:
             LOG.info('Volume %s stays for now: %s.', move.volume, why)
+            unmade.add(move.volume, move.source)
             continue
         number.update(ends)
         gib += move.size_gib
@@ -91,9 +119,10 @@ class Batch:
                   plan_id: str) -> list[oc.Outcome]:
         """The outcomes, in the order in which the migrations ended.
 
-        What fails at one volume is that volume's business. No further move
-        is requested after an outcome that ends a batch; those that are under
-        way are waited for.
+        What fails at one volume is its business, and that of the moves that
+        count on it: these are not started. No further move is requested
+        after an outcome that ends a batch; those that are under way are
+        waited for.
 
         :raises CloudError: where Cinder cannot be reached before any
             migration is under way
@@ -109,10 +138,12 @@ class Batch:
         outcomes: list[oc.Outcome] = []
         refreshed = self.executor.clock()
 
-        def over(outcome: oc.Outcome) -> None:
+        def over(outcome: oc.Outcome, volume: str, source: str) -> None:
             outcomes.append(outcome)
             if self.ends(outcome):
                 pending.clear()
+            if not outcome.left:
+                outcomes.extend(self._left_out(pending, volume, source))
 
         while pending or under_way:
             while (move := self._next(pending, under_way)) is not None:
@@ -121,7 +152,7 @@ class Batch:
                 if isinstance(found, act.Request):
                     under_way.append(found)
                 else:
-                    over(found)
+                    over(found, move.volume, move.source)
             said: Mapping[str, str] = {}
             if self.executor.clock() - refreshed >= self.refresh_s:
                 refreshed, said = self.executor.clock(), self.refresh()
@@ -131,6 +162,20 @@ class Batch:
                     'waiting', 'interrupted before it was over')
                     for _ in under_way]
         return outcomes
+
+    def _left_out(self, pending: list[pl.Move], volume: str,
+                  source: str) -> Iterator[oc.Outcome]:
+        """Takes off the list what counts on a move that was not made."""
+        unmade = Unmade(self.devices)
+        unmade.add(volume, source)
+        for move in [*pending]:
+            why = unmade.why_not(move)
+            if why is not None:
+                pending.remove(move)
+                unmade.add(move.volume, move.source)
+                LOG.info('Volume %s stays on %s: %s.',
+                         move.volume, move.source, why)
+                yield oc.Outcome('not started', why)
 
     def _next(self, pending: Iterable[pl.Move],
               under_way: Sequence[act.Request]) -> pl.Move | None:
@@ -162,7 +207,7 @@ class Batch:
         return oc.Outcome('hindered', why)
 
     def _look(self, under_way: list[act.Request], said: Mapping[str, str],
-              over: Callable[[oc.Outcome], None]) -> bool:
+              over: Callable[[oc.Outcome, str, str], None]) -> bool:
         """Takes those that are over off the list; whether there were any."""
         found = [(request, self.executor.close(
             request.asked, oc.Outcome('timeout', said[request.volume]),
@@ -171,5 +216,5 @@ class Batch:
         for request, outcome in found:
             if outcome is not None:
                 under_way.remove(request)
-                over(outcome)
+                over(outcome, request.volume, request.asked.facts['source'])
         return any(outcome is not None for _, outcome in found)

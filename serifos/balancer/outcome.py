@@ -72,6 +72,11 @@ class Outcome:
         return self.result in jn.FAILED
 
     @property
+    def left(self) -> bool:
+        """Whether the volume is on its source no longer."""
+        return self.result in ('success', 'gone')
+
+    @property
     def backs_off(self) -> bool:
         """Whether the volume is not moved for a while."""
         return self.result in ('error', 'timeout', 'recovered', 'refused')

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
 from collections.abc import Sequence
 import time
 
+from serifos.balancer import batch
 from serifos.balancer import observer
 from serifos.balancer import outcome
 from serifos.balancer import planning
@@ -25,12 +25,18 @@ class Acting(verb.Asks):
     """A verb that migrates volumes and prints the outcome of each."""
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
-                  plan_id: str, over: Collection[str]) -> None:
+                  plan_id: str, seen: observer.Observation) -> None:
         outcomes: list[outcome.Outcome] = []
+        unmade = batch.Unmade(batch.devices_of(seen.cluster))
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
-            outcomes += balancer.carry_out([move], plan_id, over)
+            why = unmade.why_not(move)
+            outcomes += balancer.carry_out(
+                [move], plan_id, seen.over) if why is None else [
+                outcome.Outcome('not started', why)]
+            if not outcomes[-1].left:
+                unmade.add(move.volume, move.source)
             print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
                   flush=True)
             if balancer.ends_a_batch(outcomes[-1]):
@@ -61,7 +67,8 @@ class Acting(verb.Asks):
 class Apply(Acting):
     """Carry a plan out, after a new observation.
 
-    Moves whose volume has changed since are left out, each with the reason.
+    Moves whose volume has changed since are left out, each with the reason,
+    and those that bring a volume where another one was to leave first.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -82,20 +89,24 @@ class Apply(Acting):
             seen = balancer.observe()
             self.refuse_hindered(seen)
             moves, cluster = [], seen.cluster
+            unmade = batch.Unmade(batch.devices_of(cluster))
+            homes = {volume.id: volume.pool for volume in cluster.volumes}
             for move in plan.moves:
-                why = planning.changed(move, cluster)
+                why = planning.changed(move, cluster) or unmade.why_not(move)
                 if why is None:
                     moves.append(move)
                     cluster = cluster.filled(move.target, move.size_gib)
-                else:
-                    print(f'{move.volume} stays: {why}')
+                    continue
+                print(f'{move.volume} stays: {why}')
+                if homes.get(move.volume) == move.source:
+                    unmade.add(move.volume, move.source)
             if not moves:
                 print('No move of this plan is left to be carried out.')
                 return
             print(text.moves(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             with self.gently():
-                self.carry_out(balancer, moves, plan.id, seen.over)
+                self.carry_out(balancer, moves, plan.id, seen)
 
 
 class Evacuate(Acting):
@@ -134,7 +145,7 @@ class Evacuate(Acting):
                     plan, time.time(), balancer.settings.plan_ttl_s),
                 time.time(), self.say)
             with self.gently():
-                self.carry_out(balancer, plan.moves, kept.id, seen.over)
+                self.carry_out(balancer, plan.moves, kept.id, seen)
             if plan.refused:
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
                          'its volumes.')

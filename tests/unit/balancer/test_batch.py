@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several migrations at a time, and the moves that a round carries out."""
 
+import random
+
 import ddt
 
 from serifos.balancer import batch
 from serifos.facts import cluster as cl
 from serifos.facts import times
+from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
+from serifos.plan import promises
+from serifos.plan import relieve
+from serifos.plan import state as st
 from tests.unit.balancer import cloud
+from tests.unit.plan import clusters
 
 POOLS = tuple(f'{name}@ssd#ssd' for name in 'abcdef')
 A, B, C, D, E, F = POOLS
@@ -47,6 +55,75 @@ class ChosenTest(cloud.Case):
         why = {True: 'too much', False: None}
         self.assertEqual('wv', self.chosen(
             pools(21), self.MOVES[::-1], lambda gib: why[gib > 2]))
+
+    def test_what_counts_on_a_move_that_is_put_off_is_put_off_too(self):
+        moves = [move('s', 'p0', 'p1', 9.0), move('t', 'p2', 'p0'),
+                 move('u', 'p3', 'p2'), move('v', 'p4', 'p5')]
+        for cluster in pools(6), pools(21):
+            self.assertEqual('v', self.chosen(
+                cluster, moves, lambda gib: 'too much' if gib > 8 else None))
+        self.assertIn('Volume t stays for now: volume s was to leave p0 '
+                      'first, and stays.', self.log.output)
+
+    def test_a_device_that_is_left_by_another_of_its_pools(self):
+        self.assertEqual('', self.chosen(
+            pools(21, p0='d', p1='d'),
+            [move('s', 'p0', 'p2', 9.0), move('t', 'p3', 'p1')],
+            lambda gib: 'too much' if gib > 8 else None))
+
+    def test_one_beyond_the_number_of_a_device_is_put_off(self):
+        moves = [move('s', 'p0', 'p1'), move('t', 'p0', 'p2'),
+                 move('u', 'p0', 'p3'), move('v', 'p4', 'p0'),
+                 move('w', 'p5', 'p4'), move('x', 'p6', 'p7')]
+        self.assertEqual('stx', self.chosen(pools(21), moves))
+
+
+class PutOffTest(cloud.Case):
+    """Plans of random small clouds, whose first move is put off."""
+
+    def rest_of(self, moves, cluster):
+        """What is carried out without the first move."""
+        said = iter(['too much'])
+        return batch.chosen(moves, 2, cluster, lambda gib: next(said, None))
+
+    @staticmethod
+    def state_of(cluster):
+        return st.State.of(pm.Problem.of(
+            cluster, clusters.models_of(cluster), lm.Limits()))
+
+    @staticmethod
+    def late(state):
+        return {state.problem.volumes[which].id
+                for which in promises.broken(state)}
+
+    def test_what_is_carried_out_harms_no_more_than_all_of_it(self):
+        tried = 0
+        for seed in range(400):
+            cluster = crowded(random.Random(seed))
+            moves = clusters.planned(relieve, cluster, lm.Limits()).moves[:2]
+            if len(moves) < 2:
+                continue
+            tried += 1
+            was, all_of_it, rest = (self.state_of(clusters.applied(
+                cluster, some)) for some in (
+                (), moves, self.rest_of(moves, cluster)))
+            self.assertLessEqual(rest.figure_us.max(), 1.01 * max(
+                was.figure_us.max(), all_of_it.figure_us.max()), seed)
+            self.assertEqual(set(), self.late(rest) - self.late(was)
+                             - self.late(all_of_it), seed)
+        self.assertGreater(tried, 100)
+
+
+def crowded(rng):
+    """A few pools, the first of them the fullest; half with promises."""
+    number, promised = rng.randint(3, 6), rng.random() < 0.5
+    return cl.Cluster(
+        tuple(clusters.pool(f'p{n}') for n in range(number)),
+        tuple(clusters.volume(
+            f'v{n}', f'p{min(int(rng.expovariate(0.7)), number - 1)}',
+            rng.choice((4, 16, 32, 64, 128)), rng.choice((10, 50, 200)),
+            max_latency_us=rng.choice((None, None, 800, 1500))
+            if promised else None) for n in range(rng.randint(4, 14))))
 
 
 @ddt.ddt
@@ -116,6 +193,29 @@ class ParallelTest(cloud.Case):
         self.assertEqual([fault, 'success', 'success'],
                          sorted(self.carry_out()))
         self.assertEqual({'s': B, 't': C, 'u': F, 'v': A}, self.homes())
+
+    def test_what_counts_on_a_failed_one_is_not_started(self):
+        self.cinder.faults['s'] = 'error'
+        moves = [self.moves[0], move('t', C, A), move('u', E, C),
+                 move('v', A, F)]
+        self.assertEqual(['error', 'not started', 'not started', 'success'],
+                         self.carry_out(moves))
+        self.assertEqual({'s': A, 't': C, 'u': E, 'v': F}, self.homes())
+        self.assertIn(f'Volume u stays on {E}: volume t was to leave {C} '
+                      'first, and stays.', self.log.output)
+
+    def test_what_counts_on_one_that_cannot_begin_is_not_started(self):
+        self.cinder.change('s', status='in-use', attachments=('i',))
+        self.assertEqual(['not started'] * 2, self.carry_out(
+            [self.moves[0], move('u', E, A)]))
+
+    def test_a_volume_that_was_deleted_is_in_nobodys_way(self):
+        migrate = self.cinder.migrate
+        self.cinder.migrate = lambda volume, pool: (
+            self.cinder.unmanage(volume) if volume == 's'
+            else migrate(volume, pool))
+        self.assertEqual(['gone', 'success'], self.carry_out(
+            [self.moves[0], move('u', E, A)]))
 
     def test_failures_in_a_row_pause_it_once(self):
         self.set(max_failures=2, parallel=2)

@@ -10,10 +10,12 @@ import signal
 import ddt
 import fixtures
 
+from serifos.balancer import plans
 from serifos.cmd import app
 from serifos.cmd.balancer import apply as balancer_apply
 from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
+from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -125,6 +127,48 @@ class ApplyTest(Case):
         code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertIn(f'{B} has 9 GiB free, 30 needed', out)
         self.assertEqual(1, len(self.cinder.asked))
+
+    def chain(self):
+        """A plan that moves w to a, which u and then t have left."""
+        self.cinder.add(record('t', C))
+        plan = self.planned()
+        first, = plans.find(self.settings.plans_dir, plan).moves
+        later = [dataclasses.replace(
+            first, volume=volume, source=source, target=target)
+            for volume, source, target in (('t', C, A), ('w', B, C))]
+        documents.write_plan(
+            self.settings.plans_dir / f'{plan}.json', dataclasses.replace(
+                plans.find(self.settings.plans_dir, plan),
+                moves=(first, *later)))
+        return plan
+
+    def test_what_counts_on_a_move_that_failed_is_not_started(self):
+        plan = self.chain()
+        self.cinder.faults['u'] = 'error'
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(1, code)
+        self.assertIn(
+            f'not started: volume u was to leave {A} first, and stays', out)
+        self.assertIn(
+            f'not started: volume t was to leave {C} first, and stays', out)
+        self.assertIn('0 of 3 moves', out)
+        self.assertEqual([('u', B)], self.cinder.asked)
+
+    def test_what_counts_on_a_move_that_is_left_out_is_left_out(self):
+        plan = self.chain()
+        self.cinder.change('u', metadata={'serifos:pin': 'yes'})
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertIn(
+            f't stays: volume u was to leave {A} first, and stays', out)
+        self.assertIn('No move of this plan is left', out)
+
+    def test_what_counts_on_a_move_that_was_made_is_made(self):
+        plan = self.chain()
+        self.cinder.migrate('u', B)
+        self.now += 100
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(0, code)
+        self.assertIn('2 of 2 moves', out)
 
     def test_what_was_attached_meanwhile_is_not_touched(self):
         plan = self.planned()
