@@ -6,7 +6,9 @@ weights, those of which none is negative cut off at 0, and errors of log
 latency of a Huber-like distribution; the runs are continued, with little
 weight, to other depths by the trend of kind ``hybrid``. Each sees the runs
 in weights drawn from a gamma distribution (a Bayesian bootstrap [1]_), so
-that how far the networks are apart tells where the runs say little.
+that how far the networks are apart tells where the runs say little. Every
+other network reads what is outstanding where writes are slow in place of
+what is outstanding where reads and writes take equally long.
 
 .. [1] D. B. Rubin: The Bayesian bootstrap, The Annals of Statistics 9,
    1981.
@@ -75,7 +77,7 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     networks = [_Network.fitted(
         more, every, int(units), rng, np.resize(
             rng.gamma(2.0, 0.5, len(few)) if members > 1 else 1.0,
-            len(every))) for _ in range(int(members))]
+            len(every)), i % 2 == 1) for i in range(int(members))]
     return {'figure': figure, 'trend': trend,
             'noise': _noise(rows, values - centre, networks),
             'members': [one.document(centre) for one in networks]}
@@ -111,11 +113,13 @@ class _Network:
 
     @classmethod
     def fitted(cls, rows: rw.Rows, values: Floats, units: int,
-               rng: np.random.Generator, of_run: Floats) -> _Network:
+               rng: np.random.Generator, of_run: Floats,
+               without_plain: bool = False) -> _Network:
         """The most likely network.
 
         :param values: the inputs about their means, float[n, inputs]
         :param of_run: weights of the runs, float[n]
+        :param without_plain: whether :data:`.inputs.PLAIN` are left out
         """
         k, (_, d) = len(inputs.OWN), values.shape
         shapes = (units, d), (units,), (k,), (k, d), (k, units)
@@ -130,6 +134,12 @@ class _Network:
         middle[cuts[1]:cuts[2]] = nominal
         middle[cuts[2]:cuts[3]].reshape(k, d)[:, -1] = _TREND
         begin[cuts[2]:cuts[3]].reshape(k, d)[:, -1] = _TREND
+        unread = np.isin(inputs.INPUTS, inputs.PLAIN) & without_plain
+        shut = np.zeros(len(begin), bool)
+        for first, last, rows_of in ((0, cuts[0], units),
+                                     (cuts[2], cuts[3], k)):
+            shut[first:last].reshape(rows_of, d)[:, unread] = True
+        begin[shut] = 0.0
         spread = np.repeat([_UNIT_SLOPE, _OFFSET, _PART, _SLOPE, _WEIGHT],
                            np.diff(cuts, prepend=0))
         free = np.repeat([False, True, True, False, False],
@@ -146,7 +156,8 @@ class _Network:
             return loss + 0.5 * off @ off, slope + off / spread
         found = optimize.minimize(
             unlikely, begin, jac=True, method='L-BFGS-B',
-            bounds=[(None if each else 0.0, None) for each in free],
+            bounds=[(None if each else 0.0, 0.0 if no else None)
+                    for each, no in zip(free, shut)],
             options={'maxiter': _STEPS, 'maxfun': 2 * _STEPS})
         return dataclasses.replace(of(found.x), loss=float(found.fun))
 

@@ -14,15 +14,21 @@ from collections.abc import Sequence
 from serifos.facts import workload as wl
 from serifos.model.hybrid import trend as tr
 
-FIELDS = (*tr.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w')
+FIELDS = (*tr.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w', 'sum_q_slow_w',
+          'sum_q_s_slow_w')
 """The fields of a Load that the inputs are made of."""
 
 INPUTS = ('reads', 'writes', 'read_kib', 'write_kib', 'read_square',
           'write_square', 'requests', 'kib', 'quick_writes',
-          'quick_write_kib', 'trend')
+          'quick_write_kib', 'slow_writes', 'slow_write_kib',
+          'reads_beside', 'read_kib_beside', 'trend')
 """Inputs, each the log of a sum: of requests, of blocks of 16 KiB, of the
-squares of blocks of 64 KiB; ``quick`` is as in :class:`.workload.Load`,
-``trend`` the trend of kind ``hybrid``, µs."""
+squares of blocks of 64 KiB; ``quick`` and ``slow`` are as in
+:class:`.workload.Load`, ``beside`` are the reads outstanding where writes
+are slow, ``trend`` is the trend of kind ``hybrid``, µs."""
+
+PLAIN = ('reads', 'writes', 'read_kib', 'write_kib')
+"""The inputs that take a read to be outstanding as long as a write."""
 
 OWN_FIELDS = ('sum_write_pct', 'count', 'sum_block_kib', 'sum_s_w',
               'sum_root_s_r', 'sum_root_s_w')
@@ -47,13 +53,15 @@ def of_load(sums: Sequence[tr.Number], trend: Mapping[str, float],
     :param sums: of :data:`FIELDS`
     :param trend: coefficients, by :data:`.trend.TREND`
     """
-    q_r, q_w, b_r, b_w, x_r, x_w, r2, w2, quick, b_quick = sums
+    (q_r, q_w, b_r, b_w, x_r, x_w, r2, w2, quick, b_quick, slow,
+     b_slow) = sums
     sequential = trend['sequential']
     reads = x_r + sequential * (q_r - x_r)
     writes = x_w + sequential * (q_w - x_w)
-    blocks = [each / _BLOCK_KIB for each in (b_r, b_w, b_r + b_w, b_quick)]
+    blocks = [each / _BLOCK_KIB for each in (
+        b_r, b_w, b_r + b_w, b_quick, b_slow, b_r + b_w - b_slow)]
     found = (reads, writes, *blocks[:2], r2, w2, reads + writes, blocks[2],
-             quick, blocks[3])
+             quick, blocks[3], slow, blocks[4], q_r + q_w - slow, blocks[5])
     return [*(of.log(of.larger(each, 0.0) + _LEAST) for each in found),
             tr.coordinates(trend, sums[:8], of)[0]]
 

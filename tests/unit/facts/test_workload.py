@@ -46,7 +46,9 @@ class LoadTest(testtools.TestCase):
              'sum_q_r_x': 3, 'sum_q_w_x': 1, 'sum_q_s2_r': 0.375,
              'sum_q_s2_w': 0.125, 'sum_s_w': 4, 'sum_root_s_r': 0.75,
              'sum_root_s_w': 0.25, 'sum_q_quick_w': 0.6153846085071564,
-             'sum_q_s_quick_w': 9.84615384042263, 'outside': 0},
+             'sum_q_s_quick_w': 9.84615384042263,
+             'sum_q_slow_w': 7.641791045665741,
+             'sum_q_s_slow_w': 122.2686567157507, 'outside': 0},
             dataclasses.asdict(load))
 
     def test_an_idle_or_unknown_workload_is_no_load(self):

@@ -52,6 +52,25 @@ def _sample(run):
         [one['latency_us'] for one in seen])), seen=seen)
 
 
+def _throttled(run):
+    """Writes wait for tens of milliseconds, reads for each other alone.
+
+    In a closed loop: a tenant that does both has hardly a read outstanding.
+    """
+    reading = [(w.write_pct / 100, 1 - w.write_pct / 100, w) for w in run]
+    behind = sum(w.iodepth * r / (r + 100 * x) for x, r, w in reading)
+    written = sum(w.iodepth * w.block_kib * 100 * x / (r + 100 * x)
+                  for x, r, w in reading)
+    read, write = 80 + 10 * behind, 2000 + 5 * written
+    seen = tuple({
+        'latency_us': r * read + x * write,
+        'read_latency_us': read if r else None,
+        'write_latency_us': write if x else None,
+        'read_p99_us': 3 * read if r else None} for x, r, w in reading)
+    return ds.Sample(tuple(run), float(np.mean(
+        [one['latency_us'] for one in seen])), seen=seen)
+
+
 def dataset(runs=_RUNS):
     return ds.Dataset(samples.HEADER, tuple(map(_sample, runs)))
 
@@ -204,6 +223,30 @@ class TenantTest(testtools.TestCase):
                                  / model.predict(model.load(run)))
                           / np.log(6))
         self.assertLess(np.median(powers), 1.15)
+
+    @ddt.data('read_latency_us', 'read_p99_us')
+    def test_reads_beside_slow_writes_are_those_that_wait(self, predicts):
+        model = fit.fit(
+            ds.Dataset(samples.HEADER, tuple(map(_throttled, _RUNS))),
+            'tenant', predicts=predicts, settings={'members': 2})
+        tests = [_throttled([wl.Workload(w, s, 8) for w in (10, 50, 90)
+                             for s in blocks])
+                 for blocks in ((4,), (64,), (4, 64, 256))]
+        ratios = [model.predict(model.load(one.tenants))
+                  / one.figure(predicts) for one in tests]
+        self.assertLess(max(ratios), 1.4)
+        self.assertGreater(min(ratios), 1 / 1.4)
+
+    def test_a_file_of_former_inputs_is_read(self):
+        doc = copy.deepcopy(fitted().parameters)
+        newer = {'slow_writes', 'slow_write_kib', 'reads_beside',
+                 'read_kib_beside'}
+        for member in doc['members']:
+            for sums in (*member['units'], *member['parts'].values()):
+                for name in newer & set(sums):
+                    del sums[name]
+        self.assertTrue(math.isfinite(kinds.predictor('tenant', doc).predict(
+            samples.load(_RUNS[0]))))
 
     def test_light_pools_have_intervals_of_their_own(self):
         model = fitted()
