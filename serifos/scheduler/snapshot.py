@@ -21,6 +21,9 @@ from serifos.scheduler import predict
 MOST_PROMISES = 8
 """Promises of a device that a prediction looks at."""
 
+ELSEWHERE = ''
+"""Stands for the device of volumes whose pool is on none that is known."""
+
 _WORK_A_LINE = 150
 """Multiplications that take as long as reading a line."""
 
@@ -36,9 +39,8 @@ class ModelledDevice(NamedTuple):
 class Snapshot:
     """``cluster.json``; a new object for every new file.
 
-    A pool that is not up, or that has no telemetry, is treated as if it were
-    not in the file; where it shares its device with one that is up, its
-    volumes are a load of that.
+    A pool that is not up is treated as if it were not in the file; where it
+    shares its device with one that is up, its volumes are a load of that.
 
     :param floor: outstanding I/Os below which a volume is idle
     :param taken_at: of the observation, seconds of the epoch
@@ -48,7 +50,7 @@ class Snapshot:
     :param places: the devices and models of those pools → what corrects
         predictions there, the greatest of its pools
     :param volumes: by their ids, all of them
-    :param residents: device → the volumes that live on it
+    :param residents: device, or ELSEWHERE → the volumes that live there
     :param promised: device → its volumes with a promise, the strictest first
     :param gib: pool → the sizes of its volumes added up, GiB
     :param copies_gib: the same of the copies of migrations, where not 0
@@ -123,21 +125,18 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         _once('volume', volume.id, by_id)
         by_id[volume.id] = volume
         gib[volume.pool] = gib.get(volume.pool, 0.0) + volume.size_gib
-        its = homes.get(volume.pool)
-        if its is not None:
-            residents.setdefault(its, []).append(volume)
-            if volume.max_latency_us is not None:
-                promised.setdefault(its, []).append(volume)
-        if volume.workload is not None:
-            typical.setdefault(volume.volume_type, wl.Mean()).add(
-                volume.workload)
-        if (volume.volume_type is not None and volume.workload is not None
-                and volume.workload.is_active(floor)):
-            seen.setdefault(volume.volume_type, wl.Mean()).add(
-                volume.workload)
+        its = homes.get(volume.pool, ELSEWHERE)
+        residents.setdefault(its, []).append(volume)
+        if its and volume.max_latency_us is not None:
+            promised.setdefault(its, []).append(volume)
+        name, workload = volume.volume_type, volume.workload
+        if workload is not None:
+            typical.setdefault(name, wl.Mean()).add(workload)
+            if name is not None and workload.is_active(floor):
+                seen.setdefault(name, wl.Mean()).add(workload)
         yield 1
     for several in promised.values():
-        several.sort(key=_strictness)
+        several.sort(key=lambda each: (each.max_latency_us or 0.0, each.id))
         yield 1
     total = sum(volume.size_gib for volume in by_id.values())
     return Snapshot(
@@ -155,10 +154,6 @@ def _once(kind: str, name: str, names: Iterable[str]) -> None:
             'named once.')
 
 
-def _strictness(volume: cl.Volume) -> tuple[float, str]:
-    return volume.max_latency_us or 0.0, volume.id
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class View:
     """A snapshot, the models, and their predictions.
@@ -167,7 +162,7 @@ class View:
     :param broken: stem → why its file is not a model of latency
     :param loads: the Load of each place that the snapshot names and there
         is a model for
-    :param everyone: the sum of them all, each device once
+    :param everyone: the sum of the Loads of all volumes, wherever they are
     :param promises: of each place those that are the first to be broken
     :param usual: the prediction of each with one usual newcomer
     """
@@ -220,6 +215,11 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
                 counted.add(place.device)
                 everyone += loads[place]
             yield 1 + len(snapshot.residents.get(place.device, ()))
+    for device in snapshot.residents.keys() - counted:
+        for volume in snapshot.residents[device]:
+            its = snapshot.workload(volume)
+            everyone += wl.Load.of(its, floor=snapshot.floor)
+            yield 1
     own = {stem: model.load([usual], snapshot.floor)
            for stem, model in models.items()}
     for place, now in loads.items():

@@ -77,11 +77,9 @@ class FigureTestCase(testtools.TestCase):
                     mate.state != 'up' for mate in cluster.pools
                     if mate.device_key == one.device_key):
                 continue
-            load, everyone = view.load(place), wl.Load.of(None)
-            for each in cluster.volumes:
-                everyone += wl.Load.of(view.snapshot.workload(each))
+            load = view.load(place)
             figure, = predict.seen_us(
-                view.models[place.model], load, everyone, ())
+                view.models[place.model], load, view.everyone, ())
             its = problem.device[i]
             np.testing.assert_allclose(
                 load.vector[:-1], state.loads[its, :len(load.vector) - 1],
