@@ -27,6 +27,7 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
+from serifos.plan import quota as qu
 from serifos.plan import state as st
 from serifos.plan import summary
 
@@ -39,29 +40,26 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     :param paper: as printed, one pass without a minimum gain
     """
     first = st.State.of(pm.Problem.of(cluster, models, limits))
-    steps, last = _steps(first, limits.max_moves, paper)
-    truncated = bool(steps) and bool(
-        _steps(last.carried_out(), 1, paper)[0]) and (
-            not paper or len(steps) == limits.max_moves)
+    steps, last, quota = _steps(first, qu.Quota.of(first.problem), paper)
+    truncated = bool(steps) and bool(_steps(
+        last.carried_out(), qu.Quota.of(first.problem), paper)[0]) and (
+            not paper or quota.reached)
     return summary.plan(
         'bfd --paper' if paper else 'bfd', first, last, steps, truncated,
-        [summary.FASTEST] * len(steps) if paper else ())
+        [summary.FASTEST] * len(steps) if paper else (), quota)
 
 
-def _steps(state: st.State, most: int | None,
-           paper: bool) -> tuple[list[summary.Step], st.State]:
-    """The moves, and the state that they lead to."""
+def _steps(state: st.State, quota: qu.Quota, paper: bool
+           ) -> tuple[list[summary.Step], st.State, qu.Quota]:
+    """The moves, the state that they lead to, and how they count."""
     found: list[summary.Step] = []
     while True:
-        left = None if most is None else most - len(found)
         alone: set[int] = set()
-        while short := (passes := _Passes(state, paper, alone)).short:
+        while short := (passes := _Passes(state, quota, paper, alone)).short:
             alone |= short
-        if left is not None and len(passes.steps) > left:
-            passes = _Passes(state, paper, alone, left)
-        found, state = found + passes.steps, passes.state
-        if paper or not passes.steps or len(found) == most:
-            return found, state
+        found, state, quota = found + passes.steps, passes.state, passes.quota
+        if paper or not passes.steps:
+            return found, state, quota
 
 
 class _Passes:
@@ -72,9 +70,10 @@ class _Passes:
         that count as one
     """
 
-    def __init__(self, state: st.State, paper: bool, alone: set[int],
-                 most: int | None = None) -> None:
+    def __init__(self, state: st.State, quota: qu.Quota, paper: bool,
+                 alone: set[int]) -> None:
         self.state, self.paper, self.alone = state, paper, alone
+        self.quota = quota
         self.begun: dict[int, float] = {}
         self.steps: list[summary.Step] = []
         volumes = np.flatnonzero(state.problem.able)
@@ -86,7 +85,8 @@ class _Passes:
             moved = False
             for volume in volumes[order].tolist():
                 target = self._target(volume)
-                if target is not None and len(self.steps) != most:
+                if target is not None:
+                    self.quota = self.quota.after(self._device(volume))
                     self.steps.append((volume, target))
                     self.state = self.state.moved(volume, target)
                     moved = not paper
@@ -98,6 +98,9 @@ class _Passes:
         return {device for device, was in self.begun.items()
                 if self.state.figure_us[device] > was * keeps}
 
+    def _device(self, volume: int) -> int:
+        return int(self.state.problem.device[self.state.home[volume]])
+
     def _target(self, volume: int) -> int | None:
         """The pool with the least latency for a volume, where it moves.
 
@@ -105,7 +108,9 @@ class _Passes:
         """
         state, problem = self.state, self.state.problem
         one, at = np.array([volume]), state.home[volume]
-        device = int(problem.device[at])
+        device = self._device(volume)
+        if self.quota.full(device):
+            return None
         ratio = problem.limits.hot_ratio / (2 if device in self.begun else 1)
         if not self.paper and not acceptance.hot(state, one, ratio)[0]:
             return None
@@ -124,7 +129,7 @@ class _Passes:
 
     def _accepted(self, one: pm.Ints, target: pm.Ints) -> bool:
         found = oc.outcomes(self.state, one, target)
-        device = int(self.state.problem.device[self.state.home[one[0]]])
+        device = self._device(one[0])
         if device not in self.begun and acceptance.accepted(
                 self.state, found)[0]:
             return True

@@ -19,6 +19,7 @@ from serifos.plan import plan as pl
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import promises
+from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 KEPT = 'a broken promise is kept again'
@@ -29,15 +30,20 @@ Step = tuple[int, int]
 
 def plan(planner: str, first: st.State, last: st.State,
          steps: Sequence[Step], truncated: bool,
-         why: Sequence[str | None] = ()) -> pl.Plan:
+         why: Sequence[str | None] = (),
+         quota: qu.Quota | None = None) -> pl.Plan:
     """The plan that these steps make, (volume, target) each.
 
     :param why: the reason of each; None, and after the last of them, for
         one that its figures tell
+    :param quota: how they count; None where each counts as one
     """
+    if quota is None:
+        quota = qu.Quota.of(first.problem).after(first.problem.device[
+            first.home[[volume for volume, _ in steps]]])
     moves = _moves(first, steps, [*why, *[None] * (len(steps) - len(why))])
-    return figures(planner, first, last, moves, _refused(first, last, moves),
-                   truncated)
+    return figures(planner, first, last, moves, _refused(
+        first, last, moves, quota), truncated)
 
 
 def figures(planner: str, first: st.State, last: st.State,
@@ -151,8 +157,8 @@ def _reason(was_us: float, left_us: float, came_us: float,
     return f'source {was_us / 1e3:.4g} -> {left_us / 1e3:.4g} ms, of several'
 
 
-def _refused(first: st.State, last: st.State,
-             moves: Sequence[pl.Move]) -> Iterator[pl.Refusal]:
+def _refused(first: st.State, last: st.State, moves: Sequence[pl.Move],
+             quota: qu.Quota) -> Iterator[pl.Refusal]:
     """Why volumes of hot pools stay, and of all pools where that is asked.
 
     A pool that was hot before the plan counts, and one with a volume whose
@@ -167,7 +173,7 @@ def _refused(first: st.State, last: st.State,
         one = problem.volumes[volume]
         reason = problem.refusal(volume)
         if reason is None and one.id not in moved and hot[last.home[volume]]:
-            reason = _why(last, volume, near, len(moves))
+            reason = _why(last, volume, near, quota)
         if reason and one.id not in moved:
             yield pl.Refusal(one.id, reason)
 
@@ -180,7 +186,8 @@ def _near(state: st.State) -> Ints:
     return np.sort(pools[order[:oc.NEAREST]])
 
 
-def _why(state: st.State, volume: int, near: Ints, moves: int) -> str:
+def _why(state: st.State, volume: int, near: Ints,
+         quota: qu.Quota) -> str:
     """Why a volume does not move to the pool of least figure with it."""
     problem, limits = state.problem, state.problem.limits
     there = near[problem.device[near]
@@ -216,5 +223,6 @@ def _why(state: st.State, volume: int, near: Ints, moves: int) -> str:
     why = copying.why_not(state, best)
     if why is not None:
         return why
-    return (f'max_moves {limits.max_moves} is reached'
-            if moves == limits.max_moves else 'other moves go first')
+    full = quota.full(int(problem.device[state.home[volume]]))
+    return (f'max_moves {quota.most} is reached' if full
+            else 'other moves go first')

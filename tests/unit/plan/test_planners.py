@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
 import dataclasses
 
 import ddt
@@ -115,6 +116,18 @@ class BothTestCase(testtools.TestCase):
         self.assertIn('max_moves 1 is reached', _why(one).values())
         two = _plan(planner, pools, volumes, max_moves=2)
         self.assertEqual((2, False), (len(two.moves), two.truncated))
+
+    @ddt.data(*BOTH)
+    def test_max_moves_bounds_those_off_each_pool_where_there_are_many(
+            self, planner):
+        pools = [pool(f'p{i:02}') for i in range(30)]
+        volumes = [volume(f'v{i:02}', f'p{i % 2:02}', 40) for i in range(18)]
+        plan = _plan(planner, pools, volumes, max_moves=2)
+        self.assertEqual(
+            {'p00': 2, 'p01': 2},
+            collections.Counter(move.source for move in plan.moves))
+        self.assertTrue(plan.truncated)
+        self.assertEqual({'max_moves 2 is reached'}, {*_why(plan).values()})
 
     @ddt.data(*BOTH)
     def test_space_that_the_plan_frees_is_for_the_next_plan(self, planner):
