@@ -123,7 +123,7 @@ class Observer:
                 back_off_until=jn.back_offs(entries, self.clock())),
             self.qemu_us(settings.window_s))
         if self.recent is not None:
-            cluster = self.recent.corrected(cluster)
+            cluster = self.recent.corrected(cluster, self.clock())
         documents.write_cluster(settings.cluster_file, cluster)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)

@@ -34,6 +34,7 @@ from serifos.balancer import settings as sg
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
+from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -155,12 +156,7 @@ class Balancer:
             return None
         settings, cluster, limits = self.settings, seen.cluster, self.limits()
         if self.recent is not None:
-            now, cluster = cluster, self.recent.smoothed(cluster)
-            self.recent.factors(
-                planning.ratios(cluster, limits, seen.models))
-            now, cluster = map(self.recent.corrected, (now, cluster))
-            limits = dataclasses.replace(limits, held=self.recent.held(
-                planning.hot_pools(now, limits, seen.models)))
+            limits, cluster = self._steady(seen, limits)
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
@@ -184,6 +180,17 @@ class Balancer:
                 batch.devices_of(cluster))
             self.observe()
         return kept
+
+    def _steady(self, seen: observer.Observation, limits: lm.Limits
+                ) -> tuple[lm.Limits, cl.Cluster]:
+        """The limits and the cluster by what the last rounds observed."""
+        recent, now = self.recent, self.clock()
+        cluster = recent.smoothed(seen.cluster, now)
+        recent.factors(planning.ratios(cluster, limits, seen.models), now)
+        hot = planning.hot_pools(
+            recent.corrected(seen.cluster, now), limits, seen.models)
+        return dataclasses.replace(
+            limits, held=recent.held(hot, now)), recent.corrected(cluster, now)
 
     def _recover_forgotten(self, seen: observer.Observation) -> bool:
         """Recovers what needs no person; whether anything was begun."""

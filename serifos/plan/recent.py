@@ -18,6 +18,8 @@ import collections
 from collections.abc import Mapping
 import dataclasses
 import math
+from typing import Generic
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,6 +33,11 @@ SHARE = 0.5
 
 MOST = 4.0
 """An error beyond this ratio is no drift, and counts as this."""
+
+ROUND_S = 60.0
+"""What a round itself may take, beside the interval to the next."""
+
+_Seen = TypeVar('_Seen')
 
 
 def ratios(problem: pm.Problem) -> dict[str, float]:
@@ -68,56 +75,80 @@ def corrected(cluster: cl.Cluster,
         for pool in cluster.pools))
 
 
+class _Last(Generic[_Seen]):
+    """The last things seen, at most so many, and none of long ago."""
+
+    def __init__(self, most: int, age_s: float) -> None:
+        self._age_s = age_s
+        self._seen: collections.deque[tuple[float, _Seen]] = (
+            collections.deque(maxlen=most))
+
+    def add(self, one: _Seen, now: float) -> list[_Seen]:
+        """Those that count now, this one last."""
+        self._seen.append((now, one))
+        return self.at(now)
+
+    def at(self, now: float) -> list[_Seen]:
+        """Those that count now."""
+        while self._seen and now - self._seen[0][0] > self._age_s:
+            self._seen.popleft()
+        return [one for _, one in self._seen]
+
+
 class Recent:
     """What the last rounds observed.
 
+    Rounds in which nothing was observed, or that another balancer led, may
+    lie between two of them: what is older than one round more than count may
+    take is forgotten. Each ``now`` is in seconds of the epoch.
+
     :param hold: how many rounds count
     :param share: of the log of a ratio that corrects predictions, 0 to 1
+    :param interval_s: from the end of a round to the next
     """
 
-    def __init__(self, hold: int, share: float = SHARE) -> None:
-        self._share = share
-        self._factors: dict[str, float] = {}
-        self._kept: dict[str, float] = {}
-        self._seen: collections.deque[cl.Cluster] = collections.deque(
-            maxlen=hold)
-        self._hot: collections.deque[frozenset[str]] = collections.deque(
-            maxlen=hold)
+    def __init__(self, hold: int, share: float = SHARE,
+                 interval_s: float = math.inf) -> None:
+        age_s = (hold + 1) * (interval_s + ROUND_S)
+        self._hold, self._share = hold, share
+        self._factors: _Last[dict[str, float]] = _Last(2, age_s)
+        self._kept: _Last[dict[str, float]] = _Last(1, age_s)
+        self._seen: _Last[cl.Cluster] = _Last(hold, age_s)
+        self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
 
-    def smoothed(self, cluster: cl.Cluster) -> cl.Cluster:
+    def smoothed(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
         """The cluster with the mean workload of each volume."""
-        self._seen.append(cluster)
         earlier = [{(v.id, v.pool): v.workload for v in seen.volumes}
-                   for seen in self._seen]
+                   for seen in self._seen.add(cluster, now)]
         return dataclasses.replace(cluster, volumes=tuple(
             v if v.workload is None else dataclasses.replace(
                 v, workload=wl.mean([w for seen in earlier if (
                     w := seen.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
 
-    def factors(self, ratio: Mapping[str, float]) -> dict[str, float]:
+    def factors(self, ratio: Mapping[str, float],
+                now: float) -> dict[str, float]:
         """Pool → what corrects its predictions.
 
         :param ratio: those of this round, of predictions without correction
         """
-        before, self._factors = self._factors, {
-            pool: its ** self._share for pool, its in ratio.items()}
-        self._kept = {
-            pool: factor for pool, factor in self._factors.items()
-            if pool in before and abs(math.log(
-                ratio[pool] / before[pool])) < abs(math.log(ratio[pool]))}
-        return self._kept
+        *before, factors = self._factors.add({
+            pool: its ** self._share for pool, its in ratio.items()}, now)
+        return self._kept.add({
+            pool: factor for pool, factor in factors.items()
+            if before and pool in before[0] and abs(math.log(
+                ratio[pool] / before[0][pool])) < abs(math.log(ratio[pool]))
+            }, now)[0]
 
-    def corrected(self, cluster: cl.Cluster) -> cl.Cluster:
+    def corrected(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
         """The cluster with the last factors as its pools' corrections."""
-        return corrected(cluster, self._kept)
+        return corrected(cluster, next(iter(self._kept.at(now)), {}))
 
-    def held(self, hot: frozenset[str]) -> frozenset[str]:
+    def held(self, hot: frozenset[str], now: float) -> frozenset[str]:
         """The pools that were hot in each of the last rounds.
 
         :param hot: those that are hot in this one
         """
-        self._hot.append(hot)
-        if len(self._hot) < (self._hot.maxlen or 1):
-            return frozenset()
-        return frozenset.intersection(*self._hot)
+        seen = self._hot.add(hot, now)
+        return frozenset.intersection(*seen) if (
+            len(seen) == self._hold) else frozenset()

@@ -103,7 +103,8 @@ class Run(verb.Verb):
         if first.settings.auto:
             leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
         latest = recent.Recent(
-            first.settings.hold, first.settings.correction)
+            first.settings.hold, first.settings.correction,
+            first.settings.interval_s)
         daemon.serve(conf, daemon.Daemon(
             lambda pause: dataclasses.replace(
                 self.balancer(pause, window_s), recent=latest),

@@ -62,11 +62,12 @@ def run(loop: Loop) -> Moved:
     latest, limits = recent.Recent(loop.hold), lm.Limits()
     been: dict[str, set[str]] = {v.id: {v.pool} for v in now.volumes}
     moves = returns = 0
-    for _ in range(loop.rounds):
+    for at in range(loop.rounds):
         seen = _noisy(now, rng.normal(0.0, loop.noise, len(now.volumes)))
-        held = latest.held(planning.hot_pools(seen, limits, loop.models))
+        held = latest.held(
+            planning.hot_pools(seen, limits, loop.models), at)
         plan = planning.plan(
-            'relieve', latest.smoothed(seen),
+            'relieve', latest.smoothed(seen, at),
             dataclasses.replace(limits, held=held), loop.models)
         for move in plan.moves[:BATCH]:
             volume = now.volume(move.volume)
@@ -116,11 +117,11 @@ def drifted(loop: Drift) -> Drifted:
     cloud = scenario.placed(dataclasses.replace(loop.case, testbed=bed))
     latest, moves = recent.Recent(1, loop.share), 0
     before = _worst_us(cloud)
-    for _ in range(loop.rounds):
+    for at in range(loop.rounds):
         now = cloud.observe()
-        latest.factors(planning.ratios(now, lm.Limits(), models))
-        plan = planning.plan('relieve', latest.corrected(now), lm.Limits(),
-                             models)
+        latest.factors(planning.ratios(now, lm.Limits(), models), at)
+        plan = planning.plan('relieve', latest.corrected(now, at),
+                             lm.Limits(), models)
         for move in plan.moves[:BATCH]:
             cloud.migrate(move.volume, move.target)
             moves += 1

@@ -2,6 +2,7 @@
 """Noise of one observation moves nothing; a load that stays does."""
 
 import dataclasses
+import itertools
 
 import testtools
 
@@ -18,16 +19,19 @@ from tests.unit.plan import clusters
 
 class RoundsTest(cloud.Case):
 
-    def rounds_of(self, *workloads):
+    def rounds_of(self, *workloads, pauses_s=()):
         """The numbers of moves of rounds that observe these workloads.
 
         Their latencies are no device's, and correct nothing.
+
+        :param pauses_s: before each round, beside the interval
         """
-        latest = recent.Recent(3, 0.0)
+        latest = recent.Recent(3, 0.0, 300.0)
         found = []
-        for each in workloads:
+        for each, pause_s in itertools.zip_longest(
+                workloads, pauses_s, fillvalue=0):
             self.cinder.workloads = each
-            self.now += 300
+            self.now += 300 + pause_s
             found.append(len(dataclasses.replace(
                 self.balancer, recent=latest).round().moves))
         return found
@@ -36,6 +40,29 @@ class RoundsTest(cloud.Case):
         busy = dict(self.cinder.workloads)
         self.assertEqual([0, 0, 1], self.rounds_of(busy, busy, busy))
         self.assertNotEqual([A, A], [self.homes()[name] for name in 'uv'])
+
+    def test_rounds_that_are_days_apart_are_not_in_a_row(self):
+        busy = dict(self.cinder.workloads)
+        self.assertEqual([0, 0, 0, 0, 1], self.rounds_of(
+            *[busy] * 5, pauses_s=(0, 0, 10 * 86400)))
+
+    def test_rounds_that_take_their_time_are_in_a_row(self):
+        busy = dict(self.cinder.workloads)
+        self.assertEqual([0, 0, 1], self.rounds_of(
+            *[busy] * 3, pauses_s=(0, 300, 100)))
+
+    def test_the_scheduler_is_not_told_of_corrections_of_long_ago(self):
+        latest = recent.Recent(1, interval_s=300.0)
+        self.set(auto=False)
+        for _ in range(2):
+            self.now += 300
+            dataclasses.replace(self.balancer, recent=latest).round()
+        for pause_s, expected in (300, True), (86400, False):
+            self.now += pause_s
+            seen = dataclasses.replace(
+                self.balancer, recent=latest).observe().cluster
+            self.assertEqual(expected, any(
+                pool.correction != 1 for pool in seen.pools))
 
     def test_the_scheduler_is_told_of_corrections(self):
         self.set(auto=False)
@@ -75,12 +102,19 @@ class SmoothedTest(testtools.TestCase):
                 ('a', (100, 64, 300, 1000), (75, 49, 200, 0.2)),
                 ('a', (100, 64, 300, 1000), (100, 64, 300, 0.3)),
                 ('b', (0, 4, 100, 1000), (0, 4, 100, 0.1))):
-            seen = latest.smoothed(self.cluster(pool, *pattern))
+            seen = latest.smoothed(self.cluster(pool, *pattern), 0.0)
             found = seen.volume('v').workload
             for value, wanted in zip(
                     (found.write_pct, found.block_kib, found.iops,
                      found.outstanding), expected):
                 self.assertAlmostEqual(wanted, value)
+
+    def test_what_was_done_long_ago_is_no_part_of_the_mean(self):
+        latest = recent.Recent(2, interval_s=300.0)
+        for now, kib in (0, 4), (86400, 64), (86700, 32):
+            seen = latest.smoothed(self.cluster('a', 0, kib), now)
+            self.assertEqual({0: 4, 86400: 64, 86700: 48}[now],
+                             seen.volume('v').workload.block_kib)
 
     def test_a_volume_without_a_rate_keeps_its_depth_in_the_mean(self):
         one, two = wl.Workload(0, 4, 4), wl.Workload(100, 8, 12)
@@ -95,21 +129,27 @@ class ErrorsTest(testtools.TestCase):
 
     def test_the_square_root_of_an_error_that_stays_corrects(self):
         latest = recent.Recent(3)
-        self.assertEqual({}, latest.factors({'a': 1.44, 'b': 0.81}))
-        found = latest.factors({'a': 1.44, 'b': 0.81})
+        self.assertEqual({}, latest.factors({'a': 1.44, 'b': 0.81}, 0.0))
+        found = latest.factors({'a': 1.44, 'b': 0.81}, 0.0)
         self.assertAlmostEqual(1.2, found['a'])
         self.assertAlmostEqual(0.9, found['b'])
 
+    def test_an_error_of_long_ago_corrects_nothing(self):
+        latest = recent.Recent(3, interval_s=300.0)
+        latest.factors({'a': 1.44}, 0.0)
+        self.assertEqual({}, latest.factors({'a': 1.44}, 86400.0))
+        self.assertEqual(['a'], [*latest.factors({'a': 1.44}, 86700.0)])
+
     def test_an_error_that_turns_corrects_nothing(self):
         latest = recent.Recent(3)
-        latest.factors({'a': 1.44})
-        self.assertEqual({}, latest.factors({'a': 0.9}))
-        self.assertEqual({}, latest.factors({'a': 1.0}))
+        latest.factors({'a': 1.44}, 0.0)
+        self.assertEqual({}, latest.factors({'a': 0.9}, 0.0))
+        self.assertEqual({}, latest.factors({'a': 1.0}, 0.0))
 
     def test_nothing_corrects_where_the_option_is_0(self):
         latest = recent.Recent(3, 0.0)
         for _ in range(3):
-            self.assertEqual({}, latest.factors({'a': 1.44}))
+            self.assertEqual({}, latest.factors({'a': 1.44}, 0.0))
 
     def test_what_tenants_see_by_what_is_predicted_for_them(self):
         model = clusters.MODELS['apart']
