@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import dataclasses
+import functools
 
 from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
@@ -13,6 +15,7 @@ import pbr.version
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
+from serifos.balancer import rounds
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos.plan import recent
@@ -102,13 +105,26 @@ class Run(verb.Verb):
         first = self.balancer(window_s=window_s)  # refuses bad settings
         if first.settings.auto:
             leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
-        latest = recent.Recent(
-            first.settings.hold, first.settings.correction,
-            first.settings.interval_s)
         daemon.serve(conf, daemon.Daemon(
-            lambda pause: dataclasses.replace(
-                self.balancer(pause, window_s), recent=latest),
+            self.maker(window_s),
             lambda stopped: (
                 getattr(adapters.telemetry(conf, stopped), 'scrape', None),
                 float(conf.telemetry.interval)),
             lambda: adapters.lock_url(conf)))
+
+    def maker(self, window_s: float | None
+              ) -> Callable[[Callable[[float], bool]], rounds.Balancer]:
+        """(pause) → a balancer of the configuration as it then is.
+
+        It knows what those before observed, while the settings by which that
+        is counted stay the same.
+        """
+        latest = functools.lru_cache(maxsize=1)(recent.Recent)
+
+        def make(pause: Callable[[float], bool]) -> rounds.Balancer:
+            balancer = self.balancer(pause, window_s)
+            settings = balancer.settings
+            return dataclasses.replace(balancer, recent=latest(
+                settings.hold, settings.correction, settings.interval_s))
+
+        return make

@@ -337,3 +337,40 @@ class RunTest(Case):
         code, _, err = self.verb(balancer_run.Run, '--once')
         self.assertEqual(1, code)
         self.assertIn('no plan was made', err)
+
+    def maker(self):
+        """What makes the balancer of each round of our cloud."""
+        case = self
+
+        class Verb(balancer_run.Run):
+            def balancer(self, pause=None, window_s=None):
+                return dataclasses.replace(case.balancer, pause=pause)
+
+        return Verb(self.app, None).maker(None)
+
+    def rounds_before(self, make, **settings):
+        """The number of moves of a round after SIGHUP with settings."""
+        self.set(**settings)
+        self.now += 300
+        return len(make(self.pause).round().moves)
+
+    def test_a_configuration_that_is_read_again_holds_as_long_as_it_says(self):
+        self.set(auto=False, hold=3)
+        make = self.maker()
+        self.assertEqual([0, 1], [
+            self.rounds_before(make), self.rounds_before(make, hold=1)])
+
+    def test_other_options_leave_what_was_observed(self):
+        self.set(auto=False, hold=2, correction=0.0)
+        make = self.maker()
+        self.assertEqual([0, 1], [
+            self.rounds_before(make), self.rounds_before(make, batch=7)])
+
+    def test_a_correction_that_is_turned_off_is_off(self):
+        self.set(auto=False, hold=1)
+        make = self.maker()
+        for correction, corrected in (0.5, False), (0.5, True), (0.0, False):
+            self.rounds_before(make, correction=correction)
+            self.assertEqual(corrected, any(
+                pool.correction != 1 for pool in make(
+                    self.pause).observe().cluster.pools))
