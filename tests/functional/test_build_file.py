@@ -199,7 +199,7 @@ class FileTest(machine.MachineTest):
     def test_bad_arguments_touch_nothing(self):
         for code, words, options in (
                 (2, 'A --rounds of 0', ('--rounds', '0')),
-                (2, 'write_pct of nan', ('--write-pcts', 'nan')),
+                (2, 'write_pct nan', ('--write-pcts', 'nan')),
                 (2, 'write_pct of 0.5', ('--write-pcts', '0.5')),
                 (2, 'design is empty', ('--counts', ',')),
                 (2, '--size-gib of nan', ('--size-gib', 'nan')),
