@@ -53,7 +53,9 @@ OPTS = [
         'max_moves', min=1, max=1000000,
         help='Moves of a plan, where there are up to 20 pools; moves off '
              'each pool of a plan, where there are more. Unset: 4 where '
-             'there are up to 20, else no limit, and none for bfd.'),
+             'there are up to 20, else no limit, and none for bfd. Several '
+             'moves off a pool of many volumes that reach min_gain only '
+             'together count as one.'),
     ACTIVE_FLOOR,
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,

@@ -84,9 +84,12 @@ class _Passes:
         while moved:
             moved = False
             for volume in volumes[order].tolist():
+                device = self._device(volume)
+                begun = device in self.begun
                 target = self._target(volume)
                 if target is not None:
-                    self.quota = self.quota.after(self._device(volume))
+                    if not begun:
+                        self.quota = self.quota.after(device)
                     self.steps.append((volume, target))
                     self.state = self.state.moved(volume, target)
                     moved = not paper
@@ -109,7 +112,7 @@ class _Passes:
         state, problem = self.state, self.state.problem
         one, at = np.array([volume]), state.home[volume]
         device = self._device(volume)
-        if self.quota.full(device):
+        if device not in self.begun and self.quota.full(device):
             return None
         ratio = problem.limits.hot_ratio / (2 if device in self.begun else 1)
         if not self.paper and not acceptance.hot(state, one, ratio)[0]:

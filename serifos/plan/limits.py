@@ -43,7 +43,8 @@ class Limits:
     :param min_gain: the fraction by which the greater planning figure of a
         move's two devices must fall
     :param max_moves: moves of a plan on clouds of up to 20 pools (None: 4),
-        off each pool on larger ones (None: no limit)
+        off each pool on larger ones (None: no limit); several that count as
+        one are one
     :param active_floor: outstanding I/Os below which a volume is idle
     :param copying: how long copies take
     :param horizon_s: the time over which a move must pay for its copy, or

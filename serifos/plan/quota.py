@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many moves a plan may make: max_moves, and what counts as one."""
+"""How many moves a plan may make: max_moves.
+
+Several moves off a device that count as one, a bundle, are made together or
+not at all, and take one of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ class Quota:
 
     :param most: None for any number
     :param each: whether so many may leave each device, or be made in all
-    :param off: int[devices], the moves that left each
+    :param off: int[devices], the moves that left each, a bundle once
     """
 
     most: int | None
@@ -50,6 +54,12 @@ class Quota:
         """Whether no more moves may leave a device."""
         made = self.off[device] if self.each else self.off.sum()
         return self.most is not None and bool(made >= self.most)
+
+    @property
+    def left(self) -> float:
+        """How many more may be made in all."""
+        return np.inf if self.most is None or self.each else (
+            self.most - self.off.sum())
 
     @property
     def reached(self) -> bool:

@@ -135,7 +135,7 @@ class Group:
         pools = pools[np.sort(np.unique(device, return_index=True)[1])]
         device = problem.device[pools]
         keep = (state.figure_us[device] < state.level_us[self.group]) & (
-            self.sweep.off[device] == 0)
+            ~self.sweep.gave[device])
         pools, device = pools[keep], device[keep]
         return pools[np.lexsort((pools, state.figure_us[device]))]
 

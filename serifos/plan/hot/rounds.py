@@ -7,16 +7,20 @@ cost two calls of the models. A device that received a volume is none that
 another leaves in the same plan.
 
 On a device of more than 2 / min_gain active volumes, none of which reaches
-min_gain by itself, several moves count as one: each keeps its target cool,
-and the rounds begin again without them unless together they reach it.
+min_gain by itself, several moves count as one, also against max_moves: each
+keeps its target cool, and the rounds begin again without them unless together
+they reach it.
 """
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 
 from serifos.plan.hot import group as gr
 from serifos.plan.hot import sweep as sw
+from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 
@@ -28,20 +32,19 @@ def steps(state: st.State, most: int | None,
     :param once: whether to stop as soon as a move is accepted
     """
     found: list[sw.Step] = []
+    quota = qu.Quota.of(state.problem)
+    if most is not None:
+        quota = dataclasses.replace(quota, most=most, each=False)
     came = np.zeros(len(state.figure_us), bool)
-    limited = not once and (most or state.problem.limits.max_moves)
-    while most is None or len(found) < most:
+    while True:
         alone: set[int] = set()
         while short := (sweep := _done(
-                sw.Sweep(state, came, alone), once)).short:
+                sw.Sweep(state, quota, came, alone), once)).short:
             alone |= short
-        if limited:
-            sweep = _done(sw.Sweep(state, came, alone, found, most))
-        found += [(volume, target) for volume, target, _ in sweep.steps]
-        state, came = sweep.state, sweep.came
+        found += sweep.steps
+        state, quota, came = sweep.state, sweep.quota, sweep.came
         if once or not sweep.steps:
-            break
-    return found, state
+            return found, state
 
 
 def _done(sweep: sw.Sweep, once: bool = False) -> sw.Sweep:

@@ -130,6 +130,23 @@ class BothTestCase(testtools.TestCase):
         self.assertEqual({'max_moves 2 is reached'}, {*_why(plan).values()})
 
     @ddt.data(*BOTH)
+    def test_several_moves_that_count_as_one_are_one_of_max_moves(
+            self, planner):
+        # 11 of 100 volumes may leave a, which lowers it by 11 %.
+        volumes = [volume(f'v{i:03}', 'a', 16,
+                          movable=True if i < 11 else 'pinned')
+                   for i in range(100)]
+        pools = [pool(name) for name in 'abc']
+        plan = _plan(planner, pools, volumes, max_moves=1)
+        self.assertEqual((11, False), (len(plan.moves), plan.truncated))
+        # Beside a pool of few volumes, one of them is left to the next plan.
+        volumes += [volume(f'w{i}', 'c', 700) for i in range(2)]
+        plan = _plan(planner, pools, volumes, max_moves=1)
+        self.assertTrue(plan.truncated)
+        self.assertEqual(1, len({move.source for move in plan.moves}))
+        self.assertIn(len(plan.moves), (1, 11))
+
+    @ddt.data(*BOTH)
     def test_space_that_the_plan_frees_is_for_the_next_plan(self, planner):
         # c takes w off b; only then is there room on b for u.
         pools = [pool('a', free_gib=0, backend_name='s'),

@@ -91,13 +91,12 @@ class PlanTestCase(testtools.TestCase):
         self.fail('planning does not come to an end')
 
     @EXAMPLES
-    @given(clusters.clusters(), LIMITS)
+    @given(PLANNERS, clusters.clusters(), LIMITS, SMALL)
     def test_several_moves_that_count_as_one_reach_min_gain_together(
-            self, cluster, limits):
-        self.patch(relieve, 'SMALL', 0)
-        limits = dataclasses.replace(limits, max_moves=None)
+            self, planner, cluster, limits, small):
+        self.patch(relieve, 'SMALL', small)
         known = reference.Reference(clusters.MODELS, limits.min_gain)
-        plan = clusters.planned(relieve, cluster, limits)
+        plan = clusters.planned(planner, cluster, limits)
         first = {}
         for move in plan.moves:
             if move.reason.endswith('of several'):
