@@ -51,7 +51,9 @@ class Unmade:
 
 
 def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
-           exceeded: Callable[[float], str | None]) -> list[pl.Move]:
+           exceeded: Callable[[float], str | None],
+           too_early: Callable[[pl.Move], str | None] = lambda _: None
+           ) -> list[pl.Move]:
     """The moves of a plan that one round carries out.
 
     The first ones; where there are more than 20 pools, of each device. Those
@@ -59,6 +61,7 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
 
     :param most: moves in all, or from and to each device
     :param exceeded: GiB → why so many may not be moved now, or None
+    :param too_early: move → why it waits for later rounds, or None
     """
     small = len(cluster.pools) <= relieve.SMALL
     devices = devices_of(cluster)
@@ -71,7 +74,8 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
         if any(number[end] >= most for end in ends):
             unmade.add(move.volume, move.source)
             continue
-        why = unmade.why_not(move) or exceeded(gib + move.size_gib)
+        why = (unmade.why_not(move) or too_early(move)
+               or exceeded(gib + move.size_gib))
         if why is not None:
             LOG.info('Volume %s stays for now: %s.', move.volume, why)
             unmade.add(move.volume, move.source)

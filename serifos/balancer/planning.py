@@ -22,6 +22,7 @@ from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
+from serifos.plan import promises
 from serifos.plan import recent
 from serifos.plan import relieve
 from serifos.plan import state as st
@@ -85,11 +86,26 @@ def ratios(cluster: cl.Cluster, limits: lm.Limits,
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
               found: Mapping[str, mm.Model]) -> frozenset[str]:
     """The names of the pools that are hot."""
-    fleet = fleet_of(cluster, found, limits.active_floor)
-    state = st.State.of(pm.Problem.of(cluster, fleet, limits))
+    state = _state(cluster, limits, found)
     return frozenset(
         pool.name for pool, hot in zip(
             cluster.pools, acceptance.hot_pools(state)) if hot)
+
+
+def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
+                    found: Mapping[str, mm.Model]) -> frozenset[str]:
+    """The volumes that see more than they were promised."""
+    if all(volume.max_latency_us is None for volume in cluster.volumes):
+        return frozenset()
+    state = _state(cluster, limits, found)
+    return frozenset(state.problem.volumes[volume].id
+                     for volume in promises.broken(state))
+
+
+def _state(cluster: cl.Cluster, limits: lm.Limits,
+           found: Mapping[str, mm.Model]) -> st.State:
+    fleet = fleet_of(cluster, found, limits.active_floor)
+    return st.State.of(pm.Problem.of(cluster, fleet, limits))
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,

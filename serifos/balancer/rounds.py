@@ -31,10 +31,10 @@ from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
+from serifos.balancer import steady as sd
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
-from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -154,13 +154,14 @@ class Balancer:
             LOG.warning('Nothing is moved: %s', hindrance)
         if hindrances:
             return None
-        settings, cluster, limits = self.settings, seen.cluster, self.limits()
-        if self.recent is not None:
-            limits, cluster = self._steady(seen, limits)
+        settings = self.settings
+        steady = sd.steady(seen, self.limits(), self.recent, self.clock())
+        cluster = steady.cluster
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, cluster, limits, seen.models),
+            planning.plan(settings.planner, cluster, steady.limits,
+                          seen.models),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -175,22 +176,12 @@ class Balancer:
             entries, now = self.entries(), self.clock()
             self.carry_out(batch.chosen(
                 plan.moves, settings.batch, cluster,
-                lambda gib: settings.pace.exceeded(gib, entries, now)),
+                lambda gib: settings.pace.exceeded(gib, entries, now),
+                steady.too_early),
                 kept.id, seen.over, settings.pace,
                 batch.devices_of(cluster))
             self.observe()
         return kept
-
-    def _steady(self, seen: observer.Observation, limits: lm.Limits
-                ) -> tuple[lm.Limits, cl.Cluster]:
-        """The limits and the cluster by what the last rounds observed."""
-        recent, now = self.recent, self.clock()
-        cluster = recent.smoothed(seen.cluster, now)
-        recent.factors(planning.ratios(cluster, limits, seen.models), now)
-        hot = planning.hot_pools(
-            recent.corrected(seen.cluster, now), limits, seen.models)
-        return dataclasses.replace(
-            limits, held=recent.held(hot, now)), recent.corrected(cluster, now)
 
     def _recover_forgotten(self, seen: observer.Observation) -> bool:
         """Recovers what needs no person; whether anything was begun."""

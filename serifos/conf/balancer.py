@@ -40,8 +40,8 @@ OPTS = [
     cfg.IntOpt(
         'hold', default=3, min=1, max=1000,
         help='Rounds of serifos-balancer run in a row that a pool must be '
-             'hot for before a volume leaves it; its load is the mean over '
-             'so many observations.'),
+             'hot for, or have a broken promise of latency, before a volume '
+             'leaves it; its load is the mean over so many observations.'),
     cfg.FloatOpt(
         'correction', default=0.5, min=0.0, max=1.0,
         help='How much of the difference between what the tenants of a pool '

@@ -12,6 +12,9 @@ from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
 
+BROKEN = 'a broken promise '
+"""How the reasons of moves that are made for a promise begin."""
+
 
 _LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
           'qemu_us')
@@ -44,6 +47,11 @@ class Move:
     target_during_us: float | None = None
     volume_us: float | None = None
     qemu_us: float | None = None
+
+    @property
+    def for_promise(self) -> bool:
+        """Whether it is made for a broken promise, hot pool or not."""
+        return self.reason.startswith(BROKEN)
 
     def to_json(self) -> dict[str, Any]:
         doc = dataclasses.asdict(self)

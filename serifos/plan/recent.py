@@ -4,7 +4,8 @@
 A cloud's load is noisy. What a volume does is taken as its mean over the
 last observations on the pool that it is on. A pool is relieved where it is
 hot by these means, and was so in each of the observations: a burst of one
-round stays in the means for as many rounds.
+round stays in the means for as many rounds. A promise counts as broken where
+it is by the means of each of as many rounds.
 
 Devices drift from their models. What the tenants of a pool see is held
 against what is predicted for them, and the predictions of the pool are
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import math
 from typing import Generic
@@ -115,6 +117,7 @@ class Recent:
         self._kept: _Last[dict[str, float]] = _Last(1, age_s)
         self._seen: _Last[cl.Cluster] = _Last(hold, age_s)
         self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
+        self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
 
     def smoothed(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
         """The cluster with the mean workload of each volume."""
@@ -149,6 +152,15 @@ class Recent:
 
         :param hot: those that are hot in this one
         """
-        seen = self._hot.add(hot, now)
-        return frozenset.intersection(*seen) if (
-            len(seen) == self._hold) else frozenset()
+        return self._in_each(self._hot.add(hot, now))
+
+    def late(self, broken: frozenset[str], now: float) -> frozenset[str]:
+        """The volumes whose promises were broken in each of the last rounds.
+
+        :param broken: those that are broken by the means of this one
+        """
+        return self._in_each(self._broken.add(broken, now))
+
+    def _in_each(self, found: Sequence[frozenset[str]]) -> frozenset[str]:
+        return frozenset.intersection(*found) if (
+            len(found) == self._hold) else frozenset()

@@ -8,6 +8,7 @@ import testtools
 
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.plan import limits as lm
@@ -86,6 +87,59 @@ class RoundsTest(cloud.Case):
         self.assertEqual([0] * 5, self.rounds_of(
             level, level, burst, level, level))
         self.assertEqual([0, 0, 1], self.rounds_of(burst, burst, burst))
+
+
+class PromisedTest(cloud.Case):
+    """u is promised 1.2 ms, which its pool a shows for blocks of 120 KiB."""
+
+    def setUp(self):
+        super().setUp()
+        self.calm = {'u': cloud.busy(50), 'v': cloud.busy(40),
+                     'w': cloud.busy(60)}
+        self.late = {**self.calm, 'v': cloud.busy(80)}
+        self.cinder = self.cloud(
+            [cloud.record('u', volume_type='gold'), cloud.record('v'),
+             cloud.record('w', cloud.B)], types=[inv.Type('gold', {
+                 'serifos:max_latency_us': '1200',
+                 'volume_backend_name': 'ssd'})])
+        self.set(limits=lm.Limits(hot_ratio=9.0))
+
+    def rounds_of(self, *workloads, latest=None):
+        """(moves planned, moves asked for) of rounds with these workloads."""
+        latest = latest or recent.Recent(3, 0.0, 300.0)
+        found = []
+        for each in workloads:
+            self.cinder.workloads = each
+            self.now += 300
+            before = len(self.cinder.asked)
+            plan = dataclasses.replace(self.balancer, recent=latest).round()
+            found.append((len(plan.moves), len(self.cinder.asked) - before))
+        return found
+
+    def test_one_observation_after_a_start_moves_nothing(self):
+        self.assertEqual([(1, 0), (0, 0), (0, 0)], self.rounds_of(
+            self.late, self.calm, self.calm))
+        self.assertIn(f'stays for now: no promise on {A} was broken by the '
+                      'mean in each of the last rounds', self.log.output)
+
+    def test_a_promise_that_stays_broken_is_kept_again(self):
+        self.assertEqual([(1, 0), (1, 0), (1, 1)],
+                         self.rounds_of(*[self.late] * 3))
+
+    def test_one_that_is_broken_later(self):
+        # By the mean of three it is broken from the third such round on.
+        self.assertEqual([(0, 0)] * 5 + [(1, 0), (1, 0), (1, 1)],
+                         self.rounds_of(*[self.calm] * 3, *[self.late] * 5))
+
+    def test_with_a_hold_of_one_it_is_kept_again_at_once(self):
+        self.assertEqual([(1, 1)], self.rounds_of(
+            self.late, latest=recent.Recent(1, 0.0)))
+
+    def test_what_is_moved_may_be_another_volume_of_its_device(self):
+        self.cinder.change('u', snapshots=1)
+        self.assertEqual([(1, 0), (1, 0), (1, 1)],
+                         self.rounds_of(*[self.late] * 3))
+        self.assertEqual(['v'], [name for name, _ in self.cinder.asked])
 
 
 class SmoothedTest(testtools.TestCase):

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a round plans with: not its own observation alone, but the last ones.
+
+What volumes do in the mean, corrected predictions, pools that stay hot, and
+promises that stay broken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from serifos.balancer import batch
+from serifos.balancer import observer
+from serifos.balancer import planning
+from serifos.facts import cluster as cl
+from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+from serifos.plan import recent as rc
+
+
+@dataclasses.dataclass(frozen=True)
+class Steady:
+    """An observation by those before it.
+
+    :param limits: with the pools that were hot for long enough
+    :param late: volumes whose promises were broken for long enough; None
+        where one observation counts
+    """
+
+    cluster: cl.Cluster
+    limits: lm.Limits
+    late: frozenset[str] | None = None
+
+    def too_early(self, move: pl.Move) -> str | None:
+        """Why a move that is for a promise waits, or None."""
+        if self.late is None or not move.for_promise or (
+                self._devices.get(move.source) in self._late_devices):
+            return None
+        return (f'no promise on {move.source} was broken by the mean in each '
+                'of the last rounds')
+
+    @functools.cached_property
+    def _devices(self) -> dict[str, str]:
+        return batch.devices_of(self.cluster)
+
+    @functools.cached_property
+    def _late_devices(self) -> set[str | None]:
+        return {self._devices.get(volume.pool)
+                for volume in self.cluster.volumes
+                if volume.id in (self.late or ())}
+
+
+def steady(seen: observer.Observation, limits: lm.Limits,
+           recent: rc.Recent | None, now: float) -> Steady:
+    """What an observation says with those before it.
+
+    :param now: seconds of the epoch
+    """
+    if recent is None:
+        return Steady(seen.cluster, limits)
+    cluster = recent.smoothed(seen.cluster, now)
+    recent.factors(planning.ratios(cluster, limits, seen.models), now)
+    alone, cluster = (recent.corrected(each, now)
+                      for each in (seen.cluster, cluster))
+    hot = planning.hot_pools(alone, limits, seen.models)
+    late = planning.broken_promises(cluster, limits, seen.models)
+    return Steady(cluster, dataclasses.replace(
+        limits, held=recent.held(hot, now)), recent.late(late, now))
