@@ -77,7 +77,13 @@ def clusters(most_pools: int = 8,
              most_volumes: int = 12) -> st.SearchStrategy[cl.Cluster]:
     """Random clusters, by seed: in most of them there is much to do."""
     return st.integers(0, 1 << 32).map(
-        lambda seed: _cluster(random.Random(seed), most_pools, most_volumes))
+        lambda seed: of_seed(seed, most_pools, most_volumes))
+
+
+def of_seed(seed: int, most_pools: int = 8,
+            most_volumes: int = 12) -> cl.Cluster:
+    """The random cluster of one seed."""
+    return _cluster(random.Random(seed), most_pools, most_volumes)
 
 
 def _cluster(rng: random.Random, most_pools: int,
