@@ -4,8 +4,22 @@
 A promise is one volume's, and is judged by what that volume would see on its
 pool; by the mean of the pool where the pool's model does not tell tenants
 apart. A move that breaks one would harm another tenant. A promise that is
-broken already hinders no move, or an overloaded cluster could not be
-relieved.
+broken already hinders no move off a hot device, or an overloaded cluster
+could not be relieved.
+
+A move off a device with a broken promise keeps one again, or at least eases:
+what is seen beyond the promises on its two devices falls by min_gain, and so
+does the greater figure of the two; no promise is exceeded by more. Without
+the fall of the figure, moves lead round in circles.
+
+Planning ends, for every accepted move lowers this: the number of broken
+promises and, where that stays, the figures of all devices, compared from the
+greatest down. A move that keeps a promise again breaks none, so the number
+falls. No other raises it, and each other lowers the greater figure of its two
+devices and changes no third's, so that the figures, sorted, fall at the first
+place where they differ. Both follow from where the volumes live, of which
+there are finitely many ways, so none comes twice. What exceeds promises is no
+part of this: a move off a hot device may raise it.
 """
 
 from __future__ import annotations
@@ -14,6 +28,7 @@ import dataclasses
 
 import numpy as np
 
+from serifos.plan import copying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
@@ -21,10 +36,23 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
+KEPT = 'a broken promise is kept again'
+EASED = 'a broken promise is exceeded by less'
+
+Step = tuple[int, int]
+"""A volume and its target pool, by index."""
+
 
 def broken(state: st.State) -> Ints:
     """The volumes that see more than they were promised."""
     return state.problem.promised[state.beyond_us > 0]
+
+
+def exceeded(state: st.State) -> Bools:
+    """bool[devices]: those with a broken promise."""
+    problem, found = state.problem, np.zeros(len(state.loads), bool)
+    found[problem.device[state.home[broken(state)]]] = True
+    return found
 
 
 def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
@@ -45,6 +73,11 @@ def whose(state: st.State, volume: int, target: int) -> int | None:
     return int(late.min()) if len(late) else None
 
 
+def eases(state: st.State, moves: oc.Outcomes) -> Bools:
+    """bool[n]: whether promises are exceeded by less, none by more."""
+    return _eases(state, moves, _Touched.by(state, moves))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Touched:
     """The promises on the devices of moves, before and after each.
@@ -54,6 +87,8 @@ class _Touched:
     :param which: int[n], index into the promised volumes
     :param was_us: µs[n] beyond the promise before the move; 0 where kept
     :param then_us: after it
+    :param allowed_us: what a promise may be exceeded by after the move so
+        that it is not exceeded by more; slightly above ``was_us``
     """
 
     moves: int
@@ -61,6 +96,7 @@ class _Touched:
     which: Ints
     was_us: Floats
     then_us: Floats
+    allowed_us: Floats
 
     @classmethod
     def by(cls, state: st.State, moves: oc.Outcomes) -> _Touched:
@@ -79,8 +115,11 @@ class _Touched:
                                 moves.target[comes]])
         row = np.concatenate([row, number + comes])
         which = np.concatenate([which, own])
-        return cls(number, row % number, which, state.beyond_us[which],
-                   problem.beyond_us(which, pools, loads, row))
+        was = state.beyond_us[which]
+        return cls(number, row % number, which, was,
+                   problem.beyond_us(which, pools, loads, row),
+                   was + lm.LEAST_GAIN * problem.promise_us[
+                       problem.promised[which]])
 
     @property
     def anew(self) -> Bools:
@@ -90,20 +129,28 @@ class _Touched:
     @property
     def breaks(self) -> Bools:
         """bool[moves]: whether a move breaks any promise."""
-        found = np.zeros(self.moves, bool)
-        found[self.row[self.anew]] = True
-        return found
+        return self._any(self.anew)
 
     @property
-    def gain_us(self) -> Floats:
-        """µs[moves] that a move takes off the sum beyond promises.
+    def keeps(self) -> Bools:
+        """bool[moves]: whether a move keeps any broken promise again."""
+        return self._any((self.then_us == 0) & (self.was_us > 0))
 
-        0 where it keeps none again.
-        """
-        kept = np.zeros(self.moves, bool)
-        kept[self.row[(self.then_us == 0) & (self.was_us > 0)]] = True
-        return np.where(kept, np.bincount(
-            self.row, self.was_us - self.then_us, self.moves), 0.0)
+    @property
+    def deepens(self) -> Bools:
+        """bool[moves]: whether any promise is exceeded by more."""
+        return self._any(self.then_us > self.allowed_us)
+
+    @property
+    def excess_us(self) -> tuple[Floats, Floats]:
+        """µs[moves]: the sum beyond promises before a move, and after it."""
+        return (np.bincount(self.row, self.was_us, self.moves),
+                np.bincount(self.row, self.then_us, self.moves))
+
+    def _any(self, which: Bools) -> Bools:
+        found = np.zeros(self.moves, bool)
+        found[self.row[which]] = True
+        return found
 
 
 def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
@@ -121,28 +168,34 @@ def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
     return row, which[first[row] + np.arange(len(row)) - start[row]]
 
 
-def steps(state: st.State,
-          most: int | None) -> tuple[list[tuple[int, int]], st.State]:
-    """Moves that keep broken promises again, and where they lead.
+def steps(state: st.State, most: int | None, easing: bool
+          ) -> tuple[list[Step], list[str], st.State]:
+    """Moves off devices with broken promises.
 
-    Off a device with a broken promise: that which lowers most the sum of
-    what tenants see beyond their promises, breaks none, and keeps one again.
-    Devices are tried by that sum, until a pass over them finds nothing.
+    Of each device those that keep one again are made first, then, if asked,
+    those that ease; of either the one that lowers most the sum of what
+    tenants see beyond their promises. Devices are tried by that sum, until a
+    pass over them finds nothing.
 
     :param most: at most so many, None for any number
+    :param easing: whether to make moves that keep no promise but ease
+    :returns: the moves, the reason of each, and where they lead
     """
-    found: list[tuple[int, int]] = []
+    found: list[Step] = []
+    why: list[str] = []
     while True:
         before = len(found)
         for device in _worst_first(state):
             while most is None or len(found) < most:
-                step = _best(state, device)
-                if step is None:
+                best = _best(state, device, easing)
+                if best is None:
                     break
+                step, reason = best
                 state = state.moved(*step)
                 found.append(step)
+                why.append(reason)
         if len(found) == before:
-            return found, state
+            return found, why, state
 
 
 def _worst_first(state: st.State) -> list[int]:
@@ -154,26 +207,31 @@ def _worst_first(state: st.State) -> list[int]:
             if excess[d] > 0]
 
 
-def _best(state: st.State, device: int) -> tuple[int, int] | None:
-    """The move off a device that repairs most; then the smaller volume."""
+def _best(state: st.State, device: int,
+          easing: bool) -> tuple[Step, str] | None:
+    """The best move off a device; of equals that of the smaller volume."""
     problem = state.problem
     able = np.flatnonzero(problem.able)
     volumes = able[problem.device[state.home[able]] == device]
     moves = oc.every(state, volumes, oc.coolest(state))
-    gain = _repairs(state, moves)
+    touched = _Touched.by(state, moves)
+    was, then = touched.excess_us
+    keeps = touched.keeps & ~touched.breaks & (
+        moves.left_us <= moves.before_us) & (was - then > lm.LEAST_GAIN)
+    fine = keeps.copy()
+    if easing:
+        fine |= _eases(state, moves, touched)
+        fine[fine & ~keeps] = copying.pays(state, moves[fine & ~keeps])
     order = np.lexsort((moves.volume, moves.worse_us, problem.size_gib[
-        moves.volume], -gain))
-    if not len(order) or not gain[order[0]]:
+        moves.volume], then - was, ~keeps, ~fine))
+    if not len(order) or not fine[order[0]]:
         return None
-    return int(moves.volume[order[0]]), int(moves.target[order[0]])
+    best = order[0]
+    return ((int(moves.volume[best]), int(moves.target[best])),
+            KEPT if keeps[best] else EASED)
 
 
-def _repairs(state: st.State, moves: oc.Outcomes) -> Floats:
-    """µs[n] that moves take off the sum beyond promises.
-
-    0 where a move breaks a promise, or makes none kept again.
-    """
-    found = _Touched.by(state, moves)
-    gain = found.gain_us
-    return np.where(found.breaks | (moves.left_us > moves.before_us)
-                    | (gain <= lm.LEAST_GAIN), 0.0, gain)
+def _eases(state: st.State, moves: oc.Outcomes, touched: _Touched) -> Bools:
+    least, (was, then) = state.problem.limits.keeps, touched.excess_us
+    return ((was > 0) & (then <= was * least) & ~touched.breaks
+            & ~touched.deepens & (moves.worse_us <= moves.before_us * least))

@@ -22,7 +22,6 @@ from serifos.plan import promises
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-KEPT = 'a broken promise is kept again'
 FASTEST = 'least predicted latency'
 
 Step = tuple[int, int]
@@ -212,7 +211,9 @@ def _why(state: st.State, volume: int, near: Ints,
         if size <= state.free[target]:
             reason += ', until moves of this plan free more'
         return reason
-    if not acceptance.hot(state, best.volume)[0]:
+    cool = not acceptance.hot(state, best.volume)[0]
+    if cool and not promises.exceeded(state)[problem.device[
+            state.home[volume]]]:
         return 'its pool is not hot'
     broken = promises.whose(state, volume, target)
     if broken is not None:
@@ -220,6 +221,9 @@ def _why(state: st.State, volume: int, near: Ints,
                  f'volume {problem.volumes[broken].id} there')
         return (f'on {pool.name} {whose} would see more than the '
                 f'{problem.promise_us[broken]:.6g} µs that its type promises')
+    if cool and not promises.eases(state, best)[0]:
+        return ('its pool is not hot, and promises would be exceeded '
+                f'by more or nearly as much on {pool.name}')
     why = copying.why_not(state, best)
     if why is not None:
         return why

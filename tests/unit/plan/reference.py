@@ -148,6 +148,33 @@ class Reference:
         return then.keys() < was.keys() and (
             sum(then.values()) < sum(was.values()))
 
+    def eases(self, before: cl.Cluster, volume: cl.Volume, to: str,
+              slack: float = 1e-7) -> bool:
+        """Whether promises on both devices are exceeded by less.
+
+        And none by more, and the greater figure of the two falls as well.
+
+        :param slack: the fraction by which rounding may err; below 0, what
+            is true beyond doubt
+        """
+        keys = {before.pool(name).device_key for name in (volume.pool, to)}
+        was = self._beyond(before, keys)
+        then = self._beyond(moved(before, volume, to), keys)
+        left = (1 - max(self.min_gain, 1e-9)) * (1 + slack)
+        figure, *after = self.pair(before, volume, to)
+        return (0 < sum(was.values()) and then.keys() <= was.keys()
+                and sum(then.values()) <= sum(was.values()) * left
+                and max(after) <= figure * left
+                and all(us <= was[name] + slack * before.volume(
+                    name).max_latency_us for name, us in then.items()))
+
+    def _beyond(self, cluster: cl.Cluster,
+                devices: set[str]) -> dict[str, float]:
+        """What :meth:`broken` says of the volumes on devices."""
+        home = {volume.id: volume.pool for volume in cluster.volumes}
+        return {name: us for name, us in self.broken(cluster).items()
+                if cluster.pool(home[name]).device_key in devices}
+
     def movable(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
         pools = {pool.name: pool for pool in cluster.pools}
         return (volume.movable is True and volume.workload is not None

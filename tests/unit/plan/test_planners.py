@@ -10,6 +10,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import limits as lm
+from serifos.plan import promises
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -339,6 +340,63 @@ class BfdTestCase(testtools.TestCase):
 
 
 class RelieveTestCase(testtools.TestCase):
+
+    def test_a_promise_that_no_move_keeps_is_exceeded_by_less(self):
+        # 0.3 ms beyond at first; on c u sees 0.11 ms more than promised.
+        pools = [pool(name) for name in 'abc']
+        volumes = [volume('u', 'a', 60, max_latency_us=500),
+                   volume('w', 'a', 20, movable='pinned'),
+                   volume('v', 'b', 15, max_latency_us=400),
+                   volume('x', 'b', 30, max_latency_us=500,
+                          movable='pinned'),
+                   volume('y', 'c', 1, movable='pinned')]
+        plan = _plan(relieve, pools, volumes)
+        # v would fit c as well, but then u could not go there.
+        self.assertEqual([('u', 'a', 'c'), ('v', 'b', 'a')], _steps(plan))
+        self.assertEqual([promises.EASED, promises.KEPT],
+                         [move.reason for move in plan.moves])
+        self.assertEqual((2, 1), (
+            plan.slo_misses.before, plan.slo_misses.after))
+        self.assertFalse(plan.truncated)
+
+    def test_a_promise_is_eased_on_a_pool_that_is_not_hot(self):
+        pools = [pool('a'), pool('b')]
+        volumes = [volume('u', 'a', 40, max_latency_us=500),
+                   volume('v', 'a', 40, movable='pinned'),
+                   volume('w', 'b', 20, movable='pinned')]
+        plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
+        self.assertEqual([promises.EASED],
+                         [move.reason for move in plan.moves])
+        volumes[0] = dataclasses.replace(volumes[0], max_latency_us=None)
+        plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
+        self.assertEqual((), plan.moves)
+
+    def test_no_promise_is_exceeded_by_more_that_another_be_by_less(self):
+        pools = [pool('a'), pool('b')]
+        volumes = [volume('u', 'a', 30, max_latency_us=200),
+                   volume('v', 'a', 40, movable='pinned'),
+                   volume('w', 'b', 20, max_latency_us=100,
+                          movable='pinned')]
+        plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
+        self.assertEqual((), plan.moves)
+        self.assertEqual('its pool is not hot, and promises would be '
+                         'exceeded by more or nearly as much on b',
+                         _why(plan)['u'])
+
+    def test_by_hardly_less_is_not_enough(self):
+        # The excess falls from 0.35 to 0.2 ms, the slower pool by 0.15.
+        pools = [pool('a'), pool('b')]
+        volumes = [volume('u', 'a', 20, max_latency_us=250),
+                   volume('v', 'a', 40, movable='pinned'),
+                   volume('w', 'b', 25, movable='pinned')]
+        for min_gain, moves in (0.24, 1), (0.26, 0):
+            plan = _plan(relieve, pools, volumes, hot_ratio=9.0,
+                         min_gain=min_gain)
+            self.assertEqual(moves, len(plan.moves))
+        # Nor is a copy that outweighs it.
+        plan = _plan(relieve, pools, volumes, hot_ratio=9.0, min_gain=0.1,
+                     horizon_s=1.0)
+        self.assertEqual((), plan.moves)
 
     def test_four_moves_where_nothing_else_is_said(self):
         pools = [pool(f'p{i}') for i in range(9)]
