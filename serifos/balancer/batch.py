@@ -24,7 +24,7 @@ from serifos.balancer import outcome as oc
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.plan import plan as pl
-from serifos.plan import relieve
+from serifos.plan import quota
 
 LOG = log.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     :param exceeded: GiB → why so many may not be moved now, or None
     :param too_early: move → why it waits for later rounds, or None
     """
-    small = len(cluster.pools) <= relieve.SMALL
+    small = len(cluster.pools) <= quota.SMALL
     devices = devices_of(cluster)
     unmade = Unmade(devices)
     number: collections.Counter[str] = collections.Counter()

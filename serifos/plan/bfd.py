@@ -76,7 +76,7 @@ class _Passes:
         self.quota = quota
         self.begun: dict[int, float] = {}
         self.steps: list[summary.Step] = []
-        volumes = np.flatnonzero(state.problem.able)
+        volumes = np.flatnonzero(state.able)
         block = [state.problem.volumes[v].workload.block_kib for v in volumes]
         order = np.lexsort((state.problem.size_gib[volumes],
                             np.negative(block)))
@@ -86,7 +86,8 @@ class _Passes:
             for volume in volumes[order].tolist():
                 device = self._device(volume)
                 begun = device in self.begun
-                target = self._target(volume)
+                target = self._target(volume) if (
+                    self.state.able[volume]) else None
                 if target is not None:
                     if not begun:
                         self.quota = self.quota.after(device)
@@ -149,7 +150,7 @@ class _Passes:
         state, problem = self.state, self.state.problem
         if not acceptance.many(state, device):
             return False
-        here = np.flatnonzero(problem.able & (
+        here = np.flatnonzero(state.able & (
             problem.device[state.home] == device))
         left = problem.figure_us(
             np.full(len(here), device),

@@ -34,6 +34,7 @@ from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
+from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 KEPT = 'a broken promise is kept again'
@@ -168,8 +169,8 @@ def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
     return row, which[first[row] + np.arange(len(row)) - start[row]]
 
 
-def steps(state: st.State, most: int | None, easing: bool
-          ) -> tuple[list[Step], list[str], st.State]:
+def steps(state: st.State, quota: qu.Quota, easing: bool
+          ) -> tuple[list[Step], list[str], st.State, qu.Quota]:
     """Moves off devices with broken promises.
 
     Of each device those that keep one again are made first, then, if asked,
@@ -177,25 +178,25 @@ def steps(state: st.State, most: int | None, easing: bool
     tenants see beyond their promises. Devices are tried by that sum, until a
     pass over them finds nothing.
 
-    :param most: at most so many, None for any number
     :param easing: whether to make moves that keep no promise but ease
-    :returns: the moves, the reason of each, and where they lead
+    :returns: the moves, the reason of each, where they lead, and what is
+        left of the quota
     """
     found: list[Step] = []
     why: list[str] = []
     while True:
         before = len(found)
         for device in _worst_first(state):
-            while most is None or len(found) < most:
+            while not quota.full(device):
                 best = _best(state, device, easing)
                 if best is None:
                     break
                 step, reason = best
-                state = state.moved(*step)
+                state, quota = state.moved(*step), quota.after(device)
                 found.append(step)
                 why.append(reason)
         if len(found) == before:
-            return found, why, state
+            return found, why, state, quota
 
 
 def _worst_first(state: st.State) -> list[int]:
@@ -211,7 +212,7 @@ def _best(state: st.State, device: int,
           easing: bool) -> tuple[Step, str] | None:
     """The best move off a device; of equals that of the smaller volume."""
     problem = state.problem
-    able = np.flatnonzero(problem.able)
+    able = np.flatnonzero(state.able)
     volumes = able[problem.device[state.home[able]] == device]
     moves = oc.every(state, volumes, oc.coolest(state))
     touched = _Touched.by(state, moves)

@@ -24,11 +24,9 @@ from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import promises
+from serifos.plan import quota as qu
 from serifos.plan import state as st
 from serifos.plan import summary
-
-SMALL = 20
-"""Pools of a small cloud, at most."""
 
 MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
@@ -44,11 +42,12 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
     :param models: predictions for the pools in the cluster's order
     """
     first = st.State.of(pm.Problem.of(cluster, models, limits))
-    found = _best(first)
+    quota = qu.Quota.of(first.problem, MAX_MOVES)
+    found = _best(_Found(first, quota))
     truncated = bool(found.steps) and bool(_eased_last(
-        _Found(found.state.carried_out()), once=True).steps)
+        _Found(found.state.carried_out(), quota), once=True).steps)
     return summary.plan('relieve', first, found.state, found.steps,
-                        truncated, found.why)
+                        truncated, found.why, found.quota)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,12 +58,13 @@ class _Found:
     """
 
     state: st.State
+    quota: qu.Quota
     steps: tuple[promises.Step, ...] = ()
     why: tuple[str | None, ...] = ()
 
     def then(self, steps: Sequence[promises.Step], why: Sequence[str | None],
-             state: st.State) -> _Found:
-        return _Found(state, (*self.steps, *steps), (*self.why, *why))
+             state: st.State, quota: qu.Quota) -> _Found:
+        return _Found(state, quota, (*self.steps, *steps), (*self.why, *why))
 
     @property
     def harm(self) -> tuple[int, float, int]:
@@ -73,40 +73,32 @@ class _Found:
         return (int((beyond > 0).sum()), float(beyond.sum()),
                 len(self.steps))
 
-    @property
-    def left(self) -> int | None:
-        """How many more moves a small cloud's plan may have; None if large."""
-        most = self.state.problem.limits.max_moves or MAX_MOVES
-        return most - len(self.steps) if self.small else None
-
-    @property
-    def small(self) -> bool:
-        return len(self.state.room) <= SMALL
-
-    def promises(self, easing: bool, once: bool = False) -> _Found:
+    def promises(self, easing: bool) -> _Found:
         """With moves off pools with broken promises."""
-        return self.then(*promises.steps(
-            self.state, 1 if once else self.left, easing))
+        return self.then(*promises.steps(self.state, self.quota, easing))
 
     def hot(self, once: bool = False) -> _Found:
         """With moves off hot pools."""
-        steps, then = [], self.state
-        if self.small:
-            steps, then = beam.steps(self.state, self.left)
-        if not steps:
-            steps, then = rounds.steps(self.state, self.left, once)
-        return self.then(steps, [None] * len(steps), then)
+        if not self.quota.each and self.quota.left:
+            steps, state = beam.steps(self.state, int(self.quota.left))
+            if steps:
+                left = self.state.home[[volume for volume, _ in steps]]
+                return self.then(steps, [None] * len(steps), state,
+                                 self.quota.after(
+                                     state.problem.device[left]))
+        steps, state, quota = rounds.steps(self.state, self.quota, once)
+        return self.then(steps, [None] * len(steps), state, quota)
 
 
-def _best(state: st.State) -> _Found:
+def _best(start: _Found) -> _Found:
     """Of two orders the one that leaves fewer promises broken.
 
     Of equals that which exceeds them by less, then that with fewer moves.
     """
-    found = _eased_last(_Found(state))
+    found = _eased_last(start)
     if not len(promises.broken(found.state)):
         return found
-    return min(found, _Found(state).promises(easing=True).hot(),
+    return min(found, start.promises(easing=True).hot(),
                key=operator.attrgetter('harm'))
 
 
@@ -115,9 +107,10 @@ def _eased_last(found: _Found, once: bool = False) -> _Found:
 
     :param once: whether one move is enough to know
     """
-    found = found.promises(easing=False, once=once)
-    if not (once and found.steps):
-        found = found.hot(once)
-    if not (once and found.steps):
-        found = found.promises(easing=True, once=once)
+    for longer in (lambda: found.promises(easing=False),
+                   lambda: found.hot(once),
+                   lambda: found.promises(easing=True)):
+        found = longer()
+        if once and found.steps:
+            break
     return found

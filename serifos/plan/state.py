@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.plan import problem as pm
+from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import score
@@ -72,8 +73,19 @@ class State:
         return State(problem, home, loads, figure, room, free)
 
     def carried_out(self) -> State:
-        """This state with the space that its moves freed."""
-        return dataclasses.replace(self, room=self.free)
+        """This state once its moves are made: from here they begin anew."""
+        return dataclasses.replace(
+            self, room=self.free,
+            problem=dataclasses.replace(self.problem, home=self.home))
+
+    @functools.cached_property
+    def able(self) -> Bools:
+        """bool[volumes]: those that may move and did not move yet.
+
+        A plan moves no volume twice: each move is carried out from where its
+        volume was observed.
+        """
+        return self.problem.able & (self.home == self.problem.home)
 
     @functools.cached_property
     def latency_us(self) -> Floats:

@@ -83,8 +83,7 @@ def _longer(one: _Sequence) -> Iterator[tuple[
         float, float, _Sequence, int, int, float]]:
     """(value, GiB, sequence, volume, target, price) of its best steps."""
     state, problem = one.state, one.state.problem
-    volumes = np.setdiff1d(np.flatnonzero(problem.able),
-                           [volume for volume, _ in one.steps])
+    volumes = np.flatnonzero(state.able)
     volumes = volumes[acceptance.hot(state, volumes)]
     found = oc.every(state, volumes)
     found = found[acceptance.accepted(state, found)]

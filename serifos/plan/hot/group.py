@@ -31,7 +31,7 @@ class Group:
     def __init__(self, sweep: sw.Sweep, group: int) -> None:
         self.sweep, self.group = sweep, group
         problem, home = sweep.state.problem, sweep.state.home
-        mine = np.flatnonzero(problem.able & (problem.group == group))
+        mine = np.flatnonzero(sweep.state.able & (problem.group == group))
         mine = mine[problem.held[home[mine]]]
         device = problem.device[home[mine]]
         order = np.argsort(device, kind='stable')

@@ -14,8 +14,6 @@ they reach it.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from serifos.plan.hot import group as gr
@@ -24,17 +22,14 @@ from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 
-def steps(state: st.State, most: int | None,
-          once: bool = False) -> tuple[list[sw.Step], st.State]:
-    """Moves off hot devices, and the state that they lead to.
+def steps(state: st.State, quota: qu.Quota, once: bool = False
+          ) -> tuple[list[sw.Step], st.State, qu.Quota]:
+    """Moves off hot devices.
 
-    :param most: how many in all; None for max_moves off each device
     :param once: whether to stop as soon as a move is accepted
+    :returns: the moves, where they lead, and what is left of the quota
     """
     found: list[sw.Step] = []
-    quota = qu.Quota.of(state.problem)
-    if most is not None:
-        quota = dataclasses.replace(quota, most=most, each=False)
     came = np.zeros(len(state.figure_us), bool)
     while True:
         alone: set[int] = set()
@@ -44,7 +39,7 @@ def steps(state: st.State, most: int | None,
         found += sweep.steps
         state, quota, came = sweep.state, sweep.quota, sweep.came
         if once or not sweep.steps:
-            return found, state
+            return found, state, quota
 
 
 def _done(sweep: sw.Sweep, once: bool = False) -> sw.Sweep:
