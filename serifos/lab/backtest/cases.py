@@ -29,9 +29,6 @@ from serifos.model import model as mm
 from serifos.plan import capacity
 from serifos import plugins
 
-STAY = 'stay'
-"""The policy that leaves volumes where --cluster has them."""
-
 AS_IT_WOULD_BE = ', what if'
 INTERVAL_S = 3600
 """Between rounds, unless an option says otherwise."""
@@ -83,8 +80,10 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     settings = {text: _settings(text, asked) for text in asked.policies}
     found, broken = model_files.readable(
         asked.models_dir, model_files.stems(asked.models_dir))
-    for why in broken.values():
-        raise errors.InputError(why)
+    if broken or not found:
+        raise errors.InputError(next(iter(broken.values()), (
+            f'There is no model in {asked.models_dir}; give a directory '
+            'with models by --models.')))
     demand = replay.prepared(history.series, asked.days)
     if asked.scale != 1:
         demand = dataclasses.replace(
@@ -152,14 +151,14 @@ def _fleet(asked: Asked, found: Mapping[str, mm.Model], demand: sr.Series,
     parts = replay.parts(truth.Devices([*kinds.values()]), rates)
     return pools.made(
         sorted(found), [*sizes.values()],
-        float(parts.max(axis=2).mean(axis=1).sum()) if len(kinds) else 0.0,
+        float(parts.max(axis=2).mean(axis=1).sum()),
         asked.pools, asked.pool_gib)
 
 
 def _settings(policy: str, asked: Asked) -> sg.BalancerSettings:
     """The balancer's settings under a policy, and those for all."""
     name, _, own = policy.partition(':')
-    if name not in (replay.CINDER, STAY) and name not in planning.PLANNERS:
+    if name not in (replay.CINDER, replay.STAY, *planning.PLANNERS):
         plugins.load(plugins.PLANNERS, name)
     options = conf.load(asked.config_files)
     texts = [*asked.options, *filter(None, own.split(','))]

@@ -49,11 +49,8 @@ def made(models: Sequence[str], size_gib: Sequence[float], busy: float,
         over time and models, if these were never idle
     :param size_gib: of the volumes, for which there is to be room
     :param pool_gib: None for so much that 60 % are allocated
-    :raises InputError: where there is no model
+    :raises InputError: where the number or the size is absurd
     """
-    if not models:
-        raise errors.InputError('There is no model; give a directory with '
-                                'models by --models.')
     if number is None:
         number = max(2, len(models), math.ceil(busy / BUSY))
     bounds.refuse_outside('--pools', number, 1, 10_000)

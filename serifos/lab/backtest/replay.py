@@ -3,7 +3,8 @@
 
 What decides and acts is :class:`.rounds.Balancer` as ``serifos-balancer run``
 has it in mode auto, with its limits, pace, batches and journal; what it
-observes and asks is :mod:`.adapters`. Time passes while it waits.
+observes and asks are :mod:`.telemetry` and :mod:`.cinder`. Time passes while
+it waits.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos import errors
 from serifos.facts import series as sr
-from serifos.lab.backtest import adapters
+from serifos.lab.backtest import cinder
 from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
 from serifos.lab.backtest import tally as tl
+from serifos.lab.backtest import telemetry as tm
 from serifos.lab.backtest import truth
 from serifos.lab.backtest import world as wd
 from serifos.lab.sim import ssd as ssds
 from serifos.plan import recent
 
-CINDER = 'cinder'
-"""The policy that moves nothing."""
+CINDER, STAY = 'cinder', 'stay'
+"""The policies that move nothing: from where Cinder places volumes, and from
+where they are."""
 
 _MIB = 1024.0
 
@@ -96,7 +99,7 @@ def run(case: Case) -> tl.Score:
     end = demand.begin + demand.slots * demand.step_s
     tally = tl.Tally(demand.begin, end, case.promise_us, len(devices),
                      len(sizes))
-    telemetry = adapters.SimulatedTelemetry(settings.window_s)
+    telemetry = tm.SimulatedTelemetry(settings.window_s)
 
     def take(done: wd.Stretch) -> None:
         tally.take(done)
@@ -106,13 +109,13 @@ def run(case: Case) -> tl.Score:
         demand, sizes, case.fleet.pools, devices,
         _MIB / settings.limits.copying.s_per_gib[0], take, case.fleet.home)
     telemetry.world = world
-    journal = adapters.MemoryJournal(world)
-    if case.policy == CINDER:
+    journal = cinder.MemoryJournal(world)
+    if case.policy in (CINDER, STAY):
         world.advance(end - world.now)
     else:
         with tempfile.TemporaryDirectory() as directory:
             _balance(world, rounds.Balancer(
-                adapters.SimulatedCinder(world, case.promise_us), telemetry,
+                cinder.SimulatedCinder(world, case.promise_us), telemetry,
                 journal, dataclasses.replace(
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
@@ -122,7 +125,7 @@ def run(case: Case) -> tl.Score:
     packed = [packing.least_worst(parts(
         devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)
         for day in range(tally.days)]
-    return tally.score(case.name, adapters.moved(journal.entries()), packed,
+    return tally.score(case.name, cinder.moved(journal.entries()), packed,
                        time.monotonic() - began)
 
 

@@ -206,6 +206,10 @@ class _Costs:
         striped = of['stripe_kib'] > 0
         pieces = np.where(striped, np.minimum(channels, np.ceil(
             kib / np.where(striped, of['stripe_kib'], 1.0))), 1.0)
+        # The last of several channels counts: the mean of the greatest of so
+        # many waits, as if these were exponential.
+        self.lanes = np.where(pieces > 1, np.log(pieces) + 0.5772
+                              + 1 / (2 * pieces), 1.0)
         self.bus_read_us = kib / pieces * of['bus_read_us_per_kib']
         self.bus_write_us = kib / pieces * of['bus_write_us_per_kib']
         lane = pieces / channels
@@ -231,7 +235,8 @@ class _Costs:
             'write_square': self.write_square,
             'collect_square': self.collect_square,
             'bus_square': self.bus_square, 'drain_square': self.drain_square,
-            'to_die': misses + self._writes, 'to_bus': self.rate,
+            'to_die': misses + self._writes,
+            'to_bus': self.rate * self.lanes,
             'writing': self._writes * self.write_us,
             'fixed': misses * self.read_us
             + self._reads * (self.hits * self.cache_us + self.bus_read_us)
@@ -240,6 +245,7 @@ class _Costs:
     def latency_us(self, die_us: Floats, bus_us: Floats,
                    slow: Floats) -> Floats:
         """The mean of each volume's requests, by what they wait."""
+        bus_us = bus_us * self.lanes
         read = ((1 - self.hits) * (die_us + self.read_us)
                 + self.hits * self.cache_us + bus_us + self.bus_read_us)
         write = die_us + self.write_us * slow + bus_us + self.bus_write_us
