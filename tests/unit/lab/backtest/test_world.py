@@ -180,3 +180,28 @@ class TelemetryTest(testtools.TestCase):
         made.world.advance(300)
         self.assertFalse(
             made.observed(300).volumes['v0'].mean.is_active())
+
+    def test_history_goes_with_a_volume(self):
+        nan = np.nan
+        made = Made([[100, 200, 400, 400], [nan, 7, 7, nan]],
+                    size_gib=10.0)
+        self.assertIsNone(made.telemetry.history(900))
+        made.world.advance(310)
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        made.world.advance(790)
+        found = made.telemetry.history(900)
+        self.assertEqual((hs.BEGIN + 300, 300.0, ('v0', 'v1')), (
+            found.begin, found.step_s, found.volumes))
+        np.testing.assert_allclose(
+            [[200, 400], [7, 7]], found.values[..., :2].sum(axis=2))
+        np.testing.assert_allclose(64 * found.values[..., 3],
+                                   found.values[..., 2])
+        self.assertTrue((found.values[..., 4] > 0).all())
+        everything = made.telemetry.history(1e6)
+        self.assertEqual(hs.BEGIN, everything.begin)
+        self.assertTrue(np.isnan(everything.values[1, 0]).all())
+
+    def test_only_the_longest_window_is_kept(self):
+        made = Made(flat(10.0, slots=100), number=1)
+        made.world.advance(1e9)
+        self.assertEqual(12, made.telemetry.history(1e9).slots)
