@@ -110,17 +110,17 @@ class World:
     def advance(self, seconds: float) -> bool:
         """Lets time pass; True where the history is over."""
         to = min(self.now + seconds, self.end)
-        while (then := self._next()) <= to:
+        while self.now < self.end and (then := self._next()) <= to:
             self._close(then)
             for volume, copy in list(self.copies.items()):
                 if copy.left_mib <= _NOTHING_S * copy.mib_s:
                     self._arrived(volume, copy)
             if then >= self._slot_end - 1e-6:
                 self._slot += 1
-                if self._slot < self.demand.slots:
-                    self._begin_slot()
-            if then >= self.end:
-                break
+                if self._slot == self.demand.slots:
+                    self.now = self.end
+                    return True
+                self._begin_slot()
             self._open = self._stretch()
         self.now = to
         return self.now >= self.end

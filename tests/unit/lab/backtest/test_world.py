@@ -205,3 +205,19 @@ class TelemetryTest(testtools.TestCase):
         made = Made(flat(10.0, slots=100), number=1)
         made.world.advance(1e9)
         self.assertEqual(12, made.telemetry.history(1e9).slots)
+
+
+class EndTest(testtools.TestCase):
+
+    def test_the_end_comes_in_a_copy(self):
+        for into, size_gib in ((5.0, 100.0), (1000.0, 19.53125),
+                               (1000.0, 19.5312499)):
+            made = Made(flat(500, 500, slots=4), size_gib=size_gib)
+            made.world.advance(into)
+            made.cinder.migrate('v0', 'h1@sim#sim')
+            for _ in range(500):
+                made.world.advance(5)
+            self.assertTrue(made.world.advance(0))
+            self.assertEqual(made.world.end, made.world.now)
+            self.assertAlmostEqual(1200.0, sum(
+                each.seconds for each in made.stretches), 3)
