@@ -147,7 +147,7 @@ def parts(devices: truth.Devices, rates: truth.Floats) -> truth.Floats:
 
 def quietly(case: Case) -> tl.Score:
     """As :func:`run`; what the balancer logs is shown with -v alone."""
-    logger = logging.getLogger('serifos')
-    if logger.getEffectiveLevel() > logging.DEBUG:
-        logger.setLevel(logging.CRITICAL)
+    if all(handler.level > logging.DEBUG
+           for handler in logging.getLogger().handlers):
+        logging.getLogger('serifos').setLevel(logging.CRITICAL)
     return run(case)
