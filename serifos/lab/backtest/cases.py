@@ -78,9 +78,9 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     :raises InputError: where one cannot be
     """
     settings = {text: _settings(text, asked) for text in asked.policies}
-    found, broken = model_files.readable(
+    models, broken = model_files.readable(
         asked.models_dir, model_files.stems(asked.models_dir))
-    if broken or not found:
+    if broken or not models:
         raise errors.InputError(next(iter(broken.values()), (
             f'There is no model in {asked.models_dir}; give a directory '
             'with models by --models.')))
@@ -91,21 +91,25 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     sizes = {volume: history.size_gib.get(volume, asked.size_gib)
              for volume in demand.volumes}
     chosen = devices.named(asked.truth)
-    kinds = devices.of_models(_needed(found, asked), chosen)
-    fleet = _fleet(asked, found, demand, sizes, kinds)
-    fleets = {'': fleet}
+    kinds = devices.of_models(_needed(models, asked), chosen)
+    fleet = _fleet(asked, models, demand, sizes, kinds)
+    variants = ['']
     if asked.add or asked.remove or asked.other:
-        fleets[AS_IT_WOULD_BE] = pools.changed(
-            placed(fleet, demand, sizes), sorted(found), add=asked.add,
+        variants.append(AS_IT_WOULD_BE)
+
+    def start(name: str, what: str) -> pools.Fleet:
+        found = dataclasses.replace(fleet, home={}) if (
+            name == replay.CINDER) else fleet
+        return found if not what else pools.changed(
+            placed(found, demand, sizes), sorted(models), add=asked.add,
             remove=asked.remove, other=asked.other)
+
     return [replay.Case(
-        name, text + what, demand, sizes,
-        dataclasses.replace(each, home={})
-        if name == replay.CINDER and not what else each,
-        devices.of_pools(each.pools, kinds, asked.drift, asked.seed),
+        name, text + what, demand, sizes, its,
+        devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
         settings[text], 1000 * asked.promise_ms)
-        for what, each in fleets.items() for text in asked.policies
-        for name in [text.partition(':')[0]]]
+        for what in variants for text in asked.policies
+        for name in [text.partition(':')[0]] for its in [start(name, what)]]
 
 
 def placed(fleet: pools.Fleet, demand: sr.Series,

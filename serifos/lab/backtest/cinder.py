@@ -54,10 +54,10 @@ class SimulatedCinder:
                 pool.total_gib - world.free_gib(i), pool.backend_name,
                 pool.model, pool.device)
                 for i, pool in enumerate(world.pools)),
-            tuple(inv.Service('cinder-volume', host, backend_up=True,
-                              updated_at=world.now) for host in sorted({
-                                  names.backend(pool.name)
-                                  for pool in world.pools})),
+            tuple(inv.Service('cinder-volume', host, zone, backend_up=True,
+                              updated_at=world.now) for host, zone in {
+                                  names.backend(pool.name): pool.zone
+                                  for pool in world.pools}.items()),
             (*self._records.values(), *map(self._half, world.copies)),
             self._types)
 

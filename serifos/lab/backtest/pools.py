@@ -69,7 +69,7 @@ def of_cluster(found: cl.Cluster, models: Sequence[str]) -> Fleet:
     """
     pools = tuple(dataclasses.replace(
         _pool(pool.name, pool.model or '', pool.total_gib),
-        zone=pool.zone, backend_name=pool.backend_name, device=pool.device)
+        zone=pool.zone, backend_name=pool.backend_name)
         for pool in found.pools if pool.model in models)
     if not pools:
         raise errors.InputError(
@@ -109,7 +109,7 @@ def changed(fleet: Fleet, models: Sequence[str], *,
         like = next((pool for pool in (*fleet.pools,)
                      if pool.model == model), fleet.pools[0])
         pools += (dataclasses.replace(
-            like, name=_ADDED.format(number), model=model, device=None,
+            like, name=_ADDED.format(number), model=model,
             **_sized(_gib(gib) if given else like.total_gib)),)
     if not pools:
         raise errors.InputError('No pool is left; remove fewer.')

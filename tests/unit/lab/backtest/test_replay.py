@@ -7,6 +7,7 @@ import ddt
 import numpy as np
 
 from serifos import errors
+from serifos.facts import cluster as cl
 from serifos.lab.backtest import cases
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import replay
@@ -104,6 +105,17 @@ class ReplayTest(case.DirectoryCase):
             other=['SSD1=host1@sim#sim'])
         self.assertEqual((3, 2), (now.pools, then.pools))
         self.assertNotEqual(then.worst_us, now.worst_us)
+
+    def test_zones_of_a_cluster_are_kept(self):
+        pools = [dataclasses.replace(pool, zone=zone) for pool, zone
+                 in zip(hs.pools(2), ('north', 'south'))]
+        of = steady(5, 5, DAY)
+        apart, near = (self.scores(of, 'relieve', cluster=cl.Cluster(
+            tuple(each), tuple(cl.Volume(volume, each[0].name, 20.0)
+                               for volume in of.series.volumes)))[0]
+            for each in (pools, hs.pools(2)))
+        self.assertEqual(0, apart.moves)
+        self.assertTrue(near.moves)
 
     def test_a_history_keeps_its_last_days_and_fills_gaps(self):
         nan = np.nan
