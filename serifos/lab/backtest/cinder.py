@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cinder and a journal for a balancer in a simulated world.
+
+The same ports as those of the real ones. Every volume counts as detached,
+migrations succeed, and the old copy is gone when the new one is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+from typing import NoReturn
+
+import numpy as np
+
+from serifos.cloud import refused
+from serifos import errors
+from serifos.facts import attachments as at
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.facts import names
+from serifos.facts import times
+from serifos.lab.backtest import world as wd
+
+TYPE = 'backtest'
+"""The volume type of all volumes."""
+
+
+class SimulatedCinder:
+    """Cinder's part, as :class:`.inventory.Cloud` says.
+
+    :param promise_us: what the type of all volumes promises, or None
+    """
+
+    def __init__(self, world: wd.World,
+                 promise_us: float | None = None) -> None:
+        self._world = world
+        self._types = (inv.Type(TYPE, {} if promise_us is None else {
+            names.PROMISE: f'{promise_us:g}'}),)
+        self._number = {volume: i for i, volume
+                        in enumerate(world.demand.volumes)}
+        self._records: dict[int, inv.Record] = {}
+        world.changed = self._write
+        for volume in np.flatnonzero(world.home != wd.ABSENT).tolist():
+            self._write(volume)
+
+    def inventory(self) -> inv.Inventory:
+        world = self._world
+        return inv.Inventory(
+            tuple(inv.PoolStats(
+                pool.name, pool.total_gib, world.free_gib(i),
+                pool.total_gib - world.free_gib(i), pool.backend_name,
+                pool.model, pool.device)
+                for i, pool in enumerate(world.pools)),
+            tuple(inv.Service('cinder-volume', host, zone, backend_up=True,
+                              updated_at=world.now) for host, zone in {
+                                  names.backend(pool.name): pool.zone
+                                  for pool in world.pools}.items()),
+            (*self._records.values(), *map(self._half, world.copies)),
+            self._types)
+
+    def volume(self, volume_id: str) -> inv.Record | None:
+        return self._records.get(self._number.get(volume_id, -1))
+
+    def snapshots_of(self, volume_id: str) -> int:
+        return 0
+
+    def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
+        number = self._number.get(volume_id)
+        return (self._half(number),) if number in self._world.copies else ()
+
+    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+        return ()
+
+    def logical_volumes(self, pool: str) -> frozenset[str] | None:
+        return None
+
+    def migrate(self, volume_id: str, pool: str) -> None:
+        world, number = self._world, self._number.get(volume_id, -1)
+        target = world.number.get(pool)
+        if number not in self._records or target is None or (
+                number in world.copies or world.home[number] == target
+                or world.free_gib(target) < world.size_gib[number]):
+            raise refused.Refused(
+                f'Cinder refuses: volume {volume_id} cannot go to {pool}.')
+        world.migrate(number, target)
+        self._write(number)
+
+    def complete(self, volume_id: str, copy_id: str) -> NoReturn:
+        raise _never('complete')
+
+    def reset(self, volume_id: str, status: str | None = None) -> NoReturn:
+        raise _never('reset')
+
+    def delete_attachment(self, attachment_id: str) -> NoReturn:
+        raise _never('delete an attachment')
+
+    def delete(self, volume_id: str) -> NoReturn:
+        raise _never('delete')
+
+    def unmanage(self, volume_id: str) -> NoReturn:
+        raise _never('unmanage')
+
+    def _write(self, number: int) -> None:
+        """The record of a volume, as it is now."""
+        world, home = self._world, int(self._world.home[number])
+        if home == wd.ABSENT:
+            self._records.pop(number, None)
+            return
+        was = self._records.get(number)
+        under_way = number in world.copies
+        moved = was is not None and was.migration_status is not None
+        self._records[number] = inv.Record(
+            world.demand.volumes[number], float(world.size_gib[number]),
+            'maintenance' if under_way else 'available',
+            world.pools[home].name, volume_type=TYPE,
+            migration_status='migrating' if under_way
+            else 'success' if moved else None, updated_at=world.now)
+
+    def _half(self, number: int) -> inv.Record:
+        """The hidden record of a copy."""
+        volume = self._records[number]
+        return dataclasses.replace(
+            volume, id=f'copy-of-{volume.id}', status='available',
+            pool=self._world.pools[self._world.copies[number].target].name,
+            migration_status=f'target:{volume.id}')
+
+
+def _never(what: str) -> errors.CloudError:
+    return errors.CloudError(f'A simulated Cinder cannot {what}.')
+
+
+@dataclasses.dataclass
+class MemoryJournal:
+    """A journal of one balancer that is never restarted."""
+
+    world: wd.World
+    _entries: list[jn.Entry] = dataclasses.field(default_factory=list)
+
+    def write(self, kind: str, **facts: Any) -> jn.Entry:
+        entry = jn.Entry.checked(times.text(self.world.now, 'milliseconds'),
+                                 kind, facts)
+        self._entries.append(entry)
+        return entry
+
+    def entries(self) -> tuple[jn.Entry, ...]:
+        return tuple(self._entries)
+
+
+def moved(entries: Sequence[jn.Entry]) -> list[tuple[float, float]]:
+    """When each migration that succeeded was requested, and its GiB."""
+    asked: dict[str, jn.Entry] = {}
+    found = []
+    for entry in entries:
+        if entry.kind == 'request':
+            asked[entry.facts['volume']] = entry
+        elif entry.kind == 'outcome' and entry.facts['result'] == 'success':
+            request: Mapping[str, Any] = asked[entry.facts['volume']].facts
+            found.append((times.parse(asked[entry.facts['volume']].at),
+                          request['size_gib']))
+    return found

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a backtest: its tables, and the time drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from serifos.facts import times
+from serifos.lab.backtest import tables
+from serifos.lab.backtest import tally as tl
+from serifos.report import charts
+from serifos.report import page
+
+_COLOURS = (charts.GREY, charts.RED, charts.BLUE, '#2f8f5b', '#c98b2b',
+            '#7a4f9a', '#333333', '#b07aa1')
+_MS = 1e3
+
+
+def page_of(scores: Sequence[tl.Score], command: str) -> str:
+    """The whole page.
+
+    :param command: that made it
+    """
+    begin = scores[0].hours[0][0]
+    return page.render(
+        'What balancing would have done',
+        f'{scores[0].volumes:,} volumes over {scores[0].days:g} days from '
+        f'{times.text(begin)}, replayed on simulated devices under each '
+        f'policy.\n{command}', [
+            page.Section(
+                'Policies', 'The worst pool is the one of greatest latency, '
+                'the mean over its volumes, at each time. A promise counts '
+                'as broken for the minutes in which a volume sees more. The '
+                'busiest pool is that of each day after the first, by its '
+                'mean, by that of a packing that knows the day.', [],
+                [tables.of_scores(scores), tables.of_days(scores)]),
+            page.Section('The time', '', [
+                _lines(scores, 1, 'Latency of the worst pool, ms', _MS,
+                       yscale='log'),
+                _lines(scores, 2, 'Volumes whose promise is broken', 1),
+                _lines(scores, 3, 'GiB moved so far', 1)]),
+            page.Section('The busiest pool of each day', '', [_days(scores)])
+        ])
+
+
+def _lines(scores: Sequence[tl.Score], column: int, title: str, unit: float,
+           **settings: object) -> str:
+    """A line for each policy, over days."""
+    begin = scores[0].hours[0][0]
+    return charts.points(
+        [charts.Series(
+            [(hour[0] - begin) / 86400 for hour in score.hours],
+            [hour[column] / unit for hour in score.hours], '-', score.policy,
+            look={'color': _COLOURS[i % len(_COLOURS)], 'lw': 1})
+         for i, score in enumerate(scores)],
+        size_in=(10, 3.2), title=title, xlabel='days', **settings)
+
+
+def _days(scores: Sequence[tl.Score]) -> str:
+    rows = {score.policy: score.day_worst for score in scores}
+    rows['packed, the day known'] = scores[0].day_packed
+    return charts.points(
+        [charts.Series(range(1, len(busy) + 1), [100 * each for each in busy],
+                       'o-', name, look={
+                           'color': _COLOURS[i % len(_COLOURS)]})
+         for i, (name, busy) in enumerate(rows.items())],
+        size_in=(10, 3.2), title='Busy in the mean of the day, % of its time',
+        xlabel='day')

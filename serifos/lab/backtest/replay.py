@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One policy over a history: the balancer's own rounds in a simulated world.
+
+What decides and acts is :class:`.rounds.Balancer` as ``serifos-balancer run``
+has it in mode auto, with its limits, pace, batches and journal; what it
+observes and asks are :mod:`.telemetry` and :mod:`.cinder`. Time passes while
+it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import logging
+import pathlib
+import tempfile
+import time
+
+import numpy as np
+
+from serifos.balancer import rounds
+from serifos.balancer import settings as sg
+from serifos import errors
+from serifos.facts import series as sr
+from serifos.lab.backtest import cinder
+from serifos.lab.backtest import packing
+from serifos.lab.backtest import pools as pl
+from serifos.lab.backtest import tally as tl
+from serifos.lab.backtest import telemetry as tm
+from serifos.lab.backtest import truth
+from serifos.lab.backtest import world as wd
+from serifos.lab.sim import ssd as ssds
+from serifos.plan import recent
+
+CINDER, STAY = 'cinder', 'stay'
+"""The policies that move nothing: from where Cinder places volumes, and from
+where they are."""
+
+_MIB = 1024.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Case:
+    """The inputs of a replay, for a process of its own.
+
+    :param demand: of the time to be replayed, see :func:`prepared`
+    :param size_gib: volume → GiB
+    :param devices: what each pool is in truth
+    :param settings: the balancer's, mode auto
+    :param promise_us: of all volumes
+    :param most_outstanding: of a volume on a saturated device
+    """
+
+    policy: str
+    name: str
+    demand: sr.Series
+    size_gib: Mapping[str, float]
+    fleet: pl.Fleet
+    devices: tuple[ssds.Ssd, ...]
+    settings: sg.BalancerSettings
+    promise_us: float
+    most_outstanding: float = truth.MOST_OUTSTANDING
+
+
+def prepared(history: sr.Series, days: float) -> sr.Series:
+    """The last days of a history, without gaps.
+
+    In a gap a volume goes on with what it did before it.
+
+    :raises InputError: where nothing is left
+    """
+    end = history.begin + history.slots * history.step_s
+    found = history.between(end - days * 86400, end)
+    known = ~np.isnan(found.values[:, :, 0])
+    some = np.flatnonzero(known.any(axis=1))
+    if not len(some):
+        raise errors.InputError('The history has no volumes.')
+    slots = np.arange(found.slots)
+    values = found.values[some].copy()
+    for row, seen in zip(values, known[some]):
+        if not seen.all():
+            last = len(seen) - int(seen[::-1].argmax())
+            latest = np.maximum.accumulate(np.where(seen, slots, -1))
+            gaps = ~seen & (latest >= 0) & (slots < last)
+            row[gaps] = row[latest[gaps]]
+    return dataclasses.replace(
+        found, volumes=tuple(found.volumes[i] for i in some), values=values)
+
+
+def run(case: Case) -> tl.Score:
+    """Replays the history under a policy.
+
+    :raises InputError: where there is no room for a volume
+    """
+    began, demand = time.monotonic(), case.demand
+    settings = case.settings
+    sizes = np.array([case.size_gib[volume] for volume in demand.volumes])
+    devices = truth.Devices(case.devices, case.most_outstanding)
+    end = demand.begin + demand.slots * demand.step_s
+    tally = tl.Tally(demand.begin, end, case.promise_us, len(devices),
+                     len(sizes))
+    telemetry = tm.SimulatedTelemetry(settings.window_s)
+
+    def take(done: wd.Stretch) -> None:
+        tally.take(done)
+        telemetry.take(done)
+
+    world = wd.World(
+        demand, sizes, case.fleet.pools, devices,
+        _MIB / settings.limits.copying.s_per_gib[0], take, case.fleet.home)
+    telemetry.world = world
+    journal = cinder.MemoryJournal(world)
+    if case.policy in (CINDER, STAY):
+        world.advance(end - world.now)
+    else:
+        with tempfile.TemporaryDirectory() as directory:
+            _balance(world, rounds.Balancer(
+                cinder.SimulatedCinder(world, case.promise_us), telemetry,
+                journal, dataclasses.replace(
+                    settings, planner=case.policy, auto=True,
+                    state_dir=pathlib.Path(directory)),
+                lambda: world.now, world.advance,
+                recent=recent.Recent(settings.hold, settings.correction)))
+    totals = np.array([pool.total_gib for pool in case.fleet.pools])
+    packed = [packing.least_worst(parts(
+        devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)
+        for day in range(tally.days)]
+    return tally.score(case.name, cinder.moved(journal.entries()), packed,
+                       time.monotonic() - began)
+
+
+def _balance(world: wd.World, balancer: rounds.Balancer) -> None:
+    """Rounds until the history is over, as the daemon makes them."""
+    while not world.advance(balancer.settings.interval_s):
+        balancer.round()
+
+
+def parts(devices: truth.Devices, rates: truth.Floats) -> truth.Floats:
+    """float[volumes, pools, parts] of mean rates, as of a Series."""
+    volumes, pools = len(rates), len(devices)
+    some = np.maximum(rates[:, 0] + rates[:, 1], 1e-12)
+    each = [np.repeat(column, pools) for column in (
+        rates[:, 0], rates[:, 1], rates[:, 2] / some, rates[:, 3] / some)]
+    return devices.busy(np.tile(np.arange(pools), volumes), truth.Demand(
+        *each)).reshape(volumes, pools, -1)
+
+
+def quietly(case: Case) -> tl.Score:
+    """As :func:`run`; what the balancer logs is shown with -v alone."""
+    if all(handler.level > logging.DEBUG
+           for handler in logging.getLogger().handlers):
+        logging.getLogger('serifos').setLevel(logging.CRITICAL)
+    return run(case)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Telemetry of a simulated world, behind the port of the real ones."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection
+from collections.abc import Sequence
+
+import numpy as np
+
+from serifos.facts import activity
+from serifos.facts import series as sr
+from serifos.facts import workload as wl
+from serifos.lab.backtest.truth import Floats
+from serifos.lab.backtest import world as wd
+
+_COPY = wl.Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)
+_IDLE = wl.Workload(0.0, 4.0, 0.0, iops=0.0, latency_us=0.0)
+_SECONDS = len(sr.COLUMNS)
+
+
+class SimulatedTelemetry:
+    """What volumes did, as counters on their hosts would tell.
+
+    A window begins at the end of a slot. What a volume did on a pool that it
+    has left does not count in a window, as with the counters of logical
+    volumes; its history goes with it.
+
+    :param keep_s: the longest window, and the longest history
+    """
+
+    def __init__(self, keep_s: float) -> None:
+        self._keep_s = keep_s
+        self._sums: Floats | None = None
+        self._kept: collections.deque[tuple[float, Floats]] = (
+            collections.deque())
+        self._since: dict[int, Floats] = {}
+        self._home: wd.Ints | None = None
+        self.world: wd.World | None = None
+
+    def take(self, done: wd.Stretch) -> None:
+        """Counts a stretch of time."""
+        if self._sums is None:
+            self._sums = np.zeros((len(done.home), _SECONDS + 1))
+            self._kept.append((done.begin, self._sums.copy()))
+            self._home = done.home
+        for volume in np.flatnonzero(done.home != self._home).tolist():
+            self._since[volume] = self._sums[volume].copy()
+        self._home = done.home
+        self._sums += _amounts(done)
+        if done.end - self._kept[-1][0] >= self.world.demand.step_s - 1e-3:
+            self._kept.append((done.end, self._sums.copy()))
+            while (len(self._kept) > 2
+                   and done.end - self._kept[1][0] >= self._keep_s):
+                self._kept.popleft()
+
+    def observe(self, places: Sequence[activity.MeasuredVolume],
+                window_s: float, pools: Collection[str] = ()
+                ) -> activity.Observed:
+        now = self.world.so_far()
+        own = _amounts(now)
+        sums = own if self._sums is None else self._sums + own
+        begin = self.world.now - window_s + 1e-3
+        left = sums - next((had for at, had in reversed(self._kept)
+                            if at <= begin),
+                           self._kept[0][1] if self._kept else 0.0)
+        for volume, had in self._since.items():
+            came = sums[volume] - had
+            if came[_SECONDS] < left[volume, _SECONDS]:
+                left[volume] = came
+        if self._home is not None:
+            moved = now.home != self._home
+            left[moved] = own[moved]
+        seconds = left[:, _SECONDS]
+        means = (left / np.maximum(seconds, 1e-9)[:, None]).tolist()
+        does, missing = {}, {}
+        number = {volume: i for i, volume
+                  in enumerate(self.world.demand.volumes)}
+        for place in places:
+            which = number.get(place.volume)
+            if which is None:
+                does[place.volume] = _activity(_COPY, window_s)
+            elif seconds[which] < 1:
+                missing[place.volume] = 'It has only just been there.'
+            else:
+                does[place.volume] = _activity(
+                    _workload(means[which]), float(seconds[which]))
+        return activity.Observed(self.world.now, does, {}, missing, {})
+
+    def history(self, seconds: float) -> sr.Series | None:
+        """What volumes did in the slots that ended in so many last seconds.
+
+        None before the first slot has ended.
+        """
+        begin = self.world.now - seconds - 1e-3
+        kept = [each for each in self._kept if each[0] >= begin]
+        if len(kept) < 2:
+            return None
+        amounts = np.diff([sums for _, sums in kept], axis=0)
+        seen = amounts[..., _SECONDS:]
+        values = np.where(seen > 0, np.maximum(0.0, amounts[
+            ..., :_SECONDS]) / np.maximum(seen, 1e-9), np.nan)
+        return sr.Series(
+            kept[0][0], self.world.demand.step_s, self.world.demand.volumes,
+            values.transpose(1, 0, 2))
+
+
+def _amounts(done: wd.Stretch) -> Floats:
+    """float[volumes, columns and seconds] of a stretch."""
+    return done.seconds * np.column_stack([
+        done.rates, done.home != wd.ABSENT])
+
+
+def _activity(mean: wl.Workload, seconds: float) -> activity.Activity:
+    return activity.Activity(mean, seconds, 10, 0.0, 0.0)
+
+
+def _workload(rates: Sequence[float]) -> wl.Workload:
+    """As of :func:`.series.workloads`, but for rounding below 0."""
+    reads, writes, kib, random, q, _ = (max(0.0, each) for each in rates)
+    iops = reads + writes
+    if iops < 1e-9:
+        return _IDLE
+    return wl.Workload(
+        100 * writes / iops, kib / iops,
+        random_pct=min(100.0, 100 * random / iops), iops=iops,
+        latency_us=1e6 * q / iops)

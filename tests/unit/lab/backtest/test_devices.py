@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pools are in truth: named, fitted to a model, and off by a drift."""
+
+import testtools
+
+from serifos.lab.backtest import devices
+from serifos.model import model as mm
+from tests.unit.lab.backtest import histories as hs
+
+
+class DevicesTest(testtools.TestCase):
+
+    def test_a_device_is_fitted_to_a_model(self):
+        model = mm.Model.from_json(hs.MODEL)
+        found = devices.fitted('mine', model)
+        self.assertTrue(devices.mismatch(found, model) < 0.25,
+                        devices.mismatch(found, model))
+        other = devices.NAMED['SSD1']
+        self.assertGreater(devices.mismatch(other, model), 1)
+
+    def test_named_ones_come_first(self):
+        models = dict.fromkeys(('FAST', 'mine'), mm.Model.from_json(hs.MODEL))
+        found = devices.of_models(models, devices.named(['mine=AGED']))
+        self.assertEqual({'FAST': 'FAST', 'mine': 'AGED'}, {
+            name: ssd.name for name, ssd in found.items()})
+
+    def test_each_pool_drifts_by_itself(self):
+        pools = hs.pools(3)
+        kinds = {'FAST': devices.NAMED['FAST']}
+        first, again, none = (devices.of_pools(pools, kinds, drift, 1)
+                              for drift in (0.2, 0.2, 0.0))
+        self.assertEqual(first, again)
+        self.assertEqual((kinds['FAST'],) * 3, none)
+        self.assertEqual(3, len({ssd.read_us for ssd in first}))
+        self.assertEqual(first[1:], devices.of_pools(pools[1:], kinds, 0.2,
+                                                     1))

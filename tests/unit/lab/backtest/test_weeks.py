@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic weeks have the statistics that they are drawn to."""
+
+import ddt
+import numpy as np
+import testtools
+
+from serifos import errors
+from serifos.lab.backtest import statistics
+from serifos.lab.backtest import weeks
+from tests.unit.cmd import command
+
+SEEDS = range(4)
+
+
+def drawn(**settings):
+    return weeks.drawn(weeks.Week(**{
+        'volumes': 100, 'step_s': 1800, **settings}))
+
+
+@ddt.ddt
+class StatisticsTest(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        found = [statistics.figures(drawn(seed=seed)[0], seed)
+                 for seed in SEEDS]
+        cls.found = {several[0].name: (
+            float(np.mean([each.found for each in several])),
+            several[0].target) for several in zip(*found)}
+
+    @ddt.data(
+        ('requests/s, least', 0.15), ('requests/s, median', 0.35),
+        ('requests/s, most', 0.25), ('peak half hour over mean, median', 0.2),
+        ('peak half hour over mean, 90th percentile', 0.3),
+        ('KiB a request, 10th percentile', 0.3),
+        ('KiB a request, 50th percentile', 0.2),
+        ('KiB a request, 90th percentile', 0.3),
+        ('share of writes, 10th percentile', 0.4),
+        ('share of writes, 50th percentile', 0.2),
+        ('share of writes, 90th percentile', 0.05),
+        ('autocorrelation at 24 h, median', 0.35),
+        ('autocorrelation at 24 h over 0.5, share of volumes', 0.3))
+    @ddt.unpack
+    def test_as_in_the_real_week(self, name, within):
+        found, target = self.found[name]
+        self.assertTrue(abs(found / target - 1) < within, (found, target))
+
+    def test_a_burst_lasts_and_a_regime_ends(self):
+        half, three, six = (self.found[
+            f'autocorrelation at {hours} h, median'][0]
+            for hours in ('0.5', '3', '6'))
+        self.assertTrue(half > 0.5 > three > six, (half, three, six))
+
+    @ddt.data('MiB/s', 'requests/s')
+    def test_a_day_tells_the_next_better_than_half_an_hour(self, unit):
+        recent, day, percentile, chance, known = (
+            found for name, (found, _) in self.found.items()
+            if name.startswith(f'next day\'s worst pool, {unit}'))
+        self.assertTrue(known < day < recent < chance,
+                        (known, day, recent, chance))
+        self.assertLess(day, percentile * 1.05)
+        for name, (found, target) in self.found.items():
+            if name.startswith('next day'):
+                self.assertTrue(abs(found / target - 1) < 0.25, name)
+
+
+@ddt.ddt
+class DrawnTest(testtools.TestCase):
+
+    def test_the_same_seed_is_the_same_week(self):
+        first, again, other = (drawn(volumes=3, days=2, seed=seed)
+                               for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first[0].values, again[0].values)
+        self.assertEqual(first[1], again[1])
+        self.assertFalse(np.allclose(first[0].values[..., :4],
+                                     other[0].values[..., :4]))
+
+    def test_more_volumes_keep_the_first_ones(self):
+        few, many = (drawn(volumes=volumes, days=2)[0]
+                     for volumes in (3, 105))
+        np.testing.assert_array_equal(few.values, many.values[:3])
+
+    @ddt.data((300, 2, 576), (1800, 1, 48), (3600, 9, 216))
+    @ddt.unpack
+    def test_any_step_and_number_of_days(self, step_s, days, slots):
+        series, size_gib = drawn(volumes=2, step_s=step_s, days=days)
+        self.assertEqual((slots, 2), (series.slots, len(size_gib)))
+        rates = series.values[..., :4]
+        self.assertTrue((rates > 0).all() and np.isfinite(rates).all())
+        self.assertTrue((rates[..., 3] <= rates[..., :2].sum(axis=2)
+                         * 1.001).all())
+
+    @ddt.data({'volumes': 0}, {'days': 0}, {'seed': -1}, {'step_s': 7},
+              {'step_s': 700}, {'step_s': 5000})
+    def test_absurd_settings_are_refused(self, settings):
+        self.assertRaises(errors.InputError, drawn, **settings)
+
+    def test_statistics_need_two_days(self):
+        self.assertRaises(errors.InputError, statistics.figures,
+                          drawn(days=1)[0])
+
+    def test_packed_is_largest_first(self):
+        home = statistics.packed(np.array([1.0, 5.0, 4.0, 2.0]), 2)
+        self.assertEqual([0, 0, 1, 1], home.tolist())
+        self.assertAlmostEqual(1.0, statistics.worst_over_mean(
+            np.array([1.0, 5.0, 4.0, 2.0]), home, 2))
+
+
+class WeekCommandTest(testtools.TestCase):
+
+    def test_a_history_beside_the_real_week(self):
+        code, out, err = command.simulate(
+            'week', '--volumes', 30, '--step', 1800, '-f', 'value')
+        self.assertEqual(0, code, err)
+        self.assertIn('peak half hour over mean, median', out)
+        self.assertRegex(out, r'(?m)^share of writes, 90th percentile '
+                         r'0\.\d+ 0\.97$')
+
+    def test_an_absurd_step_is_one_sentence(self):
+        code, out, err = command.simulate('week', '--step', 7)
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
