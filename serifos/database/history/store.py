@@ -67,7 +67,7 @@ class Store:
                 return False
             self._write(connection, series)
             return True
-        self.database.prepare(self.schema.is_there, self.schema.make)
+        self._prepare()
         return self.database.run(work, write=True)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
@@ -87,8 +87,15 @@ class Store:
         return found
 
     def _is_there(self) -> bool:
-        return self.database.exists() and self.database.run(
-            self.schema.is_there)
+        """Whether there is a history; one of an older version is migrated."""
+        if not self.database.exists() or (
+                self.database.run(tables.version) is None):
+            return False
+        self._prepare()
+        return True
+
+    def _prepare(self) -> None:
+        self.database.prepare(self.schema.is_there, self.schema.make)
 
     @staticmethod
     def _read(connection: sa.Connection, tier: slots.Tier,

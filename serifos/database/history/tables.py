@@ -61,7 +61,7 @@ class Schema:
 
         :raises FormatError: where it is of a newer one
         """
-        found = _version(connection)
+        found = version(connection)
         if found is not None and found > self.version:
             raise errors.FormatError(
                 f'The table {HEAD.name} is of version {found}; this serifos '
@@ -75,18 +75,18 @@ class Schema:
 
         Another process may be doing the same.
         """
-        found = _version(connection)
+        found = version(connection)
         if found is None:
             _METADATA.create_all(connection)
             connection.execute(sa.insert(HEAD).values(
                 id=1, version=self.version, until=0))
             return
-        for version in range(found, self.version):
-            self.upgrades[version](connection)
+        for older in range(found, self.version):
+            self.upgrades[older](connection)
         connection.execute(sa.update(HEAD).values(version=self.version))
 
 
-def _version(connection: sa.Connection) -> int | None:
+def version(connection: sa.Connection) -> int | None:
     """Of the tables that are there; None where there are none."""
     if not sa.inspect(connection).has_table(HEAD.name):
         return None

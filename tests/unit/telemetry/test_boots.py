@@ -24,8 +24,8 @@ def reading(at, up_s, counted_s=None, ahead_s=0.0, **others):
 
 def seen(*readings):
     return window.observed([rd.place('a')], {'node1': readings},
-                            now=readings[-1].at, window_s=1350,
-                            interval_s=15)
+                           now=readings[-1].at, window_s=1350,
+                           interval_s=15)
 
 
 @ddt.ddt

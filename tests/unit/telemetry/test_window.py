@@ -22,7 +22,7 @@ def every(seconds, count, volumes, until=NOW, started=None):
 
 def observed(places, readings, window_s=600, now=NOW):
     return window.observed(places, readings, now=now, window_s=window_s,
-                            interval_s=15)
+                           interval_s=15)
 
 
 @ddt.ddt
