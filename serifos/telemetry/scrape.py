@@ -19,8 +19,10 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
+from serifos.telemetry.history import amounts
 from serifos.telemetry import http
 from serifos.telemetry import parallel
 from serifos.telemetry import ring as rg
@@ -100,6 +102,14 @@ class Scrape:
                      else strange for host in window.hosts(places, pools)},
             now=now, window_s=window_s, interval_s=self._interval_s,
             empty=pools)
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over the ring, minutes."""
+        longest_s = amounts.longest_s(self._interval_s)
+        return amounts.series(
+            places, self._ring.read(begin - longest_s), begin, end, step_s,
+            longest_s=longest_s)
 
     def gather(self, window_s: float,
                progress: Callable[[float, float], object]) -> None:

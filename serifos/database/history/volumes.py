@@ -21,8 +21,8 @@ def numbers(connection: sa.Connection,
     query = sa.select(VOLUMES.c.volume, VOLUMES.c.number)
     if len(volumes) <= _AT_ONCE:
         query = query.where(VOLUMES.c.volume.in_(volumes))
-    return dict(row for row in connection.execute(query).tuples()
-                if row[0] in volumes)
+    return {row.volume: row.number for row in connection.execute(query)
+            if row.volume in volumes}
 
 
 def update(connection: sa.Connection, volumes: Sequence[str],

@@ -12,12 +12,12 @@ The history of a volume goes with it: whatever host has its logical volume.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import itertools
 import math
+import operator
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ class _Claim:
 
     :param column: of the volume in the series
     :param host: where the volume is now
+    :param not_in: times at which it was there, and elsewhere its remains
     """
 
     lv_id: str
@@ -45,26 +46,44 @@ class _Claim:
     host: str
     since: float
     until: float
+    not_in: Sequence[tuple[float, float]] = ()
+
+    def is_of(self, start: float, end: float) -> bool:
+        """Whether this time, between two readings, was the volume's."""
+        return self.since <= start and end <= self.until and not any(
+            since < end and start < until for since, until in self.not_in)
+
+    def on(self, host: str, readings: window.Readings) -> _Claim:
+        """The same of a host's logical volume of that name.
+
+        While the host that has the volume now had it, what others have of
+        it is being deleted.
+        """
+        if host == self.host:
+            return self
+        return dataclasses.replace(self, not_in=_times(
+            self.lv_id, readings.get(self.host, ())))
 
 
 def series(places: Sequence[activity.MeasuredVolume],
-           readings: Iterable[tuple[str, Sequence[cn.Reading]]],
+           readings: window.Readings,
            begin: float, end: float, step_s: int, *,
            longest_s: float) -> hs.Series:
     """What volumes did, by the readings of all hosts.
 
-    :param readings: a host and its readings, oldest first; only those
-        between begin and end are looked at
+    :param readings: those between begin and end are looked at
     :param longest_s: between two readings; more is a gap
     """
     found = hs.Series.empty([place.volume for place in places], begin, end,
                             step_s)
     claims = _claims(places)
-    for host, taken in readings:
+    for host, taken in readings.items():
         seen = set(itertools.chain.from_iterable(r.volumes for r in taken))
-        here = [claim for lv_id in seen for claim in claims.get(lv_id, ())]
+        here = [claim.on(host, readings) for lv_id in seen
+                for claim in claims.get(lv_id, ())]
         if here:
-            _add(found, _amounts(found, here, taken, longest_s), here, host)
+            np.add.at(found.sums, np.s_[:, :, [c.column for c in here]],
+                      _amounts(found, here, taken, longest_s))
     return found
 
 
@@ -96,8 +115,6 @@ def _amounts(grid: hs.Series, claims: Sequence[_Claim],
              longest_s: float) -> npt.NDArray[np.float64]:
     """(7, slots, claims) of one host."""
     sums = np.zeros((len(hs.FIGURES), grid.count, len(claims)))
-    since = np.array([claim.since for claim in claims])
-    until = np.array([claim.until for claim in claims])
     lv_ids = [claim.lv_id for claim in claims]
     for (before, then), (after, now) in itertools.pairwise(
             (r, _values(r, lv_ids)) for r in readings if r.fault is None):
@@ -105,8 +122,8 @@ def _amounts(grid: hs.Series, claims: Sequence[_Claim],
         if (0 < seconds <= longest_s and boots.went_on(before, after)
                 and before.at < grid.end and after.at > grid.begin):
             grown = now - then
-            known = (_plausible(grown, seconds)
-                     & (since <= before.at) & (after.at <= until))
+            known = _plausible(grown, seconds) & [
+                claim.is_of(before.at, after.at) for claim in claims]
             figures = np.where(known, [np.full(len(claims), seconds),
                                        *grown], 0.0)
             for slot, share in _shares(grid, before.at, after.at):
@@ -152,21 +169,11 @@ def _shares(grid: hs.Series, start: float,
             yield slot, both / (end - start)
 
 
-def _add(found: hs.Series, sums: npt.NDArray[np.float64],
-         claims: Sequence[_Claim], host: str) -> None:
-    """Adds what a host said.
-
-    Two hosts may have been a volume's one after the other within a slot. If
-    both had it longer than that, the one that has the volume is right: on
-    the other one what was left of it is being deleted.
-    """
-    columns = np.array([claim.column for claim in claims])
-    ours = np.array([claim.host == host for claim in claims])
-    past = np.array([claim.until < math.inf for claim in claims])
-    for group in (past, ~past):
-        mine = sums[:, :, group]
-        theirs = found.sums[:, :, columns[group]]
-        both = mine[0] + theirs[0] <= found.step_s * (1 + 1e-6)
-        found.sums[:, :, columns[group]] = np.where(
-            both, mine + theirs, np.where(
-                ours[group] & (mine[0] > 0), mine, theirs))
+def _times(lv_id: str, readings: Sequence[cn.Reading]
+           ) -> list[tuple[float, float]]:
+    """From when until when readings have a logical volume, each time."""
+    seen = [(reading.at, lv_id in reading.volumes) for reading in readings
+            if reading.fault is None]
+    return [(run[0][0], run[-1][0]) for there, run in (
+        (there, list(run)) for there, run in itertools.groupby(
+            seen, key=operator.itemgetter(1))) if there]

@@ -128,10 +128,9 @@ class Behaviour:
         end = self.rounds('ab', BEGIN, store=store)
         for nth in range(8):
             end = self.rounds([f'c{nth}', 'b'], end, store=store)
-        numbers = self.database.run(lambda connection: dict(
-            connection.execute(sa.select(
-                tables.VOLUMES.c.volume, tables.VOLUMES.c.number)
-            ).tuples().all()))
+        numbers = self.database.run(lambda connection: {
+            row.volume: row.number for row in connection.execute(
+                sa.select(tables.VOLUMES))})
         self.assertNotIn('a', numbers)
         self.assertLess(max(numbers.values()), 7)
         self.assertEqual(len(numbers), len(set(numbers.values())))
@@ -241,7 +240,7 @@ class Behaviour:
         self.assert_iops([[100, 100]], BEGIN, 300, 'a', store=newer)
         self.assertEqual([(None,)], self.database.run(
             lambda connection: connection.execute(sa.text(
-                f'SELECT zone FROM {tables.VOLUMES.name}')).tuples().all()))
+                f'SELECT zone FROM {tables.VOLUMES.name}')).all()))
         for refused in (
                 self.store().until,
                 lambda: self.store().add(done('a', BEGIN + 600), BEGIN + 600),

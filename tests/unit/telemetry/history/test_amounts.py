@@ -28,7 +28,7 @@ def taken(volumes, times=None, clock=lambda at: at, booted=77.0):
 
 
 def series(places, readings, begin=BEGIN, end=END, step_s=60):
-    return amounts.series(places, readings.items(), begin, end, step_s,
+    return amounts.series(places, readings, begin, end, step_s,
                           longest_s=LONGEST_S)
 
 
@@ -161,6 +161,24 @@ class AmountsTest(testtools.TestCase):
                            range(BEGIN, END + 1, 15))})
         self.assertEqual([60] * 10, seconds(found))
 
+    def test_what_was_left_elsewhere_is_not_the_volumes(self):
+        """Nor where a slot is seen in part only; there and back again."""
+        def here(at):
+            away = BEGIN + 200 < at < BEGIN + 400
+            return {} if away else {'a': since(at)}
+
+        def there(at):
+            return {'a': since(at, iops=7e5)} if at > BEGIN + 400 else {
+                'a': since(at, iops=500)} if at > BEGIN + 200 else {}
+        found = series([rd.place('a')], {
+            'node2': taken(there, range(BEGIN, END - 29, 10)),
+            'node1': taken(here, range(BEGIN, END - 29, 10))})
+        self.assertEqual([60] * 3 + [50] + [60] * 5 + [30],
+                         seconds(found))
+        np.testing.assert_allclose(
+            [1000] * 3 + [700] + [500] * 2 + [2000 / 3] + [1000] * 3,
+            found.iops[:, 0], rtol=1e-4)
+
     def test_migrated_in_use(self):
         """Its volume is in one that is named after the copy from now on."""
         moved = BEGIN + 300
@@ -227,7 +245,7 @@ class AmountsTest(testtools.TestCase):
             if BEGIN + 200 * n <= at <= BEGIN + 200 * (n + 1) else {},
             range(BEGIN, END + 1, 10))) for n in range(3)]
         found = amounts.series(
-            [rd.place('a', 'node2')], [readings[n] for n in order], BEGIN,
+            [rd.place('a', 'node2')], dict(readings[n] for n in order), BEGIN,
             END, 60, longest_s=LONGEST_S)
         self.assertEqual([60] * 10, seconds(found))
         self.assertTrue(all(
