@@ -102,7 +102,7 @@ class Daemon:
             if not leads:
                 LOG.info('Another balancer acts; this one observes.')
         if not leads:
-            balancer.observe()
+            balancer.as_follower().observe()
             return
         try:
             balancer.as_leader(leading.journal, leading.prove).round()

@@ -17,6 +17,7 @@ from oslo_log import log
 
 from serifos.balancer import join
 from serifos.balancer import planning
+from serifos.balancer import recorder as rr
 from serifos.balancer.recovery import copies
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import inquiry
@@ -88,6 +89,7 @@ class Observer:
     :param qemu_us: window, s → latencies as QEMU sees them, by the serial
         number of the disk
     :param recent: the rounds before, which correct predictions
+    :param recorder: what keeps the history; None where it is read elsewhere
     """
 
     cinder: inv.Cloud
@@ -98,6 +100,7 @@ class Observer:
     nova: sv.Compute = sv.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recent: rc.Recent | None = None
+    recorder: rr.Recorder | None = None
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
@@ -111,8 +114,9 @@ class Observer:
         inventory = recover.recalled(self.cinder.inventory(), entries)
         servers = self._servers(inventory)
         now, moved_at = self.clock(), jn.last_moves(entries)
+        places = join.places(inventory, moved_at)
         observed = self.telemetry.observe(
-            join.places(inventory, moved_at), settings.window_s,
+            places, settings.window_s,
             [pool.name for pool in inventory.pools])
         cluster = join.cluster(
             inventory, observed, model_files.stems(settings.models_dir),
@@ -125,6 +129,8 @@ class Observer:
         if self.recent is not None:
             cluster = self.recent.corrected(cluster, self.clock())
         documents.write_cluster(settings.cluster_file, cluster)
+        if self.recorder is not None:
+            self.recorder.record(inventory, places, observed)
         active = sum(volume.workload is not None and volume.workload.is_active(
             settings.limits.active_floor) for volume in cluster.volumes)
         LOG.info('Observed %d pools, %d volumes, %d of them active, %d '

@@ -26,6 +26,7 @@ from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer import recorder as rr
 from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
@@ -55,6 +56,7 @@ class Balancer:
     :param prove: raises where this balancer may not change anything
     :param qemu_us: as of :class:`.observer.Observer`
     :param recent: of the rounds before; None where one observation counts
+    :param recorder: as of :class:`.observer.Observer`
     """
 
     cinder: inv.Cloud
@@ -67,6 +69,16 @@ class Balancer:
     nova: sv.Compute = sv.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recent: rc.Recent | None = None
+    recorder: rr.Recorder | None = None
+
+    def as_follower(self) -> Balancer:
+        """This balancer while another one leads.
+
+        It leaves a history that they share to the leader.
+        """
+        if self.recorder is None or self.recorder.is_ours:
+            return self
+        return dataclasses.replace(self, recorder=None)
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -81,7 +93,7 @@ class Balancer:
     def observer(self) -> observer.Observer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
-            self.clock, self.nova, self.qemu_us, self.recent)
+            self.clock, self.nova, self.qemu_us, self.recent, self.recorder)
 
     @property
     def executor(self) -> act.Executor:

@@ -14,6 +14,7 @@ from oslo_log import log
 from serifos.conf import balancer
 from serifos.conf import cinder
 from serifos.conf import database
+from serifos.conf import history
 from serifos.conf import nova
 from serifos.conf import serifos
 from serifos.conf import telemetry
@@ -22,7 +23,7 @@ from serifos import errors
 
 LOG = log.getLogger(__name__)
 
-_GROUPS = (serifos, balancer, cinder, nova, database, telemetry)
+_GROUPS = (serifos, balancer, cinder, nova, database, history, telemetry)
 
 
 class Options(cfg.ConfigOpts):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import functools
@@ -64,6 +65,28 @@ _EXTRAS = {'pymysql': 'mysql', 'psycopg2': 'postgresql'}
 
 
 @dataclasses.dataclass(frozen=True)
+class Content:
+    """What a database is for, as errors name it.
+
+    :param option: that names the database
+    :param pragmas: of SQLite; what is committed is on disk in any case
+    """
+
+    name: str
+    option: str
+    pragmas: tuple[str, ...]
+
+
+JOURNAL = Content('journal', '[database] connection',
+                  ('synchronous = EXTRA',))
+"""Its directory is synced too when a transaction ends."""
+
+HISTORY = Content('history', '[history] connection',
+                  ('journal_mode = WAL', 'synchronous = FULL'))
+"""It is read for seconds, in which it can be written."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Database:
     """A database.
 
@@ -74,6 +97,7 @@ class Database:
 
     url: str = dataclasses.field(repr=False)
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    content: Content = JOURNAL
 
     def __post_init__(self) -> None:
         self.name  # noqa: B018  it is parsed
@@ -87,15 +111,16 @@ class Database:
             url.get_dialect()
         except (sa_exc.ArgumentError, ImportError, ValueError):
             raise errors.InputError(
-                'The database of the journal cannot be used: [database] '
-                'connection is not a URL that SQLAlchemy can use; give '
-                'one such as mysql+pymysql://USER:PASSWORD@HOST/DATABASE, or '
-                'leave it unset.') from None
+                f'The database of the {self.content.name} cannot be used: '
+                f'{self.content.option} is not a URL that SQLAlchemy can '
+                'use; give one such as '
+                'mysql+pymysql://USER:PASSWORD@HOST/DATABASE, or leave it '
+                'unset.') from None
         if url.get_backend_name() == 'sqlite' and (
                 url.database in (None, '', ':memory:')):
             raise errors.InputError(
-                'A journal in memory is lost with its process; give '
-                '[database] connection a file, or leave it unset.')
+                f'A {self.content.name} in memory is lost with its process; '
+                f'give {self.content.option} a file, or leave it unset.')
         return url
 
     @property
@@ -151,6 +176,24 @@ class Database:
             if '_engine' in self.__dict__:
                 self._engine.dispose()
 
+    def prepare(self, is_there: Callable[[sa.Connection], bool],
+                make: Callable[[sa.Connection], None]) -> None:
+        """Makes the tables where they are not there.
+
+        :raises SerifosError: where they cannot be made
+        """
+        failed = None
+        for _ in range(5):
+            if self.exists() and self.run(is_there):
+                return
+            try:
+                self.run(make, write=True)
+            except errors.SerifosError as exc:
+                # Two that make it at once are in each other's way.
+                failed = exc
+        if failed is not None:
+            raise failed
+
     @functools.cached_property
     def _engine(self) -> sa.Engine:
         try:
@@ -160,13 +203,14 @@ class Database:
                     if name in _ENGINE})
         except ModuleNotFoundError as exc:
             raise errors.ToolError(
-                f'The database of the journal needs {exc.name}, which is not '
-                'installed; install it' + (
+                f'The database of the {self.content.name} needs {exc.name}, '
+                'which is not installed; install it' + (
                     f' with pip install serifos[{_EXTRAS[exc.name]}].'
                     if exc.name in _EXTRAS else ', or name another driver.')
             ) from None
         sa.event.listen(engine, 'connect', functools.partial(
-            _begin, backend=self._url.get_backend_name()))
+            _begin, backend=self._url.get_backend_name(),
+            pragmas=self.content.pragmas))
         return engine
 
     def _sentence(self, exc: Exception) -> errors.SerifosError:
@@ -177,18 +221,19 @@ class Database:
             said = said.replace(str(self._url.password), errors.MASK)
         if self.file is not None:
             return errors.InputError(
-                f'The journal {self.file} cannot be used: '
+                f'The {self.content.name} {self.file} cannot be used: '
                 f'{owners.why_not(self.file) or said}.')
         return errors.CloudError(
-            f'The database of the journal, {self.name}, cannot be used: '
-            f'{said}; look at [database] connection.')
+            f'The database of the {self.content.name}, {self.name}, cannot '
+            f'be used: {said}; look at {self.content.option}.')
 
 
-def _begin(connection: Any, _: object, backend: str) -> None:
+def _begin(connection: Any, _: object, backend: str,
+           pragmas: Sequence[str]) -> None:
     """Makes SQLite durable, and bounds how long a server's locks are held."""
-    if backend == 'sqlite':  # what is committed is on disk, its directory too
-        connection.execute('PRAGMA synchronous = EXTRA')
-        connection.execute(f'PRAGMA busy_timeout = {_BUSY_S * 1000}')
+    if backend == 'sqlite':
+        for pragma in (f'busy_timeout = {_BUSY_S * 1000}', *pragmas):
+            connection.execute(f'PRAGMA {pragma}')
     for statement in _SESSION.get(backend, ()):
         with contextlib.closing(connection.cursor()) as cursor:
             try:

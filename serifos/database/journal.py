@@ -166,17 +166,7 @@ class Journal:
         old.put_aside()
 
     def _make(self) -> None:
-        failed = None
-        for _ in range(5):
-            if self.database.exists() and self.database.run(tables.are_there):
-                return
-            try:
-                self.database.run(tables.make, write=True)
-            except errors.SerifosError as exc:
-                # Two that make it at once are in each other's way.
-                failed = exc
-        if failed is not None:
-            raise failed
+        self.database.prepare(tables.are_there, tables.make)
 
     def _shorten(self, connection: sa.Connection) -> None:
         rows = tables.rows(connection, self.database.name)

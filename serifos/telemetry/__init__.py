@@ -3,5 +3,5 @@
 
 Each source yields, for every storage host, readings of the counters of its
 logical volumes; what became of the counters between two readings is the
-same arithmetic for all of them (``counters``, ``history``).
+same arithmetic for all of them (``counters``, ``window``).
 """

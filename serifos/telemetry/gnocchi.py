@@ -26,8 +26,8 @@ from serifos.facts import activity
 from serifos.facts import fields
 from serifos.facts import times
 from serifos.telemetry import counters as cn
-from serifos.telemetry import history
 from serifos.telemetry import http
+from serifos.telemetry import window
 
 COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
            'disk.device.read.bytes', 'disk.device.write.bytes')
@@ -83,7 +83,7 @@ class Gnocchi:
                     f'{http.shown(self._url)} is too slow: in '
                     f'{self._granularity_s:g} s it answered for '
                     f'{len(readings)} of {len(places)} volumes.')
-        return history.observed(
+        return window.observed(
             places, readings, now=now, window_s=window_s,
             interval_s=self._granularity_s, of=lambda place: place.volume)
 
@@ -91,7 +91,7 @@ class Gnocchi:
                   resources: Mapping[str, list[fields.Field]],
                   now: float, window_s: float) -> list[cn.Reading]:
         """The readings of a volume, or one with the fault of it."""
-        since = now - history.reach_s(window_s, self._granularity_s)
+        since = now - window.reach_s(window_s, self._granularity_s)
         try:
             metrics = _metrics(name, resources)
             counted = [self._measures(metrics[name], since)

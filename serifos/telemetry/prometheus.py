@@ -28,8 +28,8 @@ from serifos.facts import fields
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import exposition
-from serifos.telemetry import history
 from serifos.telemetry import http
+from serifos.telemetry import window
 
 LOG = logging.getLogger(__name__)
 
@@ -69,10 +69,10 @@ class Prometheus:
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        known = self._readings(history.reach_s(window_s, self._interval_s))
-        return history.observed(
+        known = self._readings(window.reach_s(window_s, self._interval_s))
+        return window.observed(
             places, {host: self._of(host, known)
-                     for host in history.hosts(places, pools)},
+                     for host in window.hosts(places, pools)},
             now=self._clock(), window_s=window_s,
             interval_s=self._interval_s, empty=pools)
 

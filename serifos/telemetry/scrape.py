@@ -19,12 +19,14 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
-from serifos.telemetry import history
+from serifos.telemetry.history import amounts
 from serifos.telemetry import http
 from serifos.telemetry import parallel
 from serifos.telemetry import ring as rg
+from serifos.telemetry import window
 
 LOG = logging.getLogger(__name__)
 
@@ -95,11 +97,19 @@ class Scrape:
                 'running, with the same state_dir?')
         now = self._clock()
         strange = [cn.Reading(now, fault=_UNNAMED)]
-        return history.observed(
+        return window.observed(
             places, {host: found.get(host, []) if host in self._endpoints
-                     else strange for host in history.hosts(places, pools)},
+                     else strange for host in window.hosts(places, pools)},
             now=now, window_s=window_s, interval_s=self._interval_s,
             empty=pools)
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over the ring, minutes."""
+        longest_s = amounts.longest_s(self._interval_s)
+        return amounts.series(
+            places, self._ring.read(begin - longest_s), begin, end, step_s,
+            longest_s=longest_s)
 
     def gather(self, window_s: float,
                progress: Callable[[float, float], object]) -> None:
@@ -127,11 +137,11 @@ class Scrape:
     def _recent(self, window_s: float) -> dict[str, list[cn.Reading]]:
         """What is of use for a window whose newest reading is not stale."""
         return self._ring.read(
-            self._clock() - history.reach_s(window_s, self._interval_s))
+            self._clock() - window.reach_s(window_s, self._interval_s))
 
     def _held(self, window_s: float) -> float:
         """Seconds that fresh readings in the ring cover of a window."""
-        return max((history.covered(
+        return max((window.covered(
             readings, self._clock(), window_s, self._interval_s)
             for host, readings in self._recent(window_s).items()
             if host in self._endpoints), default=0.0)

@@ -39,8 +39,9 @@ _Stopped = Callable[[], bool] | None
 
 _MIB = 1024.0
 
-_KEPT_S = 900.0
-"""Readings kept at least, for diagnosing migrations."""
+_KEPT_S, _MOST_KEPT_S = 900, 3600
+"""Readings kept at least, for diagnosing migrations; and at most, for the
+history of what happened between two rounds."""
 
 
 def settings(conf: cfg.ConfigOpts,
@@ -101,12 +102,16 @@ def database(conf: cfg.ConfigOpts) -> connection.Database:
 
     :raises InputError: where its URL is invalid
     """
-    said = {opt: value for opt, value in conf.database.items()
-            if value not in (None, '')}
-    url = said.pop('connection', None) or (
+    url = conf.database.connection or (
         f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
         '/journal.sqlite')
-    return connection.Database(url, said)
+    return connection.Database(url, database_options(conf))
+
+
+def database_options(conf: cfg.ConfigOpts) -> dict[str, object]:
+    """Those of [database] besides its URL, for oslo.db."""
+    return {opt: value for opt, value in conf.database.items()
+            if opt != 'connection' and value not in (None, '')}
 
 
 def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> client.Cinder:
@@ -166,10 +171,15 @@ def telemetry(conf: cfg.ConfigOpts,
             asking, said.gnocchi_url,
             lambda: cinder(conf, stopped).attachments(),
             granularity_s=said.gnocchi_granularity)
-    ring = ringfile.Ring(
-        conf.serifos.state_dir, keep_s=2 * max(said.window, _KEPT_S))
+    ring = ringfile.Ring(conf.serifos.state_dir, keep_s=kept_s(conf))
     return scrape.Scrape(
         asking, said.endpoints, ring, interval_s=said.interval)
+
+
+def kept_s(conf: cfg.ConfigOpts) -> int:
+    """Seconds for which readings are kept: two windows, two rounds."""
+    return 2 * max(conf.telemetry.window, _KEPT_S,
+                   min(conf.balancer.interval, _MOST_KEPT_S))
 
 
 def qemu_us(conf: cfg.ConfigOpts, stopped: _Stopped = None

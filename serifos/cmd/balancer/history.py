@@ -6,28 +6,101 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 import json
+import time
 from typing import Any
 
+from serifos.balancer import join
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import series
 from serifos.cmd.balancer import verb
+from serifos.database.history import store
 from serifos import errors
+from serifos.facts import activity
 from serifos.facts import fields
+from serifos.facts import history as hs
 from serifos.facts import journal as jn
+
+_MOST_DAYS, _MOST_SLOTS = 3660, 100_000
 
 
 class History(verb.Verb):
-    """Show the migrations that were requested, and their outcomes."""
+    """Show the migrations that were requested, or what a volume did.
+
+    Without a VOLUME: the migrations and their outcomes. With one: its
+    requests, latency and outstanding requests over the last days, in slots
+    of time; where it is and how often it was migrated does not matter.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
+        parser.add_argument('what', nargs='?', metavar='VOLUME',
+                            help='a volume whose activity is shown')
+        parser.add_argument('--days', type=float, default=1.0,
+                            help='with VOLUME: back from now (default: 1)')
+        parser.add_argument('--step', type=int, metavar='SECONDS',
+                            help='with VOLUME: of a slot (default: an hour, '
+                            'five minutes for less than a day)')
         parser.add_argument('--volume', metavar='ID',
-                            help='of one volume only')
+                            help='the migrations of one volume only')
         parser.add_argument('--last', type=int, default=50, metavar='N',
-                            help='the last N entries (default: 50)')
+                            help='the last N migrations\' entries (default: '
+                            '50)')
         parser.add_argument('-f', '--format', choices=('table', 'json'),
                             default='table')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.what is None:
+            self._show_migrations(parsed_args)
+            return
+        if parsed_args.volume is not None:
+            raise errors.InputError(
+                '--volume is of migrations; give it, or a VOLUME whose '
+                'activity is shown.')
+        found = self._activity(parsed_args)
+        if parsed_args.format == 'json':
+            print(json.dumps(series.documents(found), indent=1))
+        elif found.seconds.any():
+            print(series.text(found))
+        else:
+            print(f'Nothing is known of volume {parsed_args.what} in that '
+                  'time.')
+
+    def _activity(self, parsed_args: argparse.Namespace) -> hs.Series:
+        days = parsed_args.days
+        step_s = parsed_args.step or (3600 if days >= 1 else 300)
+        if not 0 < days <= _MOST_DAYS or not (
+                0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
+            raise errors.InputError(
+                f'{days:g} days in slots of {step_s} s cannot be shown; '
+                f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots.')
+        past = self.past()
+        now = time.time()
+        return past.read([self._place(parsed_args.what, past)],
+                         now - 86400 * days, now, step_s)
+
+    def past(self) -> hs.History:
+        """Where the past is read.
+
+        :raises InputError: where the configuration cannot be used
+        """
+        conf = self.app.conf
+        return histories.history(conf, adapters.telemetry(conf))
+
+    def _place(self, volume: str,
+               past: hs.History) -> activity.MeasuredVolume:
+        """Where a volume is, as far as the source has to know that."""
+        if isinstance(past, store.Store):
+            return activity.MeasuredVolume(volume, volume, '')
+        inventory = adapters.cinder(self.app.conf).inventory()
+        found = [place for place in join.places(inventory, jn.last_moves(
+            self.journal().entries())) if place.volume == volume]
+        if not found:
+            raise errors.InputError(f'Cinder has no volume {volume}.')
+        return found[0]
+
+    def _show_migrations(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.last < 1:
             raise errors.InputError(
                 f'The last {parsed_args.last} entries cannot be shown; give '

@@ -19,6 +19,7 @@ from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
 from serifos.cmd import progress
 from serifos.database import journal
 from serifos import errors
@@ -91,11 +92,13 @@ class Verb(app.Fails, _AsOwner):
         wanted = adapters.settings(conf, window_s)
         pause = pause or _sleep
         stopped = functools.partial(pause, 0)
+        source = adapters.telemetry(conf, stopped)
         return rounds.Balancer(
-            adapters.cinder(conf, stopped), adapters.telemetry(conf, stopped),
+            adapters.cinder(conf, stopped), source,
             self.journal(), wanted, time.time, pause,
             nova=adapters.nova(conf, stopped),
-            qemu_us=adapters.qemu_us(conf, stopped))
+            qemu_us=adapters.qemu_us(conf, stopped),
+            recorder=histories.recorder(conf, source))
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

@@ -7,7 +7,7 @@ import ddt
 import testtools
 
 from serifos.telemetry import counters as cn
-from serifos.telemetry import history
+from serifos.telemetry import window
 from tests.unit.telemetry import readings as rd
 
 NOW = 1_795_239_754.0
@@ -23,9 +23,9 @@ def reading(at, up_s, counted_s=None, ahead_s=0.0, **others):
 
 
 def seen(*readings):
-    return history.observed([rd.place('a')], {'node1': readings},
-                            now=readings[-1].at, window_s=1350,
-                            interval_s=15)
+    return window.observed([rd.place('a')], {'node1': readings},
+                           now=readings[-1].at, window_s=1350,
+                           interval_s=15)
 
 
 @ddt.ddt

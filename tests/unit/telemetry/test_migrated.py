@@ -16,11 +16,11 @@ from serifos.balancer import join
 from serifos.facts import inventory as inv
 from serifos.telemetry import counters as cn
 from serifos.telemetry import gnocchi
-from serifos.telemetry import history
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring
 from serifos.telemetry import scrape
+from serifos.telemetry import window
 from tests.unit import case
 from tests.unit.telemetry import readings as rd
 from tests.unit.telemetry import test_prometheus
@@ -134,7 +134,7 @@ class MigratedTest(case.DirectoryCase):
                                    at - NOW + 200, iops=500).values)))})
                 for at in range(int(NOW) - 600, int(NOW) + 1, 20)]
         for moved, iops in ({}, 567), ({'v': NOW - 200}, 500):
-            seen = history.observed(
+            seen = window.observed(
                 join.places(inventory('after'), moved),
                 {'node2': past}, now=NOW, window_s=600, interval_s=20)
             self.assertAlmostEqual(iops, seen.volumes['v'].mean.iops, 0)

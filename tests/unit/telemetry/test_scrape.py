@@ -6,6 +6,7 @@ import os
 
 import ddt
 import fixtures
+import numpy as np
 import testtools
 
 from serifos import errors
@@ -171,6 +172,19 @@ class ScrapeTest(testtools.TestCase):
         self.assertEqual(40, seen.volumes['y'].intervals)
         self.assertEqual((self.clock(), {}), (seen.at, seen.problems))
         self.assertEqual(1000.0, seen.started['node2@ssd#ssd'])
+
+    def test_what_the_ring_holds_of_the_past(self):
+        source = self.scrape('/one', '/two')
+        began = self.clock()
+        self.run_for(source, 41, '/one', '/two')
+        found = source.read([rd.place('x', 'node1', 'a'),
+                             rd.place('y', 'node2', 'a')],
+                            began, self.clock(), 300)
+        self.assertEqual([600, 600], found.seconds.sum(axis=0).tolist())
+        for column, iops in enumerate((100, 200)):
+            np.testing.assert_allclose(
+                iops, found.iops[found.seconds[:, column] > 0, column],
+                rtol=1e-4)
 
     @ddt.data(
         ((500, 'broken'), 'answers HTTP 500 Internal Server Error: broken'),

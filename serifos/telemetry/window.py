@@ -24,7 +24,7 @@ from serifos.telemetry import counters as cn
 STALE_INTERVALS = 3
 """Readings are stale after this many intervals without a new one."""
 
-History = Mapping[str, Sequence[cn.Reading]]
+Readings = Mapping[str, Sequence[cn.Reading]]
 """A host, or whatever else places share, → its readings, oldest first."""
 
 _HOST = operator.attrgetter('host')
@@ -41,7 +41,7 @@ def reach_s(window_s: float, interval_s: float) -> float:
     return window_s + (STALE_INTERVALS + 1) * interval_s
 
 
-def observed(places: Sequence[activity.MeasuredVolume], history: History, *,
+def observed(places: Sequence[activity.MeasuredVolume], readings: Readings, *,
              now: float, window_s: float, interval_s: float,
              of: Callable[[activity.MeasuredVolume], str] = _HOST,
              empty: Collection[str] = ()) -> activity.Observed:
@@ -50,13 +50,13 @@ def observed(places: Sequence[activity.MeasuredVolume], history: History, *,
     :param now: seconds of the epoch
     :param window_s: counted back from the newest reading of each host
     :param interval_s: how often readings are taken
-    :param of: the key of a place's readings in the history
+    :param of: the key of the readings of a place
     :param empty: pools to report by their hosts even without a place there
     """
     pools = _by_pool(places)
     view_of = {pool: of(here[0]) for pool, here in pools.items()} | {
         pool: names.host(pool) for pool in empty if pool not in pools}
-    views = {key: _View(key, history.get(key, ()), now, window_s, interval_s)
+    views = {key: _View(key, readings.get(key, ()), now, window_s, interval_s)
              for key in {*map(of, places), *view_of.values()}}
     volumes: dict[str, activity.Activity] = {}
     missing: dict[str, str] = {}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import testtools
 
 from serifos.telemetry import counters as cn
-from serifos.telemetry import history
+from serifos.telemetry import window
 from tests.unit.telemetry import readings as rd
 
 NOW = 10_000.0
@@ -21,12 +21,12 @@ def every(seconds, count, volumes, until=NOW, started=None):
 
 
 def observed(places, readings, window_s=600, now=NOW):
-    return history.observed(places, readings, now=now, window_s=window_s,
-                            interval_s=15)
+    return window.observed(places, readings, now=now, window_s=window_s,
+                           interval_s=15)
 
 
 @ddt.ddt
-class HistoryTest(testtools.TestCase):
+class WindowTest(testtools.TestCase):
 
     def test_a_volume_and_its_pool(self):
         seen = observed([rd.place('a'), rd.place('b')], {'node1': every(
@@ -150,7 +150,7 @@ class HistoryTest(testtools.TestCase):
             'b': [reading for reading in every(
                 15, 5, lambda at: {'b': rd.steady(at, iops=300)})
                 if reading.at != NOW - 30]}
-        seen = history.observed(
+        seen = window.observed(
             [rd.place('a'), rd.place('b')], readings, now=NOW, window_s=600,
             interval_s=15, of=lambda place: place.volume)
         pool = seen.pools['node1@ssd#ssd']

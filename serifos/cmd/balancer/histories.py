@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of volumes, from the configuration: written and read."""
+
+from __future__ import annotations
+
+import pathlib
+
+from oslo_config import cfg
+
+from serifos.balancer import recorder as rr
+from serifos.cmd.balancer import adapters
+from serifos.database import connection
+from serifos.database.history import slots
+from serifos.database.history import store as st
+from serifos.facts import activity
+from serifos.facts import history as hs
+from serifos.telemetry import scrape
+from serifos.telemetry import window
+
+_HOUR, _DAY = 3600, 86400
+
+
+def store(conf: cfg.ConfigOpts) -> st.Store:
+    """The database of the history, from [history].
+
+    :raises InputError: where its URL is invalid
+    """
+    said = conf.history
+    options = adapters.database_options(conf)
+    url = said.connection or (
+        f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
+        '/history.sqlite')
+    minute, five, hour = (tier.step_s for tier in st.TIERS)
+    return st.Store(
+        connection.Database(url, options, connection.HISTORY),
+        (slots.Tier(minute, said.hours_of_minutes * _HOUR),
+         slots.Tier(five, said.days_of_five_minutes * _DAY),
+         slots.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
+
+
+def recorder(conf: cfg.ConfigOpts,
+             source: activity.Telemetry) -> rr.Recorder | None:
+    """What keeps the history; None where the source has it by itself."""
+    if isinstance(source, scrape.Scrape):
+        return rr.Recorder(
+            store(conf), source,
+            window.STALE_INTERVALS * conf.telemetry.interval,
+            adapters.kept_s(conf))
+    return None if hasattr(source, 'read') else rr.Recorder(store(conf))
+
+
+def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
+    """Where the past is read: from the source, else from the database.
+
+    :raises InputError: where the database's URL is invalid
+    """
+    if isinstance(source, scrape.Scrape) or not hasattr(source, 'read'):
+        return store(conf)
+    return source

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slots of one length: added to, read, and deleted where they are old."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from serifos.database.history import packed
+from serifos.database.history.tables import SLOTS
+from serifos.facts import history as hs
+
+_AT_ONCE = 100
+"""Rows that one statement writes or fetches, 30 KiB each."""
+
+_MOST_PARTS = 500
+"""That a query names; of more it asks for all."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tier:
+    """Slots of a length, and for how long they are kept, both seconds."""
+
+    step_s: int
+    keep_s: float
+
+    def add(self, connection: sa.Connection, series: hs.Series,
+            numbers: Numbers) -> int:
+        """Adds to the slots; how many did not exist yet.
+
+        :param series: of slots of this length
+        :param numbers: of its volumes, each once
+        """
+        order = np.argsort(numbers)
+        parts, firsts = np.unique(numbers[order] // packed.PART,
+                                  return_index=True)
+        groups = list(zip(parts.tolist(), np.split(order, firsts[1:])))
+        begun = 0
+        for figures, begin in zip(series.sums.swapaxes(0, 1), series.begins):
+            known = {part: data for _, part, data in self.rows(
+                connection, begin, begin + self.step_s)}
+            changed = [
+                {'at_part': part, 'figures': packed.add(
+                    known.get(part), numbers[group] % packed.PART,
+                    figures[:, group])}
+                for part, group in groups if (figures[0, group] > 0).any()]
+            self._write(connection, begin, changed, known)
+            begun += bool(changed and not known)
+        return begun
+
+    def rows(self, connection: sa.Connection, begin: int, end: int,
+             parts: Collection[int] = ()) -> Iterator[
+                 tuple[int, int, bytes]]:
+        """Begin, part and bytes of the rows of some time.
+
+        :param parts: those that are wanted; none for all
+        """
+        query = sa.select(SLOTS.c.begin, SLOTS.c.part, SLOTS.c.figures).where(
+            SLOTS.c.step_s == self.step_s, SLOTS.c.begin >= begin,
+            SLOTS.c.begin < end)
+        if 0 < len(parts) <= _MOST_PARTS:
+            query = query.where(SLOTS.c.part.in_(parts))
+        for row in connection.execute(
+                query, execution_options={'yield_per': _AT_ONCE}):
+            yield row.begin, row.part, row.figures
+
+    def tidy(self, connection: sa.Connection, now: int, begun: int) -> None:
+        """Deletes what is older than is kept, or lies in the future.
+
+        Of the old ones two for each slot that was begun, of those in the
+        future, which a wrong clock wrote, one. So a clock that is wrong for
+        an hour costs no more than it wrote.
+        """
+        old, ahead = SLOTS.c.begin + self.step_s <= now - self.keep_s, (
+            SLOTS.c.begin >= now)
+        for which, order, most in (
+                (old, SLOTS.c.begin, 2 * begun),
+                (ahead, SLOTS.c.begin.desc(), begun)):
+            found = connection.scalars(
+                sa.select(SLOTS.c.begin).distinct().where(
+                    SLOTS.c.step_s == self.step_s, which
+                ).order_by(order).limit(most)).all() if most else ()
+            for begin in found:
+                connection.execute(sa.delete(SLOTS).where(
+                    SLOTS.c.step_s == self.step_s, SLOTS.c.begin == begin))
+
+    def ends(self, connection: sa.Connection) -> tuple[int, int] | None:
+        """Where the first slot begins and the last one ends."""
+        first, last = (connection.scalar(
+            sa.select(SLOTS.c.begin).where(SLOTS.c.step_s == self.step_s)
+            .order_by(order).limit(1))
+            for order in (SLOTS.c.begin, SLOTS.c.begin.desc()))
+        return None if first is None else (first, last + self.step_s)
+
+    def _write(self, connection: sa.Connection, begin: int,
+               changed: list[dict[str, object]],
+               known: Collection[int]) -> None:
+        new = sa.insert(SLOTS).values(
+            step_s=self.step_s, begin=begin, part=sa.bindparam('at_part'))
+        more = sa.update(SLOTS).where(
+            SLOTS.c.step_s == self.step_s, SLOTS.c.begin == begin,
+            SLOTS.c.part == sa.bindparam('at_part')).values(
+                figures=sa.bindparam('figures'))
+        for statement, rows in (
+                (new, [row for row in changed if row['at_part'] not in known]),
+                (more, [row for row in changed if row['at_part'] in known])):
+            for first in range(0, len(rows), _AT_ONCE):
+                connection.execute(statement, rows[first:first + _AT_ONCE])

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history in a database: written once a round, read in one query.
+
+A round is one transaction, so that after a crash it is there or not. What is
+added goes to the slots of every length, each of which so is complete up to
+that round. Nothing is written twice: a write says from when on it goes, and
+is none where the history goes on from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+from serifos.database.history import packed
+from serifos.database.history import slots
+from serifos.database.history import tables
+from serifos.database.history import volumes
+from serifos import errors
+from serifos.facts import activity
+from serifos.facts import history as hs
+
+_HOUR, _DAY = 3600, 86400
+
+TIERS = (slots.Tier(60, 6 * _HOUR), slots.Tier(300, 8 * _DAY),
+         slots.Tier(_HOUR, 56 * _DAY))
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """The port :class:`.facts.history.History` over a database.
+
+    :param tiers: the shortest slots first, each length a multiple of the one
+        before
+    """
+
+    database: cn.Database
+    tiers: Sequence[slots.Tier] = TIERS
+    schema: tables.Schema = tables.SCHEMA
+
+    def until(self) -> int:
+        """Until when the history is written, seconds of the epoch; 0 if new.
+
+        :raises SerifosError: where it cannot be read
+        """
+        if not self._is_there():
+            return 0
+        return self.database.run(lambda connection: connection.scalar(
+            sa.select(tables.HEAD.c.until)))
+
+    def add(self, series: hs.Series, after: int) -> bool:
+        """Adds what all volumes did since; those not in it are gone.
+
+        :param series: of slots as short as the shortest that are kept
+        :param after: what :meth:`until` said
+        :returns: whether it was added, and not by another process just now
+        :raises SerifosError: where it cannot be written
+        """
+        def work(connection: sa.Connection) -> bool:
+            ours = sa.update(tables.HEAD).where(
+                tables.HEAD.c.until == after).values(until=series.end)
+            if connection.execute(ours).rowcount != 1:
+                return False
+            self._write(connection, series)
+            return True
+        self._prepare()
+        return self.database.run(work, write=True)
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """As :meth:`.facts.history.History.read`."""
+        tier = max((tier for tier in self.tiers if step_s % tier.step_s == 0),
+                   key=lambda tier: tier.step_s, default=None)
+        if tier is None or step_s <= 0:
+            raise errors.InputError(
+                f'The history has no slots of {step_s} s; give a multiple '
+                f'of {self.tiers[0].step_s} s.')
+        found = hs.Series.empty([place.volume for place in places], begin,
+                                end, step_s)
+        if places and self._is_there():
+            self.database.run(
+                lambda connection: self._read(connection, tier, found))
+        return found
+
+    def _is_there(self) -> bool:
+        """Whether there is a history; one of an older version is migrated."""
+        if not self.database.exists() or (
+                self.database.run(tables.version) is None):
+            return False
+        self._prepare()
+        return True
+
+    def _prepare(self) -> None:
+        self.database.prepare(self.schema.is_there, self.schema.make)
+
+    @staticmethod
+    def _read(connection: sa.Connection, tier: slots.Tier,
+              found: hs.Series) -> None:
+        """Fills a series; again from the beginning where it is tried again."""
+        found.sums[:] = 0
+        numbers = volumes.numbers(connection, set(found.volumes))
+        if not numbers:
+            return
+        parts = {number // packed.PART for number in numbers.values()}
+        columns = np.full((max(parts) + 1) * packed.PART, -1)
+        for column, volume in enumerate(found.volumes):
+            if volume in numbers:
+                columns[numbers[volume]] = column
+        for begin, part, data in tier.rows(
+                connection, found.begin, found.end, parts):
+            if part not in parts:
+                continue
+            places, figures = packed.unpack(data)
+            there = columns[part * packed.PART + places]
+            found.sums[:, (begin - found.begin) // found.step_s,
+                       there[there >= 0]] += figures[:, there >= 0]
+
+    def _write(self, connection: sa.Connection, series: hs.Series) -> None:
+        ends = [span for tier in self.tiers
+                if (span := tier.ends(connection)) is not None]
+        now = max([series.end, *(last for _, last in ends)])
+        numbers = volumes.update(connection, series.volumes, now)
+        if ends:
+            volumes.forget(connection, min(first for first, _ in ends))
+        of = np.array([numbers[volume] for volume in series.volumes], int)
+        for tier in self.tiers:
+            tier.tidy(connection, series.end, tier.add(
+                connection, series.rolled_up(tier.step_s), of))

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history in SQLite: as in any database, durable, and bounded."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+
+import ddt
+import hypothesis
+from hypothesis import strategies as hst
+import numpy as np
+import testtools
+
+from serifos.database import connection
+from serifos.database.history import packed
+from serifos.database.history import slots
+from serifos.database.history import store as st
+from serifos import errors
+from tests.unit import case
+from tests.unit.database.history import behaviour as bh
+
+
+def _database(path):
+    return connection.Database(f'sqlite:///{path}',
+                               content=connection.HISTORY)
+
+
+def _write(path):
+    """Writes round after round until it is killed."""
+    store = st.Store(_database(path))
+    volumes = [f'{n:04}' for n in range(1500)]
+    at = bh.BEGIN
+    while store.add(bh.done(volumes, at), store.until()):
+        at += 300
+
+
+class Case(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.dir / 'history.sqlite'
+        self.database = _database(self.path)
+
+    def sql(self, statement, *values):
+        made = sqlite3.connect(self.path)
+        with made:
+            found = made.execute(statement, values).fetchall()
+        made.close()
+        return found
+
+
+class StoreTest(bh.Behaviour, Case):
+
+    def test_reading_makes_nothing(self):
+        self.assertEqual(0, self.store().until())
+        self.assertTrue(np.isnan(self.store().read(
+            bh.places('a'), bh.BEGIN, bh.BEGIN + 60, 60).iops).all())
+        self.assertFalse(self.path.exists())
+        self.rounds('a', bh.BEGIN)
+        self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
+
+    def test_it_is_written_while_it_is_read(self):
+        """A planner that reads for seconds keeps no round from ending."""
+        self.rounds('a', bh.BEGIN)
+
+        def read(connection):
+            rows = st.TIERS[0].rows(connection, bh.BEGIN, bh.BEGIN + 300)
+            first = next(rows)
+            self.rounds('a', bh.BEGIN + 300)
+            return [first, *rows]
+        began = time.monotonic()
+        self.assertEqual(5, len(self.database.run(read)))
+        self.assertLess(time.monotonic() - began, 10)
+        self.assert_iops([[100, 100]], bh.BEGIN, 300, 'a')
+
+    def test_the_file_does_not_grow_once_it_is_full(self):
+        store = self.store(tiers=(slots.Tier(60, 600), slots.Tier(300, 900)))
+        volumes = [f'{n:04}' for n in range(1200)]
+        sizes, end = [], bh.BEGIN
+        for _ in range(6):
+            end = self.rounds(volumes, end, 2, store)
+            sizes.append(self.path.stat().st_size)
+        self.assertLess(sizes[0], sizes[2])
+        self.assertEqual(sizes[3], sizes[-1])
+
+    def test_what_has_been_committed_outlives_a_kill(self):
+        """SIGKILL at any time: a round is in all slots or in none."""
+        context = multiprocessing.get_context('fork')
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            before = self.store().until()
+            writer = context.Process(target=_write, args=(self.path,))
+            writer.start()
+            while self.store().until() < (before or bh.BEGIN) + 600:
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0, 0.1))
+            os.kill(writer.pid, signal.SIGKILL)
+            writer.join()
+            self.assertEqual([('ok',)], self.sql('PRAGMA integrity_check'))
+            self.assertGreaterEqual(self.store().until(),
+                                    (before or bh.BEGIN) + 600)
+            (raw,), (five,), (hour,) = (
+                self.sql('SELECT sum(length(figures)) FROM '
+                         'serifos_history_slots WHERE step_s = ?', step_s)[0]
+                for step_s in (60, 300, 3600))
+            rounds = five // (1500 * packed.BYTES)
+            self.assertEqual(rounds * 1500 * packed.BYTES, five)
+            self.assertEqual(min(5 * rounds, 360), raw // (
+                1500 * packed.BYTES))
+            self.assertEqual(-(-rounds // 12), hour // (
+                1500 * packed.BYTES))
+
+    def test_a_file_that_is_none(self):
+        self.path.write_bytes(b'not a database' * 100)
+        error = self.assertRaises(errors.InputError, self.store().until)
+        self.assertEqual(
+            f'The history {self.path} cannot be used: file is not a '
+            'database.', str(error))
+
+    def test_a_row_that_cannot_be_read(self):
+        self.rounds('a', bh.BEGIN)
+        self.sql('UPDATE serifos_history_slots SET figures = ?', b'x' * 31)
+        error = self.assertRaises(
+            errors.FormatError, self.store().read, bh.places('a'), bh.BEGIN,
+            bh.BEGIN + 300, 300)
+        self.assertIn('cannot be read; delete that row', str(error))
+
+
+@ddt.ddt
+class PackedTest(testtools.TestCase):
+
+    @hypothesis.given(hst.lists(hst.integers(0, packed.PART - 1),
+                                unique=True), hst.integers(0, 999))
+    def test_what_is_packed_is_unpacked(self, places, seed):
+        figures = np.random.default_rng(seed).random(
+            (7, len(places))).astype(np.float32)
+        figures[0, ::3] = 0
+        seen = figures[0] > 0
+        data = packed.pack(np.array(places, int), figures)
+        self.assertEqual(seen.sum() * packed.BYTES, len(data))
+        found, known = packed.unpack(data)
+        np.testing.assert_array_equal(np.array(places)[seen], found)
+        np.testing.assert_array_equal(figures[:, seen], known)
+
+    @hypothesis.given(hst.lists(hst.lists(
+        hst.integers(0, packed.PART - 1), unique=True), max_size=4))
+    def test_what_is_added_is_the_sum(self, parts):
+        data, total = None, np.zeros((7, packed.PART))
+        for places in parts:
+            figures = np.full((7, len(places)), 2.0, np.float32)
+            data = packed.add(data, np.array(places, int), figures)
+            total[:, places] += 2
+        places, figures = packed.unpack(data or b'')
+        np.testing.assert_array_equal(np.flatnonzero(total[0]),
+                                      np.sort(places))
+        np.testing.assert_array_equal(total[:, places], figures)
+
+    @ddt.data(b'x', b'\xff' * packed.BYTES)
+    def test_what_was_not_packed(self, data):
+        self.assertRaises(errors.FormatError, packed.unpack, data)
