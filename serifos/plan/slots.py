@@ -61,8 +61,9 @@ class Slots:
         found = np.empty(shape, np.float32 if shape[1] > 1 and np.prod(
             shape) > WIDE else np.float64)
         for piece in pieces(*shape[:2]):
-            its = np.where((row[piece] < 0)[:, None, None], np.nan,
-                           self.patterns[row[piece]])
+            some = row[piece] >= 0
+            its = np.full((len(some), shape[1], 4), np.nan)
+            its[some] = self.patterns[row[piece][some]]
             unknown = np.isnan(its[:, :, 2])
             its[unknown] = 0.0
             found[piece] = np.where(
