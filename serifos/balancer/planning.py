@@ -19,14 +19,14 @@ from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan import demand
 from serifos.plan import limits as lm
+from serifos.plan.loads import demand
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import recent
 from serifos.plan import relieve
-from serifos.plan import slots as sl
 from serifos.plan import state as st
 from serifos import plugins
 

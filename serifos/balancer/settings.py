@@ -8,9 +8,9 @@ import pathlib
 
 from serifos.balancer import outcome
 from serifos.balancer import pace as pc
-from serifos.plan import demand as dm
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
+from serifos.plan.loads import demand as dm
 from serifos.plan import recent
 
 

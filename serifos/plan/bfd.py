@@ -23,11 +23,11 @@ import numpy as np
 from serifos.facts import cluster as cl
 from serifos.plan import acceptance
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan import slots as sl
 from serifos.plan import state as st
 from serifos.plan import summary
 

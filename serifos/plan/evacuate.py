@@ -16,12 +16,12 @@ import numpy as np
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import promises
-from serifos.plan import slots as sl
 from serifos.plan import state as st
 from serifos.plan import summary
 

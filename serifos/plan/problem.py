@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.plan import grouping as gp
 from serifos.plan import limits as lm
+from serifos.plan.loads import grouping as gp
+from serifos.plan.loads import slots as sl
 from serifos.plan import predictions as pr
-from serifos.plan import slots as sl
 
 Floats = pr.Floats
 Ints = pr.Ints

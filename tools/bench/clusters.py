@@ -19,9 +19,9 @@ from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import relieve
-from serifos.plan import slots as sl
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/models'
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}

@@ -26,8 +26,8 @@ from serifos.database import connection
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import servers
-from serifos.plan import demand
 from serifos.plan import limits
+from serifos.plan.loads import demand
 from serifos import plugins
 from serifos.telemetry import http
 from serifos.telemetry import libvirt

@@ -9,7 +9,7 @@ import numpy as np
 
 from serifos.facts import inventory as inv
 from serifos.facts import series as se
-from serifos.plan import demand as dm
+from serifos.plan.loads import demand as dm
 from serifos.plan import recent
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -24,11 +24,12 @@ class _Case(cloud.Case):
     """u and v are both busy on the first pool in the present."""
 
     def history(self, seconds, **busy):
-        """Each volume's last day, busy at the hours given."""
+        """Each volume's last days, busy at the hours given."""
         self.assertEqual(86400.0, seconds)
+        today = self.now // 86400 * 86400
         return se.Series(
-            self.now // 86400 * 86400 - 86400, 3600.0, tuple(busy), np.array([
-                [BUSY if hour in its else QUIET for hour in HOURS]
+            today - 2 * 86400, 3600.0, tuple(busy), np.array([
+                2 * [BUSY if hour in its else QUIET for hour in HOURS]
                 for its in busy.values()]))
 
     def round(self, latest=None, **busy):

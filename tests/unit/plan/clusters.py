@@ -15,8 +15,8 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
-from serifos.plan import slots as sl
 from tests.unit import samples
 
 IDLE = wl.Workload(50, 16, iops=2, latency_us=900)

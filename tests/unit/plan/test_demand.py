@@ -11,7 +11,7 @@ import testtools
 from serifos.facts import cluster as cl
 from serifos.facts import series as se
 from serifos.facts import workload as wl
-from serifos.plan import demand as dm
+from serifos.plan.loads import demand as dm
 
 HOUR = 3600.0
 NOTHING = (np.nan,) * 5
@@ -56,21 +56,42 @@ class DemandTestCase(testtools.TestCase):
             8 * (4 * 0.5 + 1) / (0.5 + 0.5 ** 0.5 + 1), found[0][0])
 
     def test_days_lie_upon_one_another(self):
-        found = self.queued(
-            dm.Demand('joint', slots=2), scaled(1, 2, 3, 6),
-            begin=6 * HOUR, step_s=12 * HOUR)
-        self.assertEqual([[8 * 4, 8 * 2]], found)
+        found = dm.folded(series(
+            scaled(1, 2, 3, 6), begin=6 * HOUR, step_s=12 * HOUR), 2)
+        self.assertEqual([[8 * 4, 8 * 2]], found[..., 4].tolist())
+
+    def test_what_came_again_each_day_is_planned_for(self):
+        self.assertEqual([[8, 40]], self.queued(
+            dm.Demand('joint', slots=2), scaled(1, 5, 1, 5, 1, 5),
+            step_s=12 * HOUR))
+
+    def test_what_did_not_come_again_is_not(self):
+        self.assertEqual([[24, 24]], self.queued(
+            dm.Demand('joint', slots=2), scaled(1, 5, 5, 1),
+            step_s=12 * HOUR))
+
+    def test_of_one_day_it_is_not_known(self):
+        self.assertEqual([[16, 32]], self.queued(
+            dm.Demand('joint', slots=2), scaled(1, 5), step_s=12 * HOUR))
 
     def test_an_unknown_part_of_a_day_is_as_the_mean(self):
-        found = self.queued(dm.Demand('joint', slots=4), scaled(2, 4),
-                            step_s=6 * HOUR)
-        self.assertEqual([[16, 32, 24, 24]], found)
+        self.assertEqual([[20, 28, 24, 24]], self.queued(
+            dm.Demand('joint', slots=4), scaled(2, 4), step_s=6 * HOUR))
 
     def test_an_unknown_volume_stays_unknown(self):
         for figure in dm.FIGURES:
             found = dm.Demand(figure).of(series(
                 scaled(1, 1), [NOTHING, NOTHING]))
             self.assertTrue(np.isnan(found.patterns[1, :, 2]).all(), figure)
+
+    def test_it_is_the_autocorrelation_at_a_day(self):
+        rng = np.random.default_rng(1)
+        wave = np.tile(rng.normal(size=(40, 24)), 60) * 2
+        values = np.zeros((40, 24 * 60, 5))
+        values[..., 4] = 9 + wave + rng.normal(size=wave.shape)
+        found = dm.repeated(series(*values[:3]), 24)
+        varies = wave[:3].var(axis=1)
+        np.testing.assert_allclose(found, varies / (varies + 1), atol=0.03)
 
     def test_an_empty_history_tells_nothing(self):
         for figure in dm.FIGURES:

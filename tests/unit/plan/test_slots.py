@@ -17,9 +17,9 @@ from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import evacuate
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import problem as pm
 from serifos.plan import relieve
-from serifos.plan import slots as sl
 from serifos.plan import state as st
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
