@@ -45,7 +45,7 @@ class BalancerSettings:
     hold: int = 3
     correction: float = recent.SHARE
     demand: dm.Demand = dm.Demand()
-    history_s: float = 86400.0
+    history_s: float = 259200.0
     mend_at_once: bool = True
     interval_s: float = 300.0
     window_s: float = 600.0

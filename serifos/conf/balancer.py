@@ -38,12 +38,12 @@ OPTS = [
              'above the mean of the pools that its volumes may live on for '
              'it to be hot. Volumes leave hot pools alone.'),
     cfg.IntOpt(
-        'window', default=86400, min=0, max=28 * 86400,
+        'window', default=259200, min=0, max=28 * 86400,
         help='Seconds of its history that a volume is planned by. What it '
              'did in [telemetry] window is the present, beside it. 0: the '
              'present alone, which moves volumes for what lasts minutes.'),
     cfg.StrOpt(
-        'demand', default='mean', choices=[
+        'demand', default='joint', choices=[
             ('mean', 'the mean'),
             ('percentile', 'demand_percentile of its outstanding I/Os'),
             ('ewma', 'the mean, in which what is demand_half_life old '
@@ -58,10 +58,10 @@ OPTS = [
         'demand_half_life', default=43200, min=1, max=_MONTH_S,
         help='Seconds, with demand = ewma.'),
     cfg.IntOpt(
-        'demand_slots', default=8, min=1, max=288,
+        'demand_slots', default=24, min=1, max=288,
         help='With demand = joint: parts of a day. Days lie upon one '
-             'another where the window is longer. Planning takes as many '
-             'times as long, about, as with one figure.'),
+             'another where the window is longer. The fewer they are, the '
+             'faster is planning.'),
     cfg.FloatOpt(
         'joint_percentile', min=0.0, max=100.0,
         help='With demand = joint: the percentile, over the parts of a day, '

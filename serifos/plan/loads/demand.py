@@ -3,8 +3,8 @@
 
 One figure of the whole history (``mean``, ``percentile``, ``ewma``), or, for
 pools to be judged by what their volumes do together, one of each part of a
-day (``joint``). What a part was above or under the mean counts only as far
-as one day of the volume told the next: most of it does not come again.
+day (``joint``). A volume keeps the mix of requests that it has in the mean,
+there of each part; its outstanding I/Os are what the figure is of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from serifos.facts import cluster as cl
 from serifos.facts import series as se
@@ -24,10 +23,6 @@ MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
 
 _QUEUED = se.COLUMNS.index('outstanding')
 _DAY_S = 86400.0
-_TINY = 1e-300
-
-UNTRIED = 0.5
-"""How well one day tells the next, before it is known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,9 +38,9 @@ class Demand:
         figure over these; None for the mean
     """
 
-    figure: str = MEAN
+    figure: str = JOINT
     percentile: float = 90.0
-    half_life_s: float = 21600.0
+    half_life_s: float = 43200.0
     slots: int = 24
     joint_percentile: float | None = None
 
@@ -56,8 +51,6 @@ class Demand:
         if self.figure == JOINT:
             its = folded(series, self.slots)
             its = np.where(np.isnan(its), usual[:, None], its)
-            its = usual[:, None] + (its - usual[:, None]) * repeated(
-                series, self.slots)[:, None, None]
             return sl.Slots(series.volumes, _patterns(its),
                             self.joint_percentile)
         if self.figure == EWMA:
@@ -77,42 +70,13 @@ def folded(series: se.Series, slots: int) -> se.Floats:
     Days lie upon one another, so that a history of several shows what is
     usual at an hour. NaN for a part of which nothing is known.
     """
-    part = _parts(series, slots) % slots
+    middle = series.begin + series.step_s * (np.arange(series.slots) + 0.5)
+    part = (middle % _DAY_S / _DAY_S * slots).astype(np.intp)
     found = np.full((len(series.volumes), slots, len(se.COLUMNS)), np.nan)
     for slot in np.unique(part):
         its = series.values[:, part == slot]
         found[:, slot] = _mean(its, np.ones(its.shape[1]))
     return found
-
-
-def repeated(series: se.Series, slots: int) -> se.Floats:
-    """How well one day tells the next, 0 to 1: float[volumes].
-
-    The correlation of outstanding I/Os, in parts of a day, with those a day
-    before, 0 where it is negative; :data:`UNTRIED` before there are two days
-    of a volume to compare.
-    """
-    part = _parts(series, slots)
-    first = part.min(initial=0)
-    days = -(-(part.max(initial=-1) + 1 - first) // slots)
-    seen = np.full((len(series.volumes), days * slots), np.nan)
-    for at in np.unique(part):
-        its = series.values[:, part == at][..., _QUEUED:_QUEUED + 1]
-        seen[:, at - first] = _mean(its, np.ones(its.shape[1]))[:, 0]
-    known = ~np.isnan(seen)
-    number = np.maximum(1, known.sum(1))
-    middle = np.where(known, seen, 0.0).sum(1) / number
-    off = np.where(known, seen - middle[:, None], 0.0)
-    pairs = (known[:, slots:] & known[:, :-slots]).sum(1)
-    found = (off[:, slots:] * off[:, :-slots]).sum(1) / np.maximum(
-        1, pairs) / np.maximum((off * off).sum(1) / number, _TINY)
-    return np.where(pairs < slots // 2 + 1, UNTRIED, np.clip(found, 0.0, 1.0))
-
-
-def _parts(series: se.Series, slots: int) -> npt.NDArray[np.intp]:
-    """int[slots of the series]: the part of a day of each, from the epoch."""
-    middle = series.begin + series.step_s * (np.arange(series.slots) + 0.5)
-    return (middle / _DAY_S * slots).astype(np.intp)
 
 
 def planned(cluster: cl.Cluster, slots: sl.Slots) -> cl.Cluster:

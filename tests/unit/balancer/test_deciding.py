@@ -25,7 +25,7 @@ class _Case(cloud.Case):
 
     def history(self, seconds, **busy):
         """Each volume's last days, busy at the hours given."""
-        self.assertEqual(86400.0, seconds)
+        self.assertEqual(self.settings.history_s, seconds)
         today = self.now // 86400 * 86400
         return se.Series(
             today - 2 * 86400, 3600.0, tuple(busy), np.array([

@@ -41,7 +41,7 @@ class DemandTestCase(testtools.TestCase):
 
     def test_the_mean_leaves_out_what_is_not_known(self):
         self.assertEqual([[16.0]], self.queued(
-            dm.Demand(), [*scaled(1), NOTHING, *scaled(3)]))
+            dm.Demand('mean'), [*scaled(1), NOTHING, *scaled(3)]))
 
     def test_a_percentile_is_of_outstanding_requests(self):
         for percentile, wanted in (0, 0.0), (50, 8.0), (100, 80.0):
@@ -60,22 +60,8 @@ class DemandTestCase(testtools.TestCase):
             scaled(1, 2, 3, 6), begin=6 * HOUR, step_s=12 * HOUR), 2)
         self.assertEqual([[8 * 4, 8 * 2]], found[..., 4].tolist())
 
-    def test_what_came_again_each_day_is_planned_for(self):
-        self.assertEqual([[8, 40]], self.queued(
-            dm.Demand('joint', slots=2), scaled(1, 5, 1, 5, 1, 5),
-            step_s=12 * HOUR))
-
-    def test_what_did_not_come_again_is_not(self):
-        self.assertEqual([[24, 24]], self.queued(
-            dm.Demand('joint', slots=2), scaled(1, 5, 5, 1),
-            step_s=12 * HOUR))
-
-    def test_of_one_day_it_is_not_known(self):
-        self.assertEqual([[16, 32]], self.queued(
-            dm.Demand('joint', slots=2), scaled(1, 5), step_s=12 * HOUR))
-
     def test_an_unknown_part_of_a_day_is_as_the_mean(self):
-        self.assertEqual([[20, 28, 24, 24]], self.queued(
+        self.assertEqual([[16, 32, 24, 24]], self.queued(
             dm.Demand('joint', slots=4), scaled(2, 4), step_s=6 * HOUR))
 
     def test_an_unknown_volume_stays_unknown(self):
@@ -83,15 +69,6 @@ class DemandTestCase(testtools.TestCase):
             found = dm.Demand(figure).of(series(
                 scaled(1, 1), [NOTHING, NOTHING]))
             self.assertTrue(np.isnan(found.patterns[1, :, 2]).all(), figure)
-
-    def test_it_is_the_autocorrelation_at_a_day(self):
-        rng = np.random.default_rng(1)
-        wave = np.tile(rng.normal(size=(40, 24)), 60) * 2
-        values = np.zeros((40, 24 * 60, 5))
-        values[..., 4] = 9 + wave + rng.normal(size=wave.shape)
-        found = dm.repeated(series(*values[:3]), 24)
-        varies = wave[:3].var(axis=1)
-        np.testing.assert_allclose(found, varies / (varies + 1), atol=0.03)
 
     def test_an_empty_history_tells_nothing(self):
         for figure in dm.FIGURES:
