@@ -9,8 +9,10 @@ is none where the history goes on from elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+from typing import TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -23,6 +25,8 @@ from serifos.database.history import volumes
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import history as hs
+
+T = TypeVar('T')
 
 _HOUR, _DAY = 3600, 86400
 
@@ -47,10 +51,8 @@ class Store:
 
         :raises SerifosError: where it cannot be read
         """
-        if not self._is_there():
-            return 0
-        return self.database.run(lambda connection: connection.scalar(
-            sa.select(tables.HEAD.c.until)))
+        return self._run(lambda connection: connection.scalar(
+            sa.select(tables.HEAD.c.until))) or 0
 
     def add(self, series: hs.Series, after: int) -> bool:
         """Adds what all volumes did since; those not in it are gone.
@@ -67,8 +69,7 @@ class Store:
                 return False
             self._write(connection, series)
             return True
-        self._prepare()
-        return self.database.run(work, write=True)
+        return bool(self._run(work, write=True))
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> hs.Series:
@@ -81,21 +82,29 @@ class Store:
                 f'of {self.tiers[0].step_s} s.')
         found = hs.Series.empty([place.volume for place in places], begin,
                                 end, step_s)
-        if places and self._is_there():
-            self.database.run(
-                lambda connection: self._read(connection, tier, found))
+        if places:
+            self._run(lambda connection: self._read(connection, tier, found))
         return found
 
-    def _is_there(self) -> bool:
-        """Whether there is a history; one of an older version is migrated."""
-        if not self.database.exists() or (
-                self.database.run(tables.version) is None):
-            return False
-        self._prepare()
-        return True
+    def _run(self, work: Callable[[sa.Connection], T],
+             write: bool = False) -> T | None:
+        """The result of one transaction; None where there is no history.
 
-    def _prepare(self) -> None:
+        One of an older version is migrated before.
+
+        :param write: whether it is made where there is none
+        """
+        def checked(connection: sa.Connection) -> tuple[bool, T | None]:
+            if self.schema.is_there(connection):
+                return True, work(connection)
+            return tables.version(connection) is None and not write, None
+        if not write and not self.database.exists():
+            return None
+        done, found = self.database.run(checked, write)
+        if done:
+            return found
         self.database.prepare(self.schema.is_there, self.schema.make)
+        return self.database.run(work, write)
 
     @staticmethod
     def _read(connection: sa.Connection, tier: slots.Tier,
