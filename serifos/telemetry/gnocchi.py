@@ -15,6 +15,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 import time
 from typing import Any
 from urllib import parse
@@ -24,8 +25,10 @@ from keystoneauth1 import session as ks
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
+from serifos.facts import history as hs
 from serifos.facts import times
 from serifos.telemetry import counters as cn
+from serifos.telemetry.history import amounts
 from serifos.telemetry import http
 from serifos.telemetry import window
 
@@ -67,8 +70,37 @@ class Gnocchi:
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
-        attachments = self._attachments()
         now = self._clock()
+        places, readings = self._all(places, now, window_s)
+        return window.observed(
+            places, readings, now=now, window_s=window_s,
+            interval_s=self._granularity_s, of=lambda place: place.volume)
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over what it keeps.
+
+        Of volumes where they are attached now; where the time of requests
+        is not polled, only latency and outstanding requests are unknown.
+        """
+        if step_s % self._granularity_s:
+            raise errors.InputError(
+                f'Gnocchi has no slots of {step_s} s; give a multiple of '
+                f'[telemetry] gnocchi_granularity, {self._granularity_s:g} '
+                's.')
+        places, readings = self._all(places, self._clock(), max(
+            0.0, self._clock() - begin), timed=False)
+        return amounts.series(places, readings, begin, end, step_s,
+                              longest_s=1.5 * self._granularity_s)
+
+    def _all(self, places: Sequence[activity.MeasuredVolume], now: float,
+             window_s: float, timed: bool = True) -> tuple[
+                 list[activity.MeasuredVolume], dict[str, list[cn.Reading]]]:
+        """The places, and volume → its readings.
+
+        :param timed: whether requests whose time is unknown are unknown
+        """
+        attachments = self._attachments()
         # QEMU's counters of a disk have nothing of what is copied.
         places = [dataclasses.replace(place, since=0.0) for place in places]
         names = {place.volume: _name(*attachments[place.volume])
@@ -77,19 +109,19 @@ class Gnocchi:
         readings = {}
         for place in places:
             readings[place.volume] = self._readings(
-                place, names.get(place.volume), resources, now, window_s)
+                place, names.get(place.volume), resources, now, window_s,
+                timed)
             if self._clock() - now > self._granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
                     f'{self._granularity_s:g} s it answered for '
                     f'{len(readings)} of {len(places)} volumes.')
-        return window.observed(
-            places, readings, now=now, window_s=window_s,
-            interval_s=self._granularity_s, of=lambda place: place.volume)
+        return places, readings
 
     def _readings(self, place: activity.MeasuredVolume, name: str | None,
                   resources: Mapping[str, list[fields.Field]],
-                  now: float, window_s: float) -> list[cn.Reading]:
+                  now: float, window_s: float,
+                  needs_time: bool) -> list[cn.Reading]:
         """The readings of a volume, or one with the fault of it."""
         since = now - window.reach_s(window_s, self._granularity_s)
         try:
@@ -103,9 +135,12 @@ class Gnocchi:
         if not all(counted):
             return []
         if len(timed) < len(TIMED):
-            if not _is_still(counted, window_s + self._granularity_s / 2):
-                return [cn.Reading(now, fault=_NO_LATENCY)]
-            timed = [dict.fromkeys(counted[0], 0.0)] * len(TIMED)
+            unknown = math.nan
+            if needs_time:
+                if not _is_still(counted, window_s + self._granularity_s / 2):
+                    return [cn.Reading(now, fault=_NO_LATENCY)]
+                unknown = 0.0
+            timed = [dict.fromkeys(counted[0], unknown)] * len(TIMED)
         return [cn.Reading(at, {place.lv_id: counters})
                 for at, counters in _joined(counted, timed)]
 
@@ -224,4 +259,6 @@ def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
     found = ((at, cn.Counters(*(s[at] for s in counted),
                               *(s[at] / _NS for s in timed)))
              for at in sorted(times))
-    return [(at, counters) for at, counters in found if counters.are_sane]
+    return [(at, counters) for at, counters in found if all(
+        cn.is_figure(value) or value is math.nan
+        for value in counters.values)]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import ipaddress
 import itertools
 import math
+import re
 import time
 from typing import Any
 
@@ -25,17 +26,30 @@ from oslo_log import log as logging
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
+from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry import exposition
+from serifos.telemetry.history import amounts
 from serifos.telemetry import http
 from serifos.telemetry import window
 
 LOG = logging.getLogger(__name__)
 
-_OF_SERIES = frozenset((
-    '__name__', 'device', 'lv_layer', 'lv_name', 'name', 'uuid', 'vg_name'))
+_OF_LVS = ('lv_layer', 'lv_name', 'name', 'uuid', 'vg_name')
+"""Labels that tell what a device is."""
+
+_OF_SERIES = frozenset(('__name__', 'device', *_OF_LVS))
 """Labels that distinguish the series of one exporter."""
+
+_APART_S = 300
+"""Between two of the counters that make the history, at most."""
+
+_FEW = 50
+"""Volumes that a question may name; for more it asks for all there are."""
+
+_MOST_COUNTERS = 20_000
+"""That are asked for at once, by slots and volumes; eight samples each."""
 
 Labels = Mapping[str, str]
 
@@ -69,22 +83,71 @@ class Prometheus:
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        known = self._readings(window.reach_s(window_s, self._interval_s))
+        seconds = math.ceil(window.reach_s(window_s, self._interval_s))
+        known = self._readings(f'[{seconds}s]')
         return window.observed(
             places, {host: self._of(host, known)
                      for host in window.hosts(places, pools)},
             now=self._clock(), window_s=window_s,
             interval_s=self._interval_s, empty=pools)
 
-    def _readings(self, seconds: float) -> list[
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over what it keeps.
+
+        The counters are asked for at every five minutes, or at every slot
+        where these are shorter, and no more of them at once than an answer
+        may hold.
+        """
+        apart_s = _APART_S if step_s % _APART_S == 0 else step_s
+        if not self._interval_s <= apart_s <= _APART_S:
+            raise errors.InputError(
+                f'Prometheus is not asked for slots of {step_s} s; give a '
+                f'multiple of {_APART_S} s, or less than that but not than '
+                f'its scrape_interval, {self._interval_s:g} s.')
+        found = hs.Series.empty([place.volume for place in places], begin,
+                                end, step_s)
+        at_once = max(1, _MOST_COUNTERS // (len(places) + _FEW)) * step_s
+        for since in range(found.begin, found.end, at_once):
+            until = min(since + at_once, found.end)
+            seen = amounts.series(
+                places, self._past(places, until, until - since, apart_s),
+                since, until, apart_s, longest_s=1.5 * apart_s
+            ).rolled_up(step_s)
+            slot = (since - found.begin) // step_s
+            found.sums[:, slot:slot + seen.count] = seen.sums
+        return found
+
+    def _past(self, places: Sequence[activity.MeasuredVolume], until: int,
+              seconds: int, apart_s: int) -> dict[str, list[cn.Reading]]:
+        """Host → its readings; exporters of no known host by a number."""
+        names = {exporter.PREFIX + name for place in places
+                 for name in (place.volume, place.lv_id)}
+        only = '' if len(places) > _FEW else ','.join((
+            'lv_layer=""', f'lv_name=~"{"|".join(map(_literal, names))}"'))
+        known = self._readings(f'[{seconds + apart_s}s:{apart_s}s]', only,
+                               time=until)
+        found = {host: self._of(host, known)
+                 for host in window.hosts(places, ())}
+        ours = set(map(id, found.values()))
+        return found | {f'{nth}:': readings
+                        for nth, (_, readings) in enumerate(known)
+                        if id(readings) not in ours}
+
+    def _readings(self, during: str, only: str = '', **others: int) -> list[
             tuple[Labels, list[cn.Reading]]]:
-        """The labels of each exporter, and its readings."""
+        """The labels of each exporter, and its readings.
+
+        :param during: a range of PromQL
+        :param only: matchers of the volumes that are wanted
+        :param others: parameters of the query
+        """
         found: dict[frozenset[tuple[str, str]],
                     dict[float, list[exposition.MetricSample]]] = {}
         strange: dict[frozenset[tuple[str, str]], str] = {}
-        for labels, pairs in itertools.chain(
-                self._ask(exporter.COUNTERS + (exporter.INFO,), seconds),
-                self._ask((exporter.BOOTED, exporter.CLOCK), seconds)):
+        for labels, pairs in itertools.chain.from_iterable(
+                self._ask(during, query, others)
+                for query in self._queries(only)):
             group = frozenset((name, value) for name, value in labels.items()
                               if name not in _OF_SERIES)
             moments = found.setdefault(group, {})
@@ -101,17 +164,32 @@ class Prometheus:
                  [exporter.reading(at, moments[at]) for at in sorted(moments)])
                 for group, moments in found.items()]
 
-    def _ask(self, names: Sequence[str], seconds: float) -> list[
-            tuple[Labels, list[Any]]]:
-        """The series of these names with their samples of so many seconds.
+    def _queries(self, only: str) -> Iterator[str]:
+        """What is asked: counters with the names of volumes, and clocks."""
+        def of(*matchers: str) -> str:
+            return '{%s}' % ','.join(filter(None, (
+                *matchers, self._selector)))
+
+        def named(*names: str) -> str:
+            return f'__name__=~"{"|".join(names)}"'
+        if only:
+            wanted = of(named(exporter.INFO), only)
+            yield wanted
+            yield (f'({of(named(*exporter.COUNTERS))} and '
+                   f'ignoring({",".join(_OF_LVS)}) {wanted})')
+        else:
+            yield of(named(*exporter.COUNTERS, exporter.INFO))
+        yield of(named(exporter.BOOTED, exporter.CLOCK))
+
+    def _ask(self, during: str, query: str,
+             others: Mapping[str, int]) -> list[tuple[Labels, list[Any]]]:
+        """The series of a query with their samples of a range.
 
         :raises CloudError: where there is no answer, or not of Prometheus
         """
-        matchers = ','.join(filter(None, (
-            f'__name__=~"{"|".join(names)}"', self._selector)))
-        query = f'{{{matchers}}}[{math.ceil(seconds)}s]'
         doc = fields.Field(http.json(http.ask(
-            self._session, self._url, 'POST', data={'query': query})))
+            self._session, self._url, 'POST',
+            data={'query': query + during, **others})))
         try:
             for warning in doc['warnings'].array_if_any()[:9]:
                 LOG.warning('Prometheus says: %s',
@@ -144,6 +222,11 @@ class Prometheus:
         return (f'Prometheus has {len(several)} node_exporters of it, '
                 f'{" and ".join(apart)}; choose by [telemetry] '
                 'prometheus_selector')
+
+
+def _literal(name: str) -> str:
+    """A name as a regular expression within a string of PromQL."""
+    return re.escape(name).replace('\\', '\\\\').replace('"', '\\"')
 
 
 def _series(result: fields.Field) -> list[tuple[Labels, list[Any]]]:
