@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import functools
 import os
 import uuid
@@ -19,6 +20,8 @@ from serifos.model import pool_models
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import limits as lm
+from serifos.plan.loads import demand
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
@@ -70,24 +73,55 @@ def ratios(cluster: cl.Cluster, limits: lm.Limits,
 
 
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
-              found: Mapping[str, mm.Model]) -> frozenset[str]:
-    """The names of the pools that are hot."""
+              found: Mapping[str, mm.Model],
+              slots: sl.Slots | None = None) -> frozenset[str]:
+    """The names of the pools that are hot.
+
+    :param slots: what the volumes did; None for what the cluster says
+    """
     fleet = fleet_of(cluster, found, limits.active_floor)
-    state = st.State.of(pm.Problem.of(cluster, fleet, limits))
+    state = st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
     return frozenset(
         pool.name for pool, hot in zip(
             cluster.pools, acceptance.hot_pools(state)) if hot)
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         found: Mapping[str, mm.Model]) -> pl.Plan:
+         found: Mapping[str, mm.Model],
+         slots: sl.Slots | None = None) -> pl.Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
+    :param slots: what the volumes did, of which a planner of another
+        package gets the mean; None for what the cluster says
     :raises InputError: where that cannot be loaded
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     fleet = fleet_of(cluster, found, limits.active_floor)
-    return make(cluster, fleet, limits)
+    if slots is None:
+        return make(cluster, fleet, limits)
+    usual = demand.planned(cluster, slots)
+    made = make(usual, fleet, limits, slots=slots) if (
+        planner in PLANNERS) else make(usual, fleet, limits)
+    return dataclasses.replace(made, moves=tuple(
+        _as_measured(move, cluster) for move in made.moves))
+
+
+def kept_again(cluster: cl.Cluster, limits: lm.Limits,
+               found: Mapping[str, mm.Model]) -> pl.Plan:
+    """A plan of the moves alone that keep broken promises again."""
+    return plan('relieve', cluster, dataclasses.replace(
+        limits, held=frozenset()), found)
+
+
+def _as_measured(move: pl.Move, cluster: cl.Cluster) -> pl.Move:
+    """The move with the latency that its volume has at present.
+
+    It stands beside the one that QEMU sees at present.
+    """
+    if move.qemu_us is None:
+        return move
+    seen = cluster.volume(move.volume).workload
+    return dataclasses.replace(move, volume_us=seen and seen.latency_us)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:

@@ -20,6 +20,7 @@ from oslo_log import log
 
 from serifos.balancer import act
 from serifos.balancer import batch
+from serifos.balancer import deciding
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
@@ -36,6 +37,7 @@ from serifos.facts import activity
 from serifos.facts import clock_skew
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import series as se
 from serifos.facts import servers as sv
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
@@ -54,6 +56,7 @@ class Balancer:
     :param prove: raises where this balancer may not change anything
     :param qemu_us: as of :class:`.observer.Observer`
     :param recent: of the rounds before; None where one observation counts
+    :param history: seconds back → what volumes did, None where not known
     """
 
     cinder: inv.Cloud
@@ -66,6 +69,7 @@ class Balancer:
     nova: sv.Compute = sv.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recent: rc.Recent | None = None
+    history: Callable[[float], se.Series | None] = lambda _: None
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -153,19 +157,11 @@ class Balancer:
             LOG.warning('Nothing is moved: %s', hindrance)
         if hindrances:
             return None
-        settings, cluster, limits = self.settings, seen.cluster, self.limits()
-        if self.recent is not None:
-            now, cluster = cluster, self.recent.smoothed(cluster)
-            self.recent.factors(
-                planning.ratios(cluster, limits, seen.models))
-            now, cluster = map(self.recent.corrected, (now, cluster))
-            limits = dataclasses.replace(limits, held=self.recent.held(
-                planning.hot_pools(now, limits, seen.models)))
-        if settings.auto:
-            cluster = settings.pace.bounded(cluster)
-        plan = planning.issued(
-            planning.plan(settings.planner, cluster, limits, seen.models),
-            self.clock(), settings.plan_ttl_s)
+        settings = self.settings
+        cluster, plan = deciding.decided(
+            settings, seen.cluster, seen.models, self.limits(), self.recent,
+            self.history(settings.history_s) if settings.history_s else None)
+        plan = planning.issued(plan, self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
                  plan.planner, text.volumes(len(plan.moves)),

@@ -19,7 +19,6 @@ import math
 
 import numpy as np
 
-from serifos.facts import workload as wl
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
@@ -30,9 +29,6 @@ from serifos.plan import state as st
 
 READER, WRITER = 0, 1
 """Rows of :attr:`.problem.Problem.copies`."""
-
-_QUEUED = wl.FEATURES.index('sum_iodepth')
-"""The column of a Load with the outstanding I/Os."""
 
 
 def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
@@ -74,7 +70,8 @@ def why_not(state: st.State, move: oc.Outcomes) -> str | None:
         return None
     problem, limits = state.problem, state.problem.limits
     here = problem.device[state.home[move.volume[0]]]
-    gain = 1 - math.exp(-_gain(state, move)[0] / state.loads[here, _QUEUED])
+    gain = 1 - math.exp(-_gain(state, move)[0]
+                        / state.queued[here])
     gib, copy_s = (each[move.volume[0]] for each in (
         problem.size_gib, problem.copy_s))
     wiping_s = gib * limits.copying.wiping
@@ -90,17 +87,18 @@ def why_not(state: st.State, move: oc.Outcomes) -> str | None:
 def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
     """The outstanding I/Os of both pools, n."""
     device = state.problem.device
-    return state.loads[device[state.home[moves.volume]], _QUEUED] + (
-        state.loads[device[moves.target], _QUEUED])
+    return state.queued[device[state.home[moves.volume]]] + (
+        state.queued[device[moves.target]])
 
 
 def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
     """What the tenants that gain by moves gain, n."""
-    problem, its = state.problem, state.problem.loads[moves.volume, _QUEUED]
+    problem, moved = state.problem, state.problem.loads[moves.volume]
     source = problem.device[state.home[moves.volume]]
     return np.maximum(0.0, _rise(
-        state.loads[source, _QUEUED] - its, moves.left_us, moves.before_us,
-    )) + np.maximum(0.0, _rise(its, moves.came_us, moves.before_us))
+        problem.queued(state.loads[source] - moved), moves.left_us,
+        moves.before_us)) + np.maximum(0.0, _rise(
+            problem.queued(moved), moves.came_us, moves.before_us))
 
 
 def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
@@ -113,7 +111,7 @@ def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
 
     def harm(devices: Ints, copy: int, s_per_gib: Floats) -> Floats:
         return gib * s_per_gib * np.maximum(0.0, _rise(
-            state.loads[devices, _QUEUED], state.figure_us[devices],
+            state.queued[devices], state.figure_us[devices],
             _shown_us(state, devices, copy, s_per_gib)))
 
     found = harm(source, READER, rate) + harm(target, WRITER, rate)

@@ -21,8 +21,11 @@ from serifos.plan import limits as lm
 SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
 TENANTS = 'relieve, kind tenant'
+HOURS = 24
+IN_SLOTS = {f'{work}, {HOURS} slots': work
+            for work in ('bfd', 'relieve', TENANTS)}
 LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000,
-           TENANTS: 1_000_000}
+           TENANTS: 1_000_000, **dict.fromkeys(IN_SLOTS, 100_000)}
 """Volumes up to which each is tried; beyond, plain Python takes minutes."""
 
 
@@ -30,11 +33,13 @@ def _timed(work: str, volumes: int, pools: int,
            pair: tuple[mm.Model, mm.Model] | None) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
+    slots = clusters.make_slots(cluster, HOURS, 0) if (
+        work in IN_SLOTS) else None
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, left = time.process_time(), None
     planner = work.partition(',')[0]
     if planner in clusters.PLANNERS:
-        made = clusters.plan(planner, cluster, lm.Limits(), pair)
+        made = clusters.plan(planner, cluster, lm.Limits(), pair, slots)
         moves, left = len(made.moves), made.hot_pools
     else:
         moves = algorithm_1.migrations(
@@ -53,26 +58,35 @@ def _apart(*arguments: Any) -> dict[str, Any]:
 
 def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
-    yield ('volumes  pools  planner                seconds  MiB (cluster)  '
-           '  moves  hot pools, before and after')
+    yield ('volumes  pools  planner                         seconds  MiB '
+           '(cluster)    moves  hot pools, before and after')
     pair = clusters.tenant_models()
     growth: dict[str, list[tuple[float, float]]] = {}
+    taken: dict[tuple[int, str], dict[str, Any]] = {}
     for volumes, pools in SIZES[:2] if quick else SIZES:
         for work, largest in LARGEST.items():
             if volumes > largest:
                 continue
             found = _apart(work, volumes, pools,
-                           pair if work == TENANTS else None)
+                           pair if TENANTS in work else None)
             hot = found['hot']
-            yield (f'{volumes:7} {pools:6}  {work:21} {found["seconds"]:8.2f} '
+            yield (f'{volumes:7} {pools:6}  {work:30} {found["seconds"]:8.2f} '
                    f'{found["mib"]:5.0f} {found["base_mib"]:7.0f}  '
                    f'{found["moves"]:7}  '
                    + (f'{hot.before} -> {hot.after}' if hot else '')).rstrip()
             growth.setdefault(work, []).append((
                 math.log(volumes), math.log(found['seconds'])))
+            taken[volumes, work] = found
     yield ''
     for work, points in growth.items():
         exponent = np.polyfit(*zip(*points), 1)[0]
         yield f'{work}: seconds grow with volumes^{exponent:.2f}'
+    for (volumes, work), found in taken.items():
+        if work in IN_SLOTS:
+            one = taken[volumes, IN_SLOTS[work]]
+            yield (f'{volumes} volumes: {work} take '
+                   f'{found["seconds"] / one["seconds"]:.1f} times the '
+                   'seconds of one slot, and '
+                   f'{found["mib"] - one["mib"]:.0f} MiB more')
     yield ('Seconds of one processor from the cluster in memory to the plan; '
            'MiB that planning adds, and what the process held before.')
