@@ -61,8 +61,8 @@ def steady(seen: observer.Observation, limits: lm.Limits,
         return Steady(seen.cluster, limits)
     cluster = recent.smoothed(seen.cluster, now)
     recent.factors(planning.ratios(cluster, limits, seen.models), now)
-    alone, cluster = (recent.corrected(each, now)
-                      for each in (seen.cluster, cluster))
+    alone, cluster = (recent.corrected(each, now) for each in (
+        rc.filled(seen.cluster, cluster), cluster))
     hot = planning.hot_pools(alone, limits, seen.models)
     late = planning.broken_promises(cluster, limits, seen.models)
     return Steady(cluster, dataclasses.replace(

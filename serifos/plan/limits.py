@@ -15,6 +15,10 @@ USUAL_S_PER_GIB = 10.0
 """Seconds for each GiB where no copy was seen yet: 100 MiB/s."""
 
 
+NO_TELEMETRY = 'no telemetry'
+"""Why a volume stays of whose activity nothing is known now."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Copying:
     """How long migrations take, in seconds for each GiB.
@@ -120,7 +124,7 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     if volume.movable is not True:
         return volume.movable or 'not movable'
     if volume.workload is None:
-        return 'no telemetry'
+        return NO_TELEMETRY
     if pool is None:
         return f'the cluster has no pool {volume.pool}'
     if not modelled:

@@ -27,6 +27,7 @@ import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.plan import limits as lm
 from serifos.plan import problem as pm
 
 
@@ -77,6 +78,24 @@ def corrected(cluster: cl.Cluster,
         for pool in cluster.pools))
 
 
+def filled(cluster: cl.Cluster, smoothed: cl.Cluster) -> cl.Cluster:
+    """The cluster, where volumes without telemetry do what they lately did.
+
+    :param smoothed: the same by :meth:`Recent.smoothed`
+    """
+    return dataclasses.replace(cluster, volumes=tuple(
+        then if v.workload is None else v
+        for v, then in zip(cluster.volumes, smoothed.volumes)))
+
+
+def _doing(volume: cl.Volume, workload: wl.Workload | None) -> cl.Volume:
+    """The volume with a workload; it stays where it has none itself."""
+    stays = volume.workload is None and volume.movable is True
+    return dataclasses.replace(
+        volume, workload=workload,
+        movable=lm.NO_TELEMETRY if stays else volume.movable)
+
+
 class _Last(Generic[_Seen]):
     """The last things seen, at most so many, and none of long ago."""
 
@@ -120,13 +139,15 @@ class Recent:
         self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
 
     def smoothed(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
-        """The cluster with the mean workload of each volume."""
+        """The cluster with the mean workload of each volume.
+
+        Also of one without telemetry now, which is not moved.
+        """
         earlier = [{(v.id, v.pool): v.workload for v in seen.volumes}
                    for seen in self._seen.add(cluster, now)]
         return dataclasses.replace(cluster, volumes=tuple(
-            v if v.workload is None else dataclasses.replace(
-                v, workload=wl.mean([w for seen in earlier if (
-                    w := seen.get((v.id, v.pool))) is not None]))
+            _doing(v, wl.mean([w for seen in earlier if (
+                w := seen.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
 
     def factors(self, ratio: Mapping[str, float],

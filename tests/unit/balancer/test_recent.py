@@ -179,6 +179,66 @@ class SmoothedTest(testtools.TestCase):
         self.assertEqual(idle, wl.mean([idle, idle]))
 
 
+class GapTest(testtools.TestCase):
+    """u is busy on a; for a round there is no telemetry of it."""
+
+    def cluster(self, workload, pool='a'):
+        return cl.Cluster(
+            tuple(clusters.pool(name) for name in 'abc'),
+            (clusters.volume('u', pool, volume_type='t', workload=workload),
+             clusters.volume('v', 'a', 10),
+             clusters.volume('x', 'b', 8, volume_type='t')))
+
+    def smoothed(self, *workloads, **last):
+        latest = recent.Recent(3)
+        for workload in workloads:
+            latest.smoothed(self.cluster(workload), 0.0)
+        return latest.smoothed(self.cluster(None, **last), 0.0)
+
+    def figure_us(self, cluster):
+        return planning.plan('relieve', cluster, lm.Limits(),
+                             clusters.MODELS).latency_us['a'].before
+
+    def test_what_it_lately_did_stands_in(self):
+        found = self.smoothed(wl.Workload(50, 96), wl.Workload(50, 128))
+        self.assertEqual(112, found.volume('u').workload.block_kib)
+        self.assertAlmostEqual(1220, self.figure_us(found))
+
+    def test_it_is_not_moved(self):
+        found = self.smoothed(wl.Workload(50, 128))
+        plan = planning.plan('relieve', found, lm.Limits(), clusters.MODELS)
+        self.assertNotIn('u', [move.volume for move in plan.moves])
+        self.assertIn(('u', 'no telemetry'), [
+            (refusal.volume, refusal.reason) for refusal in plan.refused])
+
+    def test_one_that_may_not_move_keeps_its_reason(self):
+        latest = recent.Recent(3)
+        latest.smoothed(self.cluster(wl.Workload(50, 128)), 0.0)
+        gap = self.cluster(None)
+        attached = dataclasses.replace(gap, volumes=tuple(
+            dataclasses.replace(v, movable='attached') for v in gap.volumes))
+        self.assertEqual('attached', latest.smoothed(
+            attached, 0.0).volume('u').movable)
+
+    def test_a_pool_is_as_hot_without_it_as_with_it(self):
+        busy, gap = wl.Workload(50, 128), self.cluster(None)
+        seen = recent.filled(gap, self.smoothed(busy))
+        self.assertEqual(*(planning.hot_pools(
+            each, lm.Limits(), clusters.MODELS) for each in (
+                seen, self.cluster(busy))))
+        self.assertAlmostEqual(self.figure_us(self.cluster(busy)),
+                               self.figure_us(seen))
+
+    def test_a_gap_of_as_many_rounds_as_count_is_filled_by_its_type(self):
+        found = self.smoothed(wl.Workload(50, 128), None, None)
+        self.assertIsNone(found.volume('u').workload)
+        self.assertAlmostEqual(180, self.figure_us(found))
+
+    def test_what_it_did_on_another_pool_does_not_count(self):
+        self.assertIsNone(self.smoothed(
+            wl.Workload(50, 128), pool='b').volume('u').workload)
+
+
 class ErrorsTest(testtools.TestCase):
 
     def test_the_square_root_of_an_error_that_stays_corrects(self):
