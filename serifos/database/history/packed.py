@@ -3,8 +3,7 @@
 
 First the volumes' places in their part, 16 bits each, then one figure of all
 of them after another, 32 bits each: 30 bytes a volume. One that was not seen
-takes none. Rows of a table, one a volume, would take twice the bytes, and be
-read at a twentieth of the speed.
+takes none.
 """
 
 from __future__ import annotations
