@@ -51,7 +51,8 @@ def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
 def penalty_us(state: st.State, moves: oc.Outcomes) -> Floats:
     """What each move's copy adds to the figure of its source, µs[n].
 
-    As much as to its tenants in the mean, over the horizon; 0 without one.
+    As much as to its tenants in the mean, over the horizon; 0 without one,
+    and where nothing is outstanding.
     """
     horizon_s = state.problem.limits.horizon_s
     if horizon_s is None:
@@ -74,7 +75,8 @@ def why_not(state: st.State, move: oc.Outcomes) -> str | None:
         return None
     problem, limits = state.problem, state.problem.limits
     here = problem.device[state.home[move.volume[0]]]
-    gain = 1 - math.exp(-_gain(state, move)[0] / state.loads[here, _QUEUED])
+    gain = 1 - math.exp(-_gain(state, move)[0] / _some(
+        state.loads[here, _QUEUED]))
     gib, copy_s = (each[move.volume[0]] for each in (
         problem.size_gib, problem.copy_s))
     wiping_s = gib * limits.copying.wiping
@@ -87,11 +89,19 @@ def why_not(state: st.State, move: oc.Outcomes) -> str | None:
             f'over {duration(limits.horizon_s)}')
 
 
+def _some(q: Floats) -> Floats:
+    """Outstanding I/Os by which a sum over tenants is divided.
+
+    Infinite where there are none: the sum is 0 then, and so is the mean.
+    """
+    return np.where(q > 0, q, np.inf)
+
+
 def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
-    """The outstanding I/Os of both pools, n."""
+    """The outstanding I/Os of both pools, n; infinite for none."""
     device = state.problem.device
-    return state.loads[device[state.home[moves.volume]], _QUEUED] + (
-        state.loads[device[moves.target], _QUEUED])
+    return _some(state.loads[device[state.home[moves.volume]], _QUEUED]
+                 + state.loads[device[moves.target], _QUEUED])
 
 
 def _gain(state: st.State, moves: oc.Outcomes) -> Floats:

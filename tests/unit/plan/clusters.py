@@ -57,8 +57,10 @@ def volume(name: str, where: str, block_kib: float = 16,
     return cl.Volume(name, where, size_gib, **more)
 
 
-def models_of(cluster: cl.Cluster) -> pool_models.Fleet:
-    return pool_models.Fleet([MODELS.get(p.model) for p in cluster.pools])
+def models_of(cluster: cl.Cluster,
+              floor: float = wl.ACTIVE_FLOOR) -> pool_models.Fleet:
+    return pool_models.Fleet(
+        [MODELS.get(p.model) for p in cluster.pools], floor)
 
 
 def planned(planner: Any, cluster: cl.Cluster, limits: Any) -> pl.Plan:

@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 
 import ddt
+import numpy as np
 import testtools
 
 from serifos.facts import cluster as cl
@@ -36,9 +37,9 @@ class CopyingTest(testtools.TestCase):
             for each in self.cluster.volumes))
 
     def plan(self, planner=relieve, **limits):
-        known = clusters.models_of(self.cluster)
-        return planner.plan(self.cluster, known,
-                            lm.Limits(**{'horizon_s': DAY, **limits}))
+        asked = lm.Limits(**{'horizon_s': DAY, **limits})
+        known = clusters.models_of(self.cluster, asked.active_floor)
+        return planner.plan(self.cluster, known, asked)
 
     def test_a_plan_says_how_long_and_what_is_seen_meanwhile(self):
         self.sized()
@@ -46,6 +47,28 @@ class CopyingTest(testtools.TestCase):
         self.assertEqual(1.0, move.copy_s)
         self.assertEqual(800 + 1280, move.source_during_us)
         self.assertEqual(1280, move.target_during_us)
+
+    def idle(self, *volumes):
+        """Volumes without a request count, for the active floor is 0."""
+        still = wl.Workload(50, 64, iops=0.0, latency_us=0.0)
+        self.cluster = cl.Cluster(tuple(map(pool, 'abc')), (
+            *(volume(name, 'a', 64, workload=still) for name in 'stu'),
+            *volumes))
+
+    @ddt.data(relieve, bfd)
+    def test_where_nothing_is_outstanding_a_copy_costs_nothing(self, planner):
+        self.idle()
+        with np.errstate(all='raise'):
+            plan = self.plan(planner, active_floor=0.0)
+        self.assertEqual(2, len(plan.moves))
+
+    def test_nobody_on_its_source_gains_by_a_volume_without_requests(self):
+        self.idle(volume('x', 'b', 4), volume('y', 'c', 4))
+        with np.errstate(all='raise'):
+            plan = self.plan(active_floor=0.0, horizon_s=1.0)
+        self.assertEqual((), plan.moves)
+        self.assertIn('that outweighs 0 % less for those of its source',
+                      plan.refused[0].reason)
 
     def test_a_slower_copy_is_felt_less(self):
         # 128 requests a second that take 2.08 ms: 0.266 outstanding of 8.
