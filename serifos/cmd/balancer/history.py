@@ -58,24 +58,30 @@ class History(verb.Verb):
             raise errors.InputError(
                 '--volume is of migrations; give it, or a VOLUME whose '
                 'activity is shown.')
-        found = self._activity(parsed_args)
+        past = self.past()
+        found = self._activity(past, parsed_args)
         if parsed_args.format == 'json':
             print(json.dumps(series.documents(found), indent=1))
         elif found.seconds.any():
             print(series.text(found))
+        elif isinstance(past, store.Store) and not past.until():
+            print(f'Nothing is kept yet in {past.database.name}; '
+                  'serifos-balancer run keeps what volumes do.')
         else:
             print(f'Nothing is known of volume {parsed_args.what} in that '
                   'time.')
 
-    def _activity(self, parsed_args: argparse.Namespace) -> hs.Series:
-        days = parsed_args.days
-        step_s = parsed_args.step or (3600 if days >= 1 else 300)
+    def _activity(self, past: hs.History,
+                  parsed_args: argparse.Namespace) -> hs.Series:
+        days, step_s = parsed_args.days, parsed_args.step
+        if step_s is None:
+            step_s = 3600 if days >= 1 else 300
         if not 0 < days <= _MOST_DAYS or not (
                 0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
             raise errors.InputError(
                 f'{days:g} days in slots of {step_s} s cannot be shown; '
-                f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots.')
-        past = self.past()
+                f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
+                'longer than that time.')
         now = time.time()
         return past.read([self._place(parsed_args.what, past)],
                          now - 86400 * days, now, step_s)

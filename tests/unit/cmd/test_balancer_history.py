@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer history VOLUME: what it prints, and what it refuses."""
+
+import json
+import time
+
+import ddt
+
+from serifos.cmd.balancer import histories
+from serifos import conf
+from tests.unit import case
+from tests.unit.cmd import command
+from tests.unit.database.history import behaviour as bh
+
+NONE = {'at': None, 'seconds': 0.0, 'read_iops': None, 'write_iops': None,
+        'read_kib_s': None, 'write_kib_s': None, 'latency_us': None,
+        'outstanding': None}
+
+
+@ddt.ddt
+class HistoryOfAVolumeTest(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text(
+            f'[serifos]\nstate_dir = {self.dir}\nmodels_dir = {self.dir}\n'
+            '[telemetry]\nendpoints = node1:http://node1:9100/metrics\n')
+        self.end = int(time.time()) // 300 * 300
+
+    def written(self, rounds=24, gap=0):
+        """Volumes a and b over the last rounds of five minutes, a gap ago."""
+        store = histories.store(conf.load([str(self.file)]))
+        for nth in reversed(range(gap, gap + rounds)):
+            self.assertTrue(store.add(
+                bh.done('ab', self.end - 300 * (nth + 1)), store.until()))
+
+    def history(self, *arguments):
+        return command.balance('--config-file', self.file, 'history',
+                               *arguments)
+
+    def slots(self, *arguments):
+        code, out, err = self.history('-f', 'json', *arguments)
+        self.assertEqual((0, ''), (code, err))
+        return json.loads(out)
+
+    def test_each_slot_is_a_line(self):
+        self.written()
+        code, out, err = self.history('b', '--days', '0.05')
+        self.assertEqual((0, ''), (code, err))
+        lines = out.splitlines()
+        self.assertIn('b, slots of 300 s', lines[0])
+        for word in ('slot', 'seen', 'reads/s', 'KiB written/s', 'ms',
+                     'outstanding'):
+            self.assertIn(word, out)
+        busy = [line.split() for line in lines if '100 %' in line]
+        self.assertIn(len(busy), range(13, 16))
+        for _, seen, percent, *figures in busy:
+            self.assertEqual([100, 100, 400, 400, 2, 0.4],
+                             list(map(float, figures)))
+
+    def test_json_has_a_document_for_each_slot(self):
+        self.written(12)
+        found = self.slots('a', '--days', '0.0625', '--step', '300')
+        self.assertIn(len(found), range(18, 20))
+        seen = [slot for slot in found if slot['seconds']]
+        self.assertEqual(12, len(seen))
+        for slot in seen:
+            self.assertEqual(
+                {'at': slot['at'], 'seconds': 300.0, 'read_iops': 50.0,
+                 'write_iops': 50.0, 'read_kib_s': 200.0,
+                 'write_kib_s': 200.0, 'latency_us': 2000.0,
+                 'outstanding': 0.2}, slot)
+        self.assertEqual([NONE | {'at': found[0]['at']}], found[:1])
+        self.assertEqual(sorted(slot['at'] for slot in found),
+                         [slot['at'] for slot in found])
+
+    @ddt.data(((), 3600), (('--days', '0.5'), 300), (('--days', '2'), 3600),
+              (('--step', '60', '--days', '0.1'), 60))
+    @ddt.unpack
+    def test_how_long_slots_are(self, arguments, step_s):
+        self.written(12)
+        code, out, err = self.history('a', *arguments)
+        self.assertEqual((0, ''), (code, err))
+        self.assertIn(f'slots of {step_s} s', out)
+
+    def test_of_what_was_not_seen_one_line_is_printed(self):
+        self.written(2, gap=6)
+        _, out, _ = self.history('a', '--days', '0.05')
+        slots = [line.split()[1:3] for line in out.splitlines()
+                 if line.startswith('20')]
+        self.assertEqual([['0', '%'], ['100', '%'], ['100', '%'],
+                          ['0', '%']], slots)
+
+    def test_a_volume_that_is_not_known(self):
+        self.written()
+        self.assertEqual(
+            (0, 'Nothing is known of volume c in that time.\n', ''),
+            self.history('c'))
+        self.assertEqual({None}, {
+            slot['read_iops'] for slot in self.slots('c')})
+
+    def test_a_time_of_which_nothing_is_known(self):
+        self.written(2, gap=24)
+        self.assertIn('Nothing is known of volume a in that time',
+                      self.history('a', '--days', '0.05')[1])
+        self.assertIn('100 %', self.history('a', '--days', '0.1',
+                                            '--step', '300')[1])
+
+    def test_before_anything_was_written(self):
+        code, out, err = self.history('a')
+        self.assertEqual((0, ''), (code, err))
+        self.assertIn(f'{self.dir}/history.sqlite', out)
+        self.assertIn('serifos-balancer run', out)
+        self.assertFalse((self.dir / 'history.sqlite').exists())
+
+    @ddt.data(
+        (('--days', '0'), '0 days in slots of 300 s cannot be shown'),
+        (('--days', '-1'), '-1 days'), (('--days', 'nan'), 'nan days'),
+        (('--days', 'inf'), 'inf days'), (('--days', '3661'), '3661 days'),
+        (('--days', '3660', '--step', '60'), 'up to 3660 days and 100000'),
+        (('--days', '0.01', '--step', '3600'), 'none longer than that time'),
+        (('--step', '0'), 'in slots of 0 s'), (('--step', '-60'), '-60 s'),
+        (('--step', '90'), 'a multiple of 60 s'),
+        (('--volume', 'b'), '--volume is of migrations'))
+    @ddt.unpack
+    def test_what_cannot_be_shown(self, arguments, why):
+        self.written(1)
+        code, out, err = self.history('a', *arguments)
+        self.assertEqual((2, '', 1), (code, out, err.count('\n')), err)
+        self.assertIn(why, err)
