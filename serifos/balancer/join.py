@@ -87,7 +87,8 @@ def _pool(name: str, stats: inv.PoolStats | None,
                        backend_name=names.pool_name(name) or None)
     return cl.Pool(
         name, model=_model(stats, known),
-        total_gib=stats.total_gib, free_gib=_free(stats, taken_gib), zone=zone,
+        total_gib=stats.total_gib, free_gib=_free(stats, taken_gib),
+        used_gib=_used(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
         device=stats.device,
         refuses=tuple(sorted(
@@ -112,6 +113,13 @@ def _free(stats: inv.PoolStats, taken_gib: float) -> float:
     if stats.thin:
         return max(0.0, min(stats.free_gib, stats.unwritten_gib))
     return min(stats.free_gib, stats.total_gib - taken_gib)
+
+
+def _used(stats: inv.PoolStats, taken_gib: float) -> float | None:
+    """GiB used; of a thick pool by Cinder's records, where those say more."""
+    if stats.used_gib is None or math.isinf(taken_gib):
+        return None
+    return stats.used_gib if stats.thin else max(stats.used_gib, taken_gib)
 
 
 def _state(name: str, stats: inv.PoolStats | None,

@@ -134,8 +134,12 @@ def outdated(move: pl.Move,
     return None
 
 
-def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
-    """Why a planned move is no longer possible, or None."""
+def changed(move: pl.Move, cluster: cl.Cluster,
+            max_fill: float = 1.0) -> str | None:
+    """Why a planned move is no longer possible, or None.
+
+    :param max_fill: the part of a pool's space that is not filled beyond
+    """
     volume = next((v for v in cluster.volumes if v.id == move.volume), None)
     target = next((p for p in cluster.pools if p.name == move.target), None)
     why = outdated(move, volume)
@@ -148,8 +152,9 @@ def changed(move: pl.Move, cluster: cl.Cluster) -> str | None:
         return f'{source.name} is {source.state}'
     if target is None:
         return f'there is no pool {move.target}'
-    if volume.size_gib > target.free_gib:
-        return lm.no_room(target, target.free_gib, volume.size_gib)
+    room_gib = target.room_gib(max_fill)
+    if volume.size_gib > room_gib:
+        return lm.no_room(target, room_gib, volume.size_gib, max_fill)
     return lm.target_refusal(
         source.zone, volume.required_backend_name,
         volume.volume_type, target)

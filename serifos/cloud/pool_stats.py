@@ -39,6 +39,7 @@ def pool(item: object) -> inv.PoolStats:
     return inv.PoolStats(
         doc['name'].name(), total_gib=min(UNBOUNDED, total),
         free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
+        used_gib=_used_gib(said),
         allocated_gib=_gib(said, 'allocated_capacity_gb'),
         backend_name=fields.Field(said)['volume_backend_name'].name_or_none(),
         model=_model(said.get('serifos_model')), thin=thin,
@@ -87,6 +88,14 @@ def _unwritten_gib(said: Mapping[str, Any]) -> float:
     reserved = _number(said, 'reserved_percentage', 0.0) / 100
     return free if math.isinf(total) else (
         free - math.floor(total * reserved))
+
+
+def _used_gib(said: Mapping[str, Any]) -> float | None:
+    if said.get('free_capacity_gb') in _NOT_SAID:
+        return None
+    total, free = (_gib(said, f'{name}_capacity_gb')
+                   for name in ('total', 'free'))
+    return None if math.inf in (total, free) else max(0.0, total - free)
 
 
 def _ratio(said: Mapping[str, Any], used_gib: float,

@@ -124,6 +124,11 @@ OPTS = [
              'logarithm of its latency, and the seconds. 0: copies are not '
              'priced.'),
     cfg.FloatOpt(
+        'max_fill', default=1.0, min=0.01, max=1.0,
+        help='The part of a pool\'s space, as a fraction, that no plan fills '
+             'beyond, whatever its model says of it. 1: what Cinder would '
+             'still place there, its reserved_percentage deducted.'),
+    cfg.FloatOpt(
         'copy_rate', default=100.0, min=0.1, max=1e6,
         help='MiB/s at which volumes are copied, until migrations by '
              'serifos-balancer have shown it.'),

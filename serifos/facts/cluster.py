@@ -53,6 +53,8 @@ class Pool:
     specs it does not meet. ``copies_gib`` is what the copies of migrations
     take here, half-made ones and old ones; they are no volumes.
     ``correction`` is what the model's predictions for it are multiplied by.
+    ``used_gib`` is what is written to it, or set aside for thick volumes;
+    None where that is not known.
     """
 
     name: str
@@ -66,6 +68,25 @@ class Pool:
     refuses: tuple[str, ...] = ()
     copies_gib: float = 0.0
     correction: float = 1.0
+    used_gib: float | None = None
+
+    def room_gib(self, max_fill: float) -> float:
+        """GiB that a plan may fill, below 0 where it is too full already.
+
+        :param max_fill: the part of ``total_gib`` that may be used then
+        """
+        if max_fill >= 1:
+            return self.free_gib
+        used_gib = (self.total_gib - self.free_gib if self.used_gib is None
+                    else self.used_gib)
+        return min(self.free_gib, max_fill * self.total_gib - used_gib)
+
+    def with_free(self, more_gib: float) -> Pool:
+        """The pool with so much more free space."""
+        return dataclasses.replace(
+            self, free_gib=self.free_gib + more_gib,
+            used_gib=None if self.used_gib is None
+            else self.used_gib - more_gib)
 
     @property
     def device_key(self) -> str:
@@ -125,9 +146,8 @@ class Cluster:
         return dataclasses.replace(self, pools=self._resized(pool, -gib))
 
     def _resized(self, name: str, by_gib: float) -> tuple[Pool, ...]:
-        return tuple(
-            dataclasses.replace(p, free_gib=p.free_gib + by_gib)
-            if p.name == name else p for p in self.pools)
+        return tuple(p.with_free(by_gib) if p.name == name else p
+                     for p in self.pools)
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Cluster:

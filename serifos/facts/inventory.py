@@ -99,6 +99,8 @@ class PoolStats:
     :param free_gib: what Cinder would still allocate, the reserve deducted;
         virtual where it is thin
     :param unwritten_gib: what can still be written, the reserve deducted
+    :param used_gib: what is not free, whatever is reserved; None where that
+        is not known
     :param model: its capability ``serifos_model``
     :param device: its capability ``serifos_device``
     """
@@ -112,6 +114,7 @@ class PoolStats:
     device: str | None = None
     thin: bool = False
     unwritten_gib: float = math.inf
+    used_gib: float | None = None
     capabilities: Mapping[str, object] = dataclasses.field(
         default_factory=dict)
 

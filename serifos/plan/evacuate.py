@@ -83,7 +83,8 @@ def _target(state: st.State, volume: int) -> int | str:
     if not len(fits):
         roomiest = max(np.flatnonzero(open_to), key=state.room.item)
         return lm.no_room(problem.cluster.pools[roomiest],
-                          float(state.room[roomiest]), float(size))
+                          float(state.room[roomiest]), float(size),
+                          problem.limits.max_fill)
     price = problem.figure_us(
         problem.device[fits],
         state.loads[problem.device[fits]] + problem.loads[volume])

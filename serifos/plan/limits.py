@@ -56,6 +56,7 @@ class Limits:
     :param hot_ratio: how far the figure of a hot device is above the mean
     :param held: the pools that have been hot for long enough to be
         relieved, None for all
+    :param max_fill: the part of a pool's space that no plan fills beyond
     :param every_refusal: whether volumes of pools that are not hot are
         refused with a reason, too
     """
@@ -67,6 +68,7 @@ class Limits:
     horizon_s: float | None = None
     hot_ratio: float = 0.25
     held: frozenset[str] | None = None
+    max_fill: float = 1.0
     every_refusal: bool = False
 
     @property
@@ -134,10 +136,15 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     return None
 
 
-def no_room(target: cl.Pool, free_gib: float, size_gib: float) -> str:
-    """The refusal of a target that is too full."""
-    return (f'{target.name} has {free_gib:.6g} GiB free, {size_gib:.6g} '
-            'needed')
+def no_room(target: cl.Pool, room_gib: float, size_gib: float,
+            max_fill: float = 1.0) -> str:
+    """The refusal of a target that is too full.
+
+    :param room_gib: what may be filled, below 0 where it is too full already
+    """
+    below = '' if max_fill >= 1 else f' below max_fill {100 * max_fill:.6g} %'
+    return (f'{target.name} has {max(0.0, room_gib):.6g} GiB free{below}, '
+            f'{size_gib:.6g} needed')
 
 
 def _ms(latency_us: float) -> str:

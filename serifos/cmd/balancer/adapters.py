@@ -89,7 +89,8 @@ def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
         active_floor=said.active_floor, copying=limits.Copying(
             detached=usual, attached=usual,
             limited=2 ** 30 / limit if limit else 0.0),
-        horizon_s=said.horizon or None, hot_ratio=said.hot_ratio)
+        horizon_s=said.horizon or None, hot_ratio=said.hot_ratio,
+        max_fill=said.max_fill)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

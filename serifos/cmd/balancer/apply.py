@@ -92,7 +92,9 @@ class Apply(Acting):
             unmade = batch.Unmade(batch.devices_of(cluster))
             homes = {volume.id: volume.pool for volume in cluster.volumes}
             for move in plan.moves:
-                why = planning.changed(move, cluster) or unmade.why_not(move)
+                why = planning.changed(
+                    move, cluster, balancer.settings.limits.max_fill
+                    ) or unmade.why_not(move)
                 if why is None:
                     moves.append(move)
                     cluster = cluster.filled(move.target, move.size_gib)

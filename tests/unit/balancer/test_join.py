@@ -169,6 +169,15 @@ class ClusterTest(testtools.TestCase):
         found = cluster(inventory(record('v'), pools=(thin,)), observed('v'))
         self.assertEqual([free], [pool.free_gib for pool in found.pools])
 
+    @ddt.data((False, 30.0, 30.0), (False, 0.5, 2.0), (True, 0.5, 0.5),
+              (True, None, None), (False, None, None))
+    @ddt.unpack
+    def test_what_is_used_of_a_pool(self, thin, said, used):
+        told = dataclasses.replace(stats(A), thin=thin, used_gib=said)
+        found = cluster(inventory(
+            record('v'), record('w'), pools=(told,)), observed('v'))
+        self.assertEqual([used], [pool.used_gib for pool in found.pools])
+
     @ddt.data('soon', '-1', '0', 'inf', 'nan')
     def test_a_promise_that_is_no_figure_promises_nothing(self, text):
         kind = inv.Type('gold', {'serifos:max_latency_us': text})

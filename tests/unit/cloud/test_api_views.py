@@ -46,7 +46,8 @@ class PoolTest(testtools.TestCase):
     def test_what_a_pool_says(self):
         self.assertEqual(inv.PoolStats(
             'a@ssd#ssd', 100.0, 70.0, 20.0, backend_name='ssd',
-            model='intel', unwritten_gib=60.0, capabilities=CAPABILITIES),
+            model='intel', unwritten_gib=60.0, used_gib=30.0,
+            capabilities=CAPABILITIES),
             pool())
 
     # The figures of Cinder 29's calculate_virtual_free_capacity, where its
@@ -76,6 +77,15 @@ class PoolTest(testtools.TestCase):
     @ddt.unpack
     def test_free_is_what_cinder_would_still_place(self, said, free_gib):
         self.assertAlmostEqual(free_gib, pool(**said).free_gib, 9)
+
+    @ddt.data(({}, 30.0), ({'free_capacity_gb': 104}, 0.0),
+              ({'reserved_percentage': 50}, 30.0),
+              ({'free_capacity_gb': 'unknown'}, None),
+              ({'free_capacity_gb': 'infinite'}, None),
+              ({'total_capacity_gb': 'infinite'}, None))
+    @ddt.unpack
+    def test_what_is_used_whatever_is_reserved(self, said, gib):
+        self.assertEqual(gib, pool(**said).used_gib)
 
     @ddt.data(({}, 60.0), ({'free_capacity_gb': 4}, -6.0),
               ({'free_capacity_gb': 'unknown'}, -10.0),

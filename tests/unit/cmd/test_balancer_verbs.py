@@ -128,6 +128,16 @@ class ApplyTest(Case):
         self.assertIn(f'{B} has 9 GiB free, 30 needed', out)
         self.assertEqual(1, len(self.cinder.asked))
 
+    def test_a_pool_that_max_fill_has_closed_since(self):
+        plan = self.planned()
+        self.cinder.add(record('x', B, size_gib=59.0))
+        self.set(limits=dataclasses.replace(
+            self.settings.limits, max_fill=0.6))
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertIn(f'u stays: {B} has 0 GiB free below max_fill 60 %, '
+                      '1 needed', out)
+        self.assertEqual([], self.cinder.asked)
+
     def chain(self):
         """A plan that moves w to a, which u and then t have left."""
         self.cinder.add(record('t', C))
