@@ -10,34 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import ipaddress
-import itertools
 import math
 import time
-from typing import Any
 
 from keystoneauth1 import session as ks
-from oslo_log import log as logging
 
-from serifos import errors
 from serifos.facts import activity
-from serifos.facts import fields
+from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
-from serifos.telemetry import exposition
-from serifos.telemetry import http
+from serifos.telemetry.history import prometheus as past
+from serifos.telemetry import promql
 from serifos.telemetry import window
-
-LOG = logging.getLogger(__name__)
-
-_OF_SERIES = frozenset((
-    '__name__', 'device', 'lv_layer', 'lv_name', 'name', 'uuid', 'vg_name'))
-"""Labels that distinguish the series of one exporter."""
-
-Labels = Mapping[str, str]
 
 
 class Prometheus:
@@ -57,11 +44,11 @@ class Prometheus:
                  hosts: Mapping[str, str] | None = None, selector: str = '',
                  interval_s: float = 15.0,
                  clock: Callable[[], float] = time.time) -> None:
-        self._session = session
-        self._url = f'{url.rstrip("/")}/api/v1/query'
+        self._server = promql.Server(
+            session, f'{url.rstrip("/")}/api/v1/query',
+            selector.strip().strip(','), clock)
         self._label = label
         self._hosts = dict(hosts or {})
-        self._selector = selector.strip().strip(',')
         self._interval_s = interval_s
         self._clock = clock
 
@@ -69,71 +56,63 @@ class Prometheus:
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        known = self._readings(window.reach_s(window_s, self._interval_s))
+        known = self._exporters(window.reach_s(window_s, self._interval_s))
         return window.observed(
             places, {host: self._of(host, known)
                      for host in window.hosts(places, pools)},
             now=self._clock(), window_s=window_s,
             interval_s=self._interval_s, empty=pools)
 
-    def _readings(self, seconds: float) -> list[
-            tuple[Labels, list[cn.Reading]]]:
-        """The labels of each exporter, and its readings."""
-        found: dict[frozenset[tuple[str, str]],
-                    dict[float, list[exposition.MetricSample]]] = {}
-        strange: dict[frozenset[tuple[str, str]], str] = {}
-        for labels, pairs in itertools.chain(
-                self._ask(exporter.COUNTERS + (exporter.INFO,), seconds),
-                self._ask((exporter.BOOTED, exporter.CLOCK), seconds)):
-            group = frozenset((name, value) for name, value in labels.items()
-                              if name not in _OF_SERIES)
-            moments = found.setdefault(group, {})
-            try:
-                for at, value in _values(pairs):
-                    moments.setdefault(at, []).append(exposition.MetricSample(
-                        labels.get('__name__', ''), labels, value))
-            except ValueError as exc:
-                strange[group] = (
-                    f'what Prometheus sent of it cannot be read: {exc}')
-        now = self._clock()
-        return [(dict(group), [cn.Reading(now, fault=strange[group])]
-                 if group in strange else
-                 [exporter.reading(at, moments[at]) for at in sorted(moments)])
-                for group, moments in found.items()]
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over what it keeps."""
+        return past.Past(self._server, self._interval_s, self._named).read(
+            places, begin, end, step_s)
 
-    def _ask(self, names: Sequence[str], seconds: float) -> list[
-            tuple[Labels, list[Any]]]:
-        """The series of these names with their samples of so many seconds.
-
-        :raises CloudError: where there is no answer, or not of Prometheus
-        """
-        matchers = ','.join(filter(None, (
-            f'__name__=~"{"|".join(names)}"', self._selector)))
-        query = f'{{{matchers}}}[{math.ceil(seconds)}s]'
-        doc = fields.Field(http.json(http.ask(
-            self._session, self._url, 'POST', data={'query': query})))
-        try:
-            for warning in doc['warnings'].array_if_any()[:9]:
-                LOG.warning('Prometheus says: %s',
-                            errors.one_line(str(warning)))
-            return _series(doc['data']['result'])
-        except ValueError as exc:
-            raise errors.CloudError(
-                f'{http.shown(self._url)} does not answer as a Prometheus '
-                f'does ({exc}); is the URL right?') from None
+    def _exporters(self, seconds: float) -> list[promql.Exporter]:
+        """What the exporters said in the last seconds."""
+        ask, of = self._server.ask, self._server.of
+        during = f'[{math.ceil(seconds)}s]'
+        return promql.exporters(ask(of(names) + during) for names in (
+            (*exporter.COUNTERS, exporter.INFO),
+            (exporter.BOOTED, exporter.CLOCK)))
 
     def _of(self, host: str,
-            known: Sequence[tuple[Labels, list[cn.Reading]]]) -> list[
-                cn.Reading]:
+            known: Sequence[promql.Exporter]) -> list[cn.Reading]:
         """The readings of the exporter on a host."""
-        values = [labels.get(self._label, '') for labels, _ in known]
-        nths = _matching(self._hosts.get(host), host, values)
-        if len(nths) == 1:
-            return known[nths[0]][1]
-        return [cn.Reading(self._clock(), fault=self._why(
-            host, [known[nth][0] for nth in nths]))]
+        nths = self._nths(host, known)
+        if len(nths) != 1:
+            return [cn.Reading(self._clock(), fault=self._why(
+                host, [known[nth].labels for nth in nths]))]
+        one = known[nths[0]]
+        if one.fault is not None:
+            return [cn.Reading(self._clock(), fault=one.fault)]
+        return [exporter.reading(at, one.moments[at])
+                for at in sorted(one.moments)]
 
-    def _why(self, host: str, several: Sequence[Labels]) -> str:
+    def _named(self, hosts: Collection[str],
+               known: Sequence[promql.Exporter]
+               ) -> dict[str, promql.Exporter]:
+        """Host → its exporter, where there is one.
+
+        Exporters of hosts that are not wanted are named by their label. Of
+        several that scrape the same host none is taken, lest its volumes
+        count twice.
+        """
+        found = {host: self._nths(host, known) for host in hosts}
+        taken = {nth for nths in found.values() for nth in nths}
+        for nth, one in enumerate(known):
+            if nth not in taken:
+                value = one.labels.get(self._label, '')
+                found[f'{value}/'] = self._nths(_without_port(value), known)
+        return {host: known[nths[0]] for host, nths in found.items()
+                if len(nths) == 1}
+
+    def _nths(self, host: str, known: Sequence[promql.Exporter]) -> list[int]:
+        return _matching(self._hosts.get(host), host, [
+            one.labels.get(self._label, '') for one in known])
+
+    def _why(self, host: str, several: Sequence[promql.Labels]) -> str:
         if not several:
             return (f'Prometheus has no node_exporter whose label '
                     f'{self._label} names it; set [telemetry] '
@@ -144,28 +123,6 @@ class Prometheus:
         return (f'Prometheus has {len(several)} node_exporters of it, '
                 f'{" and ".join(apart)}; choose by [telemetry] '
                 'prometheus_selector')
-
-
-def _series(result: fields.Field) -> list[tuple[Labels, list[Any]]]:
-    """The labels and the values of each series.
-
-    :raises ValueError: where the result is not a range vector
-    """
-    return [({name: str(value)
-              for name, value in series['metric'].object().items()},
-             series['values'].array()) for series in result.items()]
-
-
-def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
-    """Times and values of samples.
-
-    :raises ValueError: where they are not pairs of a time and a number
-    """
-    for pair in pairs:
-        if not (isinstance(pair, list) and len(pair) == 2
-                and cn.is_time(pair[0]) and isinstance(pair[1], str)):
-            raise ValueError('a sample is not a pair of a time and a number')
-        yield float(pair[0]), float(pair[1])
 
 
 def _matching(wanted: str | None, host: str,

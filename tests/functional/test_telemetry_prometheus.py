@@ -117,6 +117,27 @@ class PrometheusTest(machine.MachineTest):
         self.assertAlmostEqual(12345.0, seen.started[POOL], delta=10)
         self.assertAlmostEqual(500, seen.pools[POOL].mean.iops, delta=50)
         self.assertIn('2 of 4 volumes are not seen', seen.problems[POOL])
+        for others in 0, 101:
+            self.check_past(source, others)
+
+    def check_past(self, source, others):
+        """The last seconds of a and b; many volumes are asked for at once."""
+        places = [activity.MeasuredVolume(v, v, POOL) for v in (
+            'a', 'b', *(f'x{n}' for n in range(others)))]
+        now = time.time()
+        found = source.read(places, now - 5, now, 2)
+        self.assertEqual((3, 4), (min(found.count, 3), max(found.count, 4)))
+        for volume, iops in enumerate((500, 0)):
+            seen = found.seconds[:, volume]
+            self.assertGreater(seen.sum(), 4)
+            self.assertLessEqual(seen.max(), 2.01)
+            self.assertAlmostEqual(
+                iops * seen.sum(), found.sums[1:3, :, volume].sum(),
+                delta=max(100, iops))
+        self.assertAlmostEqual(30, found.write_pct[1, 0], delta=1e-3)
+        self.assertAlmostEqual(16, found.block_kib[1, 0], delta=1e-3)
+        self.assertAlmostEqual(4000, found.latency_us[1, 0], delta=1)
+        self.assertEqual(0, found.seconds[:, 2:].sum())
 
     def test_a_silent_exporter_and_two_jobs(self):
         silent = []

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What volumes did over days, from a Prometheus server.
+
+It is asked for the counters as they were every five minutes, and for the
+times at which these were scraped: so a rate is that between two scrapes,
+and an exporter or a Prometheus that was silent makes a gap, not a volume
+that is idle and then busier than it was. Resets and hosts that were
+restarted are found as in what serifos scrapes itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos import errors
+from serifos.facts import activity
+from serifos.facts import history as hs
+from serifos.telemetry import counters as cn
+from serifos.telemetry import exporter
+from serifos.telemetry.history import amounts
+from serifos.telemetry import promql
+from serifos.telemetry import window
+
+_APART_S = 300
+"""Between two of the counters that are asked for, at most."""
+
+_FEW = 100
+"""Volumes that a query names; of more it asks for all there are."""
+
+_MOST_COUNTERS = 20_000
+"""That are asked for at once, by slots and volumes; eight samples each."""
+
+Named = Callable[[Collection[str], Sequence[promql.Exporter]],
+                 Mapping[str, promql.Exporter]]
+"""The hosts that are wanted, and exporters → host, or another name, and its
+exporter."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Past:
+    """The port :class:`.facts.history.History` over a Prometheus.
+
+    :param interval_s: its scrape_interval
+    """
+
+    server: promql.Server
+    interval_s: float
+    named: Named
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """As :meth:`.facts.history.History.read`.
+
+        No more is asked for at once than an answer may hold.
+        """
+        apart_s = _APART_S if step_s and not step_s % _APART_S else step_s
+        if step_s < 0 or not max(1, self.interval_s) <= apart_s <= _APART_S:
+            raise errors.InputError(
+                f'Prometheus is not asked for slots of {step_s} s; give a '
+                f'multiple of {_APART_S} s, or less than that but not than '
+                f'its scrape_interval, {self.interval_s:g} s.')
+        found = hs.Series.empty([place.volume for place in places], begin,
+                                end, step_s)
+        if not places:
+            return found
+        at_once = apart_s * max(1, _MOST_COUNTERS // (len(places) + _FEW))
+        for since in range(found.begin, found.end, at_once):
+            until = min(since + at_once, found.end)
+            seen = amounts.series(
+                places, self._readings(places, since, until, apart_s),
+                since, until, apart_s, longest_s=max(
+                    1.5 * apart_s, amounts.longest_s(self.interval_s)))
+            slots = (np.array(seen.begins) - found.begin) // step_s
+            np.add.at(found.sums, np.s_[:, slots], seen.sums)
+        return found
+
+    def _readings(self, places: Sequence[activity.MeasuredVolume],
+                  since: int, until: int,
+                  apart_s: int) -> dict[str, list[cn.Reading]]:
+        """Host → its readings at the steps from one time to another.
+
+        And one more, since the newest of the last step was taken before.
+        """
+        seconds = until + apart_s - since
+        # Prometheus 3 leaves out what lies at the beginning itself.
+        during = (f'[{seconds + apart_s // 2}s:{apart_s}s] @ '
+                  f'{until + apart_s}')
+        known = promql.exporters(
+            self.server.ask(query + during) for query in self._queries(
+                () if len(places) > _FEW else places))
+        return {host: list(_readings(one)) for host, one in self.named(
+            window.hosts(places, ()), known).items()}
+
+    def _queries(self, places: Sequence[activity.MeasuredVolume]
+                 ) -> Iterator[str]:
+        """Counters with the names of volumes; clocks; times of scrapes.
+
+        :param places: whose counters are wanted; none for all there are
+        """
+        of = self.server.of
+        if places:
+            names = sorted({exporter.PREFIX + name for place in places
+                            for name in (place.volume, place.lv_id)})
+            lvs = '|'.join(map(promql.literal, names))
+            wanted = of((exporter.INFO,), 'lv_layer=""', f'lv_name=~"{lvs}"')
+            yield wanted
+            yield (f'({of(exporter.COUNTERS)} and '
+                   f'ignoring({",".join(promql.OF_LVS)}) {wanted})')
+        else:
+            yield of((*exporter.COUNTERS, exporter.INFO))
+        yield of((exporter.BOOTED, exporter.CLOCK))
+        yield ('max without(device) (timestamp('
+               f'{of(exporter.COUNTERS[:1])}))')
+
+
+def _readings(one: promql.Exporter) -> Iterator[cn.Reading]:
+    """The readings of an exporter, each at the time of its scrape.
+
+    One that shows none of the volumes that were asked for was there too.
+    """
+    if one.fault is not None:
+        return
+    for _, samples in sorted(one.moments.items()):
+        times = [sample.value for sample in samples if not sample.name]
+        if len(times) == 1 and cn.is_time(times[0]):
+            found = exporter.reading(times[0], samples)
+            yield (cn.Reading(times[0]) if found.fault == exporter.NO_DISKS
+                   else found)
