@@ -25,6 +25,7 @@ from serifos.balancer.recovery import recover
 from serifos.balancer.recovery import stuck
 from serifos.balancer.recovery import swap as sw
 from serifos.balancer import settings as sg
+from serifos.balancer import space
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
@@ -90,6 +91,7 @@ class Observer:
         number of the disk
     :param recent: the rounds before, which correct predictions
     :param recorder: what keeps the history; None where it is read elsewhere
+    :param growth: what tells how fast pools fill; None where nobody asks
     """
 
     cinder: inv.Cloud
@@ -101,6 +103,7 @@ class Observer:
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recent: rc.Recent | None = None
     recorder: rr.Recorder | None = None
+    growth: space.Growth | None = None
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
@@ -128,6 +131,9 @@ class Observer:
             self.qemu_us(settings.window_s))
         if self.recent is not None:
             cluster = self.recent.corrected(cluster, self.clock())
+        if self.growth is not None:
+            cluster = self.growth.told(cluster, entries, observed.at)
+            space.warn(cluster, settings.limits)
         documents.write_cluster(settings.cluster_file, cluster)
         if self.recorder is not None:
             self.recorder.record(inventory, places, observed)

@@ -135,11 +135,8 @@ def outdated(move: pl.Move,
 
 
 def changed(move: pl.Move, cluster: cl.Cluster,
-            max_fill: float = 1.0) -> str | None:
-    """Why a planned move is no longer possible, or None.
-
-    :param max_fill: the part of a pool's space that is not filled beyond
-    """
+            limits: lm.Limits) -> str | None:
+    """Why a planned move is no longer possible, or None."""
     volume = next((v for v in cluster.volumes if v.id == move.volume), None)
     target = next((p for p in cluster.pools if p.name == move.target), None)
     why = outdated(move, volume)
@@ -152,9 +149,9 @@ def changed(move: pl.Move, cluster: cl.Cluster,
         return f'{source.name} is {source.state}'
     if target is None:
         return f'there is no pool {move.target}'
-    room_gib = target.room_gib(max_fill)
+    room_gib = limits.room_gib(target)
     if volume.size_gib > room_gib:
-        return lm.no_room(target, room_gib, volume.size_gib, max_fill)
+        return limits.no_room(target, room_gib, volume.size_gib)
     return lm.target_refusal(
         source.zone, volume.required_backend_name,
         volume.volume_type, target)

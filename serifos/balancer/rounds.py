@@ -32,6 +32,7 @@ from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
 from serifos.balancer import requests
 from serifos.balancer import settings as sg
+from serifos.balancer import space
 from serifos.balancer import steady as sd
 from serifos import errors
 from serifos.facts import activity
@@ -57,6 +58,7 @@ class Balancer:
     :param qemu_us: as of :class:`.observer.Observer`
     :param recent: of the rounds before; None where one observation counts
     :param recorder: as of :class:`.observer.Observer`
+    :param growth: as of :class:`.observer.Observer`
     """
 
     cinder: inv.Cloud
@@ -70,6 +72,7 @@ class Balancer:
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recent: rc.Recent | None = None
     recorder: rr.Recorder | None = None
+    growth: space.Growth | None = None
 
     def as_follower(self) -> Balancer:
         """This balancer while another one leads.
@@ -93,7 +96,8 @@ class Balancer:
     def observer(self) -> observer.Observer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
-            self.clock, self.nova, self.qemu_us, self.recent, self.recorder)
+            self.clock, self.nova, self.qemu_us, self.recent, self.recorder,
+            self.growth)
 
     @property
     def executor(self) -> act.Executor:

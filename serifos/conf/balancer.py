@@ -20,7 +20,8 @@ ACTIVE_FLOOR = cfg.FloatOpt(
 PLANNERS = plugins.choices({
     'bfd': 'best fit decreasing over all volumes, as in the Serifos paper; '
            'any number of moves unless max_moves is set',
-    'relieve': 'promises of latency first, then pools that are hot'},
+    'relieve': 'promises of latency first, then pools that fill up by '
+               'themselves, then pools that are hot'},
     plugins.PLANNERS)
 """(name, help) of each planner."""
 
@@ -128,6 +129,14 @@ OPTS = [
         help='The part of a pool\'s space, as a fraction, that no plan fills '
              'beyond, whatever its model says of it. 1: what Cinder would '
              'still place there, its reserved_percentage deducted.'),
+    cfg.IntOpt(
+        'capacity_horizon', default=0, min=0, max=28 * 86400,
+        help='Seconds for which the space of a pool has to be enough for its '
+             'own growth; volumes leave a pool that will be full before, and '
+             'none comes to one that would be. How fast pools grow is told '
+             'by as many seconds of the past, or half of them, by the '
+             'database of [history]. 0: growth moves no volume, and is not '
+             'recorded.'),
     cfg.FloatOpt(
         'copy_rate', default=100.0, min=0.1, max=1e6,
         help='MiB/s at which volumes are copied, until migrations by '

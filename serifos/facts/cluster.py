@@ -54,7 +54,8 @@ class Pool:
     take here, half-made ones and old ones; they are no volumes.
     ``correction`` is what the model's predictions for it are multiplied by.
     ``used_gib`` is what is written to it, or set aside for thick volumes;
-    None where that is not known.
+    None where that is not known; ``growth_gib_day`` is by how much that grew
+    in a day of the last ones, migrations aside.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Pool:
     copies_gib: float = 0.0
     correction: float = 1.0
     used_gib: float | None = None
+    growth_gib_day: float | None = None
 
     def room_gib(self, max_fill: float) -> float:
         """GiB that a plan may fill, below 0 where it is too full already.

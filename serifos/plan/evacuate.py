@@ -82,9 +82,9 @@ def _target(state: st.State, volume: int) -> int | str:
     fits = np.flatnonzero(open_to & (state.room >= size))
     if not len(fits):
         roomiest = max(np.flatnonzero(open_to), key=state.room.item)
-        return lm.no_room(problem.cluster.pools[roomiest],
-                          float(state.room[roomiest]), float(size),
-                          problem.limits.max_fill)
+        return problem.limits.no_room(
+            problem.cluster.pools[roomiest], float(state.room[roomiest]),
+            float(size))
     price = problem.figure_us(
         problem.device[fits],
         state.loads[problem.device[fits]] + problem.loads[volume])

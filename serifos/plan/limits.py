@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
@@ -14,6 +15,8 @@ LEAST_GAIN = 1e-9
 USUAL_S_PER_GIB = 10.0
 """Seconds for each GiB where no copy was seen yet: 100 MiB/s."""
 
+
+_DAY_S = 86400.0
 
 NO_TELEMETRY = 'no telemetry'
 """Why a volume stays of whose activity nothing is known now."""
@@ -57,6 +60,8 @@ class Limits:
     :param held: the pools that have been hot for long enough to be
         relieved, None for all
     :param max_fill: the part of a pool's space that no plan fills beyond
+    :param capacity_horizon_s: for which the pools' own growth has to find
+        space, or None where growth is no matter
     :param every_refusal: whether volumes of pools that are not hot are
         refused with a reason, too
     """
@@ -69,6 +74,7 @@ class Limits:
     hot_ratio: float = 0.25
     held: frozenset[str] | None = None
     max_fill: float = 1.0
+    capacity_horizon_s: float | None = None
     every_refusal: bool = False
 
     @property
@@ -79,6 +85,35 @@ class Limits:
         counts; always under 1, so that planning ends.
         """
         return 1 - max(self.min_gain, LEAST_GAIN) + 1e-12
+
+    def growth_gib(self, pool: cl.Pool) -> float:
+        """GiB by which a pool grows by itself within the horizon."""
+        return max(0.0, pool.growth_gib_day or 0.0) * (
+            self.capacity_horizon_s or 0.0) / _DAY_S
+
+    def room_gib(self, pool: cl.Pool) -> float:
+        """GiB that a plan may fill of a pool; below 0 for none."""
+        return pool.room_gib(self.max_fill) - self.growth_gib(pool)
+
+    def full_in_s(self, pool: cl.Pool) -> float:
+        """Seconds after which a pool is full by its own growth."""
+        growth = pool.growth_gib_day or 0.0
+        room_gib = max(0.0, pool.room_gib(self.max_fill))
+        return room_gib / growth * _DAY_S if growth > 0 else math.inf
+
+    def no_room(self, pool: cl.Pool, room_gib: float,
+                size_gib: float) -> str:
+        """The refusal of a target that is too full.
+
+        :param room_gib: what may be filled, below 0 for nothing
+        """
+        below = '' if self.max_fill >= 1 else (
+            f' below max_fill {100 * self.max_fill:.6g} %')
+        growth_gib = self.growth_gib(pool)
+        growth = f', {growth_gib:.6g} GiB kept for its growth' if (
+            growth_gib) else ''
+        return (f'{pool.name} has {max(0.0, room_gib):.6g} GiB free{below}'
+                f'{growth}, {size_gib:.6g} needed')
 
 
 def shortfall(before_us: float, after_us: float, min_gain: float) -> str:
@@ -134,17 +169,6 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     if pool.state != 'up':
         return f'{pool.name} is {pool.state}'
     return None
-
-
-def no_room(target: cl.Pool, room_gib: float, size_gib: float,
-            max_fill: float = 1.0) -> str:
-    """The refusal of a target that is too full.
-
-    :param room_gib: what may be filled, below 0 where it is too full already
-    """
-    below = '' if max_fill >= 1 else f' below max_fill {100 * max_fill:.6g} %'
-    return (f'{target.name} has {max(0.0, room_gib):.6g} GiB free{below}, '
-            f'{size_gib:.6g} needed')
 
 
 def _ms(latency_us: float) -> str:

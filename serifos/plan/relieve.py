@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default planner: promises first, then hot pools, then nothing.
+"""The default planner: promises, pools that fill up, hot pools, then nothing.
 
 Promises that are broken are kept again where a move can (:mod:`.promises`);
-then hot pools are relieved, on small clouds by the best of many sequences
-of moves (:mod:`.hot.beam`), on large ones and for pools of many small volumes
-in rounds (:mod:`.hot.rounds`). Promises that are still broken are eased at
-the end. Moves that keep one may take the space by which others could be
+pools that their own growth fills are left (:mod:`.space.filling`); then hot
+pools are relieved, on small clouds by the best of many sequences of moves
+(:mod:`.hot.beam`), on large ones and for pools of many small volumes in
+rounds (:mod:`.hot.rounds`). Promises that are still broken are eased at the
+end. Moves that keep one may take the space by which others could be
 eased, and moves off hot pools may keep several; so, where any is left broken,
 easing at the beginning is tried as well.
 """
@@ -25,6 +26,7 @@ from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan import promises
 from serifos.plan import quota as qu
+from serifos.plan.space import filling
 from serifos.plan import state as st
 from serifos.plan import summary
 
@@ -34,7 +36,7 @@ MAX_MOVES = 4
 
 def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
          ) -> pl.Plan:
-    """Moves that keep promises and relieve hot pools.
+    """Moves that keep promises, free space and relieve hot pools.
 
     The plan is truncated where planning from the state that it leads to,
     with the space that its moves free, finds another move.
@@ -77,6 +79,10 @@ class _Found:
         """With moves off pools with broken promises."""
         return self.then(*promises.steps(self.state, self.quota, easing))
 
+    def filling(self) -> _Found:
+        """With moves off pools that their own growth fills."""
+        return self.then(*filling.steps(self.state, self.quota))
+
     def hot(self, once: bool = False) -> _Found:
         """With moves off hot pools."""
         if not self.quota.each and self.quota.left:
@@ -98,16 +104,17 @@ def _best(start: _Found) -> _Found:
     found = _eased_last(start)
     if not len(promises.broken(found.state)):
         return found
-    return min(found, start.promises(easing=True).hot(),
+    return min(found, start.promises(easing=True).filling().hot(),
                key=operator.attrgetter('harm'))
 
 
 def _eased_last(found: _Found, once: bool = False) -> _Found:
-    """Promises that a move keeps, hot pools, promises that moves ease.
+    """Promises that a move keeps, space, hot pools, promises that it eases.
 
     :param once: whether one move is enough to know
     """
     for longer in (lambda: found.promises(easing=False),
+                   lambda: found.filling(),
                    lambda: found.hot(once),
                    lambda: found.promises(easing=True)):
         found = longer()

@@ -30,7 +30,7 @@ class State:
     :param figure_us: µs[devices], see :meth:`.problem.Problem.figure_us`;
         NaN where no pool of a device has a model
     :param room: GiB[pools] that the plan may still fill: what was free, up
-        to max_fill, less what the plan placed there
+        to max_fill and less its own growth, less what the plan placed there
     :param free: GiB[pools] that another plan could fill when this one was
         carried out
     """
@@ -45,8 +45,8 @@ class State:
     @classmethod
     def of(cls, problem: pm.Problem) -> State:
         """The cluster as it was observed."""
-        free = np.array([p.room_gib(problem.limits.max_fill)
-                         for p in problem.cluster.pools], float)
+        free = np.array([problem.limits.room_gib(pool)
+                         for pool in problem.cluster.pools], float)
         loads = problem.device_loads(problem.home)
         figure = np.full(len(loads), np.nan)
         known = np.flatnonzero(problem.predicted)

@@ -207,7 +207,7 @@ def _why(state: st.State, volume: int, near: Ints,
     if reason is not None:
         return reason
     if size > state.room[target]:
-        reason = lm.no_room(pool, state.room[target], size, limits.max_fill)
+        reason = limits.no_room(pool, state.room[target], size)
         if size <= state.free[target]:
             reason += ', until moves of this plan free more'
         return reason

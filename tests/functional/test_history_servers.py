@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history in real MariaDB and PostgreSQL servers."""
 
+import itertools
 import unittest
 
 import ddt
@@ -9,10 +10,12 @@ import testtools
 from serifos.database import connection
 from serifos.database.history import store as st
 from serifos.database.history import tables
+from serifos.database import space
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
 from tests.unit.database.history import behaviour as bh
+from tests.unit.database import space_behaviour
 
 
 def _database(server):
@@ -21,14 +24,15 @@ def _database(server):
         connection.HISTORY)
 
 
-def _cases(server):
-    """What a history does in any database, each test beginning empty."""
-    class OnServer(bh.Behaviour, testtools.TestCase):
+def _cases(server, behaviour):
+    """What it does in any database, each test beginning empty."""
+    class OnServer(behaviour, testtools.TestCase):
 
         def setUp(self):
             super().setUp()
             self.database = _database(server)
-            self.database.run(tables.HEAD.metadata.drop_all)
+            for table in tables.HEAD, space.USED:
+                self.database.run(table.metadata.drop_all)
 
     return unittest.defaultTestLoader.loadTestsFromTestCase(OnServer)
 
@@ -36,11 +40,15 @@ def _cases(server):
 @ddt.ddt
 class HistoryServersTest(machine.MachineTest):
 
-    @ddt.data(servers.MariaDB, servers.PostgreSQL)
-    def test_as_in_any_database(self, kind):
+    @ddt.data(*itertools.product(
+        (servers.MariaDB, servers.PostgreSQL),
+        ((bh.Behaviour, 15), (space_behaviour.Behaviour, 4))))
+    @ddt.unpack
+    def test_as_in_any_database(self, kind, tests):
+        behaviour, least = tests
         result = unittest.TestResult()
-        _cases(kind(self)).run(result)
-        self.assertGreater(result.testsRun, 15)
+        _cases(kind(self), behaviour).run(result)
+        self.assertGreater(result.testsRun, least)
         self.assertEqual([], [f'{case.id()}\n{why}' for case, why in (
             *result.failures, *result.errors)])
 

@@ -90,7 +90,8 @@ def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
             detached=usual, attached=usual,
             limited=2 ** 30 / limit if limit else 0.0),
         horizon_s=said.horizon or None, hot_ratio=said.hot_ratio,
-        max_fill=said.max_fill)
+        max_fill=said.max_fill,
+        capacity_horizon_s=said.capacity_horizon or None)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

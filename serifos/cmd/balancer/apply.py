@@ -93,7 +93,7 @@ class Apply(Acting):
             homes = {volume.id: volume.pool for volume in cluster.volumes}
             for move in plan.moves:
                 why = planning.changed(
-                    move, cluster, balancer.settings.limits.max_fill
+                    move, cluster, balancer.settings.limits
                     ) or unmade.why_not(move)
                 if why is None:
                     moves.append(move)

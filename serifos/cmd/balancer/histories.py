@@ -8,10 +8,12 @@ import pathlib
 from oslo_config import cfg
 
 from serifos.balancer import recorder as rr
+from serifos.balancer import space
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
 from serifos.database.history import slots
 from serifos.database.history import store as st
+from serifos.database import space as sp
 from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.telemetry import scrape
@@ -36,6 +38,16 @@ def store(conf: cfg.ConfigOpts) -> st.Store:
         (slots.Tier(minute, said.hours_of_minutes * _HOUR),
          slots.Tier(five, said.days_of_five_minutes * _DAY),
          slots.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
+
+
+def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
+    """What tells how fast pools fill; None without a capacity_horizon.
+
+    :raises InputError: where the database's URL is invalid
+    """
+    horizon_s = conf.balancer.capacity_horizon
+    return space.Growth(sp.Space(
+        store(conf).database, 2 * horizon_s), horizon_s) if horizon_s else None
 
 
 def recorder(conf: cfg.ConfigOpts,

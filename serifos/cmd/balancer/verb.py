@@ -98,7 +98,8 @@ class Verb(app.Fails, _AsOwner):
             self.journal(), wanted, time.time, pause,
             nova=adapters.nova(conf, stopped),
             qemu_us=adapters.qemu_us(conf, stopped),
-            recorder=histories.recorder(conf, source))
+            recorder=histories.recorder(conf, source),
+            growth=histories.growth(conf))
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was used of pools, four times a day for weeks: one small table."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslo_db import exception
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+from serifos.facts import space as sp
+
+_METADATA = sa.MetaData()
+
+USED = sa.Table(
+    'serifos_pool_space', _METADATA,
+    sa.Column('slot', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('pool', sa.String(255), primary_key=True),
+    sa.Column('at', sa.Float(53), nullable=False),
+    sa.Column('used_gib', sa.Float(53), nullable=False),
+    mysql_engine='InnoDB', mysql_charset='utf8mb4',
+    mysql_collate='utf8mb4_bin')
+"""``slot``: how many times :data:`SLOT_S` since the epoch."""
+
+SLOT_S = 6 * 3600
+
+_AT_ONCE = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """The port :class:`.facts.space.Space` over a database.
+
+    :param keep_s: for how long it is kept
+    """
+
+    database: cn.Database
+    keep_s: float
+
+    def note(self, used: sp.Used) -> None:
+        """Keeps it, as far as nothing is kept of that pool and time."""
+        slot = int(used.at // SLOT_S)
+        query = sa.select(USED.c.pool).where(USED.c.slot == slot)
+        self._prepare()
+        known = {*self.database.run(
+            lambda connection: connection.scalars(query).all())}
+        new = [{'slot': slot, 'pool': pool, 'at': used.at, 'used_gib': gib}
+               for pool, gib in used.gib.items() if pool not in known]
+
+        def add(connection: sa.Connection) -> None:
+            try:
+                for first in range(0, len(new), _AT_ONCE):
+                    connection.execute(
+                        sa.insert(USED), new[first:first + _AT_ONCE])
+            except exception.DBDuplicateEntry:
+                return  # another balancer was faster
+            if not known:
+                self._tidy(connection, slot)
+
+        if new:
+            self.database.run(add, write=True)
+
+    def earliest(self, begin: float, end: float) -> list[sp.Used]:
+        """The first that is kept of each pool from begin to end."""
+        first = sa.select(
+            USED.c.pool, sa.func.min(USED.c.at).label('at')).where(
+                USED.c.at >= begin, USED.c.at <= end).group_by(
+                    USED.c.pool).subquery()
+        query = sa.select(USED).join(first, sa.and_(
+            USED.c.pool == first.c.pool, USED.c.at == first.c.at))
+        self._prepare()
+        found: dict[float, dict[str, float]] = {}
+        for row in self.database.run(
+                lambda connection: connection.execute(query).all()):
+            found.setdefault(row.at, {})[row.pool] = row.used_gib
+        return [sp.Used(at, gib) for at, gib in sorted(found.items())]
+
+    def _tidy(self, connection: sa.Connection, slot: int) -> None:
+        """Deletes two slots of long ago, and one that lies in the future.
+
+        So what a wrong clock writes, or takes for old, is soon over.
+        """
+        oldest = slot - self.keep_s // SLOT_S
+        for which, order, most in (
+                (USED.c.slot < oldest, USED.c.slot, 2),
+                (USED.c.slot > slot, USED.c.slot.desc(), 1)):
+            gone = connection.scalars(sa.select(USED.c.slot).distinct().where(
+                which).order_by(order).limit(most)).all()
+            connection.execute(
+                sa.delete(USED).where(USED.c.slot.in_(gone)))
+
+    def _prepare(self) -> None:
+        self.database.prepare(
+            lambda connection: sa.inspect(connection).has_table(USED.name),
+            _METADATA.create_all)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast pools fill by themselves, from what was used of them before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Protocol
+
+from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
+from serifos.facts import times
+
+_DAY_S = 86400.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Used:
+    """GiB used of pools at one moment.
+
+    :param at: seconds of the epoch
+    """
+
+    at: float
+    gib: Mapping[str, float]
+
+
+class Space(Protocol):
+    """The port of what keeps how much was used of pools."""
+
+    def note(self, used: Used) -> None:
+        """Keeps it, as far as nothing is kept of that pool and time.
+
+        :raises SerifosError: where it cannot be written
+        """
+
+    def earliest(self, begin: float, end: float) -> Sequence[Used]:
+        """The first that is kept of each pool from begin to end.
+
+        :raises SerifosError: where it cannot be read
+        """
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moved:
+    """A volume that was migrated.
+
+    :param at: when it was known to be over, seconds of the epoch
+    """
+
+    at: float
+    source: str
+    target: str
+    gib: float
+
+
+def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
+    """The migrations of a journal that succeeded."""
+    asked: dict[str, float] = {}
+    found = []
+    for entry in entries:
+        facts = entry.facts
+        if entry.kind == 'request':
+            asked[facts['volume']] = float(facts['size_gib'])
+        elif entry.kind == 'outcome' and facts['result'] == 'success' and (
+                facts['volume'] in asked):
+            found.append(Moved(times.parse(entry.at), facts['source'],
+                               facts['target'], asked[facts['volume']]))
+    return found
+
+
+def used(cluster: cl.Cluster, moving: Collection[str], at: float) -> Used:
+    """What is used of pools, but for those that take part in a migration.
+
+    :param moving: pools of migrations that have no outcome yet
+    """
+    return Used(at, {
+        pool.name: pool.used_gib for pool in cluster.pools
+        if pool.used_gib is not None and not pool.copies_gib
+        and pool.name not in moving})
+
+
+def growth(now: Used, before: Iterable[Used], moves: Sequence[Moved],
+           least_s: float) -> dict[str, float]:
+    """Pool → GiB by which it grew in a day, without the volumes that came.
+
+    :param before: the earliest of each pool
+    :param least_s: over which a growth has to be seen
+    """
+    found = {}
+    for then in before:
+        if now.at - then.at < max(least_s, 1.0):
+            continue
+        for pool in {*then.gib} & {*now.gib}:
+            came = sum(move.gib * ((move.target == pool)
+                                   - (move.source == pool))
+                       for move in moves if then.at < move.at <= now.at)
+            found[pool] = (now.gib[pool] - then.gib[pool] - came) / (
+                now.at - then.at) * _DAY_S
+    return found
+
+
+def grown(cluster: cl.Cluster, by: Mapping[str, float]) -> cl.Cluster:
+    """The cluster with the growth of its pools, GiB a day."""
+    return dataclasses.replace(cluster, pools=tuple(
+        dataclasses.replace(pool, growth_gib_day=by.get(pool.name))
+        for pool in cluster.pools))

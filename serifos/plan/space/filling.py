@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves off pools that will be full within the horizon by their own growth.
+
+Volumes leave such a pool until what is left of its space, up to max_fill, is
+enough for its growth. Idle ones may move, too. No target becomes such a pool,
+for the space of its own growth is no room of it. None shows more after the
+move, unless it stays under what the source showed, or under the mean and half
+of hot_ratio; and no promise is broken.
+
+Planning ends: what growth lacks falls with each such move and rises with no
+other, since none fills that space.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Ints
+from serifos.plan import promises
+from serifos.plan import quota as qu
+from serifos.plan import state as st
+
+_DAY_S, _HOUR_S = 86400.0, 3600.0
+
+_ROUNDING_GIB = 1e-6
+
+
+def why(pool: cl.Pool, limits: lm.Limits) -> str | None:
+    """That a pool is full within the horizon by its growth, or None."""
+    if not limits.growth_gib(pool) or (
+            limits.room_gib(pool) >= -_ROUNDING_GIB):
+        return None
+    left_s = limits.full_in_s(pool)
+    if left_s <= 0:
+        return f'{pool.name} is full, and grows'
+    left = (f'{left_s / _DAY_S:.2g} days' if left_s >= 2 * _DAY_S else
+            f'{left_s / _HOUR_S:.2g} hours')
+    return f'{pool.name} is full in {left} by its growth'
+
+
+def steps(state: st.State, quota: qu.Quota) -> tuple[
+        list[promises.Step], list[str], st.State, qu.Quota]:
+    """Moves off the pools that fill up, the soonest full one first.
+
+    :returns: the moves, the reason of each, where they lead, and what is
+        left of the quota
+    """
+    found: list[promises.Step] = []
+    reasons: list[str] = []
+    if state.problem.limits.capacity_horizon_s is None:
+        return found, reasons, state, quota
+    for pool, reason in _soonest_first(state):
+        device = int(state.problem.device[pool])
+        while state.free[pool] < -_ROUNDING_GIB and not quota.full(device):
+            step = _best(state, pool)
+            if step is None:
+                break
+            state, quota = state.moved(*step), quota.after(device)
+            found.append(step)
+            reasons.append(reason)
+    return found, reasons, state, quota
+
+
+def _soonest_first(state: st.State) -> list[tuple[int, str]]:
+    """The pools that fill up and may be left, and why they are."""
+    problem, limits = state.problem, state.problem.limits
+    pools = problem.cluster.pools
+    found = [(limits.full_in_s(pool), i, reason)
+             for i, pool in enumerate(pools)
+             if pool.state == 'up' and problem.modelled[i]
+             and (reason := why(pool, limits)) is not None]
+    return [(i, reason) for _, i, reason in sorted(found)]
+
+
+def _best(state: st.State, pool: int) -> promises.Step | None:
+    """The smallest volume whose move is enough, else the largest.
+
+    Of equals to the pool with the least figure then.
+    """
+    problem = state.problem
+    here = np.flatnonzero((state.home == pool) & (
+        state.home == problem.home) & (problem.size_gib > 0))
+    volumes = np.array([v for v in here.tolist() if _may(state, v)], np.intp)
+    if not len(volumes):
+        return None
+    moves = oc.every(state, volumes, oc.coolest(state) | _roomiest(state))
+    moves = moves[_harmless(state, moves)]
+    if not len(moves.volume):
+        return None
+    size = problem.size_gib[moves.volume]
+    short = size < -state.free[pool]
+    best = np.lexsort((moves.target, moves.volume, moves.came_us,
+                       np.where(short, -size, size), short))[0]
+    return int(moves.volume[best]), int(moves.target[best])
+
+
+def _may(state: st.State, volume: int) -> bool:
+    one = state.problem.volumes[volume]
+    return one.movable is True and one.workload is not None
+
+
+def _harmless(state: st.State, moves: oc.Outcomes) -> Bools:
+    """bool[n]: whether a move slows its target no more than it may."""
+    problem = state.problem
+    level = state.level_us[problem.group[moves.volume]] * (
+        1 + problem.limits.hot_ratio / 2)
+    was = state.figure_us[problem.device[moves.target]]
+    fine = moves.came_us <= (1 + lm.LEAST_GAIN) * np.maximum(
+        np.maximum(was, moves.before_us), level)
+    fine[fine] = ~promises.breaks(state, moves[fine])
+    return fine
+
+
+def _roomiest(state: st.State) -> Bools:
+    """bool[pools]: the :data:`.outcomes.NEAREST` with the most room."""
+    found = np.zeros(len(state.room), bool)
+    order: Ints = np.argsort(-state.room, kind='stable')
+    found[order[:oc.NEAREST]] = True
+    return found

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pool that fills up by itself, round after round."""
+
+import dataclasses
+
+from serifos.balancer import space
+from serifos.database import connection
+from serifos.database import space as db
+from serifos.files import documents
+from serifos.plan import limits as lm
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import C
+from tests.unit.balancer.cloud import record
+
+DAY = 86400.0
+
+
+class GrowthTest(cloud.Case):
+    """Nothing is busy; a volume of 4 GiB is made on A every day."""
+
+    def setUp(self):
+        super().setUp()
+        self.set(limits=lm.Limits(capacity_horizon_s=10 * DAY))
+        self.cinder = self.cloud([record('u', size_gib=30.0),
+                                  record('w', B)], {})
+        self.change_pools(used_gib=0.0)
+        self.database = connection.Database(
+            f'sqlite:///{self.dir}/history.sqlite',
+            content=connection.HISTORY)
+
+    def change_pools(self, **changes):
+        for name, pool in self.cinder.pools.items():
+            self.cinder.pools[name] = dataclasses.replace(pool, **changes)
+
+    @property
+    def balancer(self):
+        return dataclasses.replace(super().balancer, growth=space.Growth(
+            db.Space(self.database, 20 * DAY), 10 * DAY))
+
+    def days(self, count, gib=4.0):
+        """The plan of the last day."""
+        for _ in range(count):
+            self.now += DAY
+            self.cinder.add(record(f'{self.now}', size_gib=gib))
+            plan = self.balancer.round()
+        return plan
+
+    def pool(self, name=A):
+        return documents.read_cluster(self.settings.cluster_file).pool(name)
+
+    def test_it_is_left_once_its_growth_was_seen_for_long_enough(self):
+        self.balancer.round()
+        self.assertEqual((), self.days(4).moves)
+        self.assertIsNone(self.pool().growth_gib_day)
+        self.assertEqual((), self.days(1).moves)
+        self.assertEqual(4.0, self.pool().growth_gib_day)
+        self.assertEqual(0.0, self.pool(B).growth_gib_day)
+        plan = self.days(3)  # 62 GiB are used, 40 come
+        self.assertEqual([f'{A} is full in 9.5 days by its growth'],
+                         [move.reason for move in plan.moves])
+        self.assertEqual(1, len(self.cinder.asked))
+        self.assertIn(f'{A} is full in 9.5 days by its growth: 4 GiB a day',
+                      self.log.output)
+        move, = plan.moves
+        self.assertEqual(4.0, move.size_gib)
+        self.assertEqual(move.target, self.homes()[move.volume])
+
+    def test_what_was_moved_is_no_growth_of_its_target(self):
+        self.balancer.round()
+        plan = self.days(8)
+        target = plan.moves[0].target
+        self.days(1)
+        self.assertEqual(0.0, self.pool(target).growth_gib_day)
+        self.assertAlmostEqual(4.0, self.pool().growth_gib_day, 2)
+
+    def test_a_pool_of_a_migration_under_way_is_not_recorded(self):
+        self.cinder.change('u', migration_status='migrating')
+        self.cinder.add(record('t', C, migration_status='target:u'))
+        self.balancer.observe()
+        before, = db.Space(self.database, DAY).earliest(0, self.now)
+        self.assertEqual({A, B}, {*before.gib})
+        self.journal().write('request', volume='u', source=A, target=C,
+                             plan='p', size_gib=30.0)
+        self.now += db.SLOT_S
+        self.balancer.observe()
+        later, = db.Space(self.database, DAY).earliest(self.now, self.now)
+        self.assertEqual({B}, {*later.gib})
+
+    def test_a_round_goes_on_where_nothing_can_be_kept(self):
+        self.database.file.write_text('no database' * 99)
+        self.assertIsNotNone(self.balancer.round())
+        self.assertIn('It is not known how fast pools fill up: The history',
+                      self.log.output)
+
+    def test_a_pool_whose_space_is_not_known_fills_up_never(self):
+        self.change_pools(used_gib=None)
+        self.balancer.round()
+        self.assertEqual((), self.days(8).moves)
+        self.assertIsNone(self.pool().growth_gib_day)
