@@ -128,15 +128,26 @@ def snapshots(docs: Iterable[object]) -> dict[str, int]:
     return found
 
 
-def attachment(said: object) -> tuple[str, tuple[str, str]] | None:
-    """(volume, (instance, device)) of a volume with one attachment."""
+def attachment(said: object) -> tuple[str, tuple[str, str, float]] | None:
+    """(volume, (instance, device, since)) of a volume with one attachment.
+
+    Since when, seconds of the epoch; 0 where Cinder does not say.
+    """
     doc = fields.Field(said)
     try:
         only, = doc['attachments'].items()
         return doc['id'].name(), (only['server_id'].name(),
-                                  only['device'].name())
+                                  only['device'].name(),
+                                  _since(only['attached_at']))
     except ValueError:
         return None
+
+
+def _since(at: fields.Field) -> float:
+    try:
+        return at.moment()
+    except ValueError:
+        return 0.0
 
 
 def mentions(doc: object, volume_id: str) -> bool:

@@ -111,8 +111,8 @@ class Cinder:
                 '/snapshots', 'snapshots', all_tenants=1,
                 volume_id=volume_id)).get(volume_id, 0)
 
-    def attachments(self) -> dict[str, tuple[str, str]]:
-        """Volume → (instance, device), for volumes with one attachment."""
+    def attachments(self) -> dict[str, tuple[str, str, float]]:
+        """Volume → (instance, device, since), where it has one attachment."""
         with api_errors.sentences(self._api):
             return dict(filter(None, map(api_views.attachment,
                                          self._volumes())))

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import time
 from typing import Any
 from urllib import parse
@@ -24,22 +26,15 @@ from keystoneauth1 import session as ks
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
+from serifos.facts import history as hs
 from serifos.facts import times
 from serifos.telemetry import counters as cn
+from serifos.telemetry import gnocchi_disks as disks
+from serifos.telemetry.history import gnocchi as past
 from serifos.telemetry import http
 from serifos.telemetry import window
 
-COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
-           'disk.device.read.bytes', 'disk.device.write.bytes')
-TIMED = ('disk.device.read.latency', 'disk.device.write.latency')
-"""Together in the order of the fields of :class:`.counters.Counters`; the
-latencies are nanoseconds, summed over all requests."""
-
 _AT_ONCE = 100
-_NS = 1e9
-
-Series = Mapping[float, float]
-"""Seconds of the epoch → value."""
 
 
 class Gnocchi:
@@ -47,67 +42,86 @@ class Gnocchi:
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/v1``
-    :param attachments: asked each time: volume id → (instance id, device),
-        the device as Cinder or Nova has it (``/dev/vdb``)
+    :param attachments: asked each time: volume id → (instance id, device,
+        since), the device as Cinder or Nova has it (``/dev/vdb``), the time
+        in seconds of the epoch
     :param granularity_s: of the archive policy to read; a window shorter
         than two of them is never known
     """
 
     def __init__(self, session: ks.Session, url: str,
-                 attachments: Callable[[], Mapping[str, tuple[str, str]]], *,
+                 attachments: Callable[
+                     [], Mapping[str, tuple[str, str, float]]], *,
                  granularity_s: float = 300.0,
                  clock: Callable[[], float] = time.time) -> None:
         self._session = session
         self._url = f'{url.rstrip("/")}/v1'
         self._attachments = attachments
-        self._granularity_s = granularity_s
+        self.granularity_s = granularity_s
         self._clock = clock
 
     def observe(self, places: Sequence[activity.MeasuredVolume],
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
-        attachments = self._attachments()
         now = self._clock()
-        # QEMU's counters of a disk have nothing of what is copied.
-        places = [dataclasses.replace(place, since=0.0) for place in places]
-        names = {place.volume: _name(*attachments[place.volume])
-                 for place in places if place.volume in attachments}
-        resources = self._resources(sorted(set(names.values())))
-        readings = {}
-        for place in places:
-            readings[place.volume] = self._readings(
-                place, names.get(place.volume), resources, now, window_s)
-            if self._clock() - now > self._granularity_s:
+        begin = now - window.reach_s(window_s, self.granularity_s)
+        readings: dict[str, list[cn.Reading]] = {}
+        for place, found in self.counters(places, begin, functools.partial(
+                disks.counters, window_s=window_s + self.granularity_s / 2)):
+            readings[place.volume] = [
+                cn.Reading(now, fault=found)] if isinstance(found, str) else [
+                    cn.Reading(at, {place.lv_id: counters})
+                    for at, counters in found]
+        return window.observed(
+            [dataclasses.replace(place, since=0.0) for place in places],
+            readings, now=now, window_s=window_s,
+            interval_s=self.granularity_s, of=lambda place: place.volume)
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """The port :class:`.facts.history.History` over what it keeps."""
+        return past.read(self, places, begin, end, step_s)
+
+    def counters(self, places: Sequence[activity.MeasuredVolume],
+                 begin: float, joined: disks.Joined) -> Iterator[tuple[
+                     activity.MeasuredVolume,
+                     list[tuple[float, cn.Counters]] | str]]:
+        """Places, and their counters since then, or why they are unknown.
+
+        Before ``since`` of a place another volume may have been there.
+
+        :param joined: makes counters of what was counted and timed
+        :raises CloudError: where Gnocchi or Cinder cannot be asked
+        """
+        attached = self._attachments()
+        began = self._clock()
+        names = {volume: disks.name(instance, device) for volume, (
+            instance, device, _) in attached.items()}
+        resources = self._resources(sorted({
+            names[place.volume] for place in places if place.volume in names}))
+        for nth, place in enumerate(places, 1):
+            _, _, since = attached.get(place.volume, ('', '', 0.0))
+            # QEMU's counters of a disk have nothing of what is copied.
+            place = dataclasses.replace(place, since=since)
+            try:
+                yield place, self._counters(
+                    disks.metrics(names.get(place.volume), resources), begin,
+                    joined)
+            except disks.Unknown as exc:
+                yield place, str(exc)
+            if self._clock() - began > self.granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
-                    f'{self._granularity_s:g} s it answered for '
-                    f'{len(readings)} of {len(places)} volumes.')
-        return window.observed(
-            places, readings, now=now, window_s=window_s,
-            interval_s=self._granularity_s, of=lambda place: place.volume)
+                    f'{self.granularity_s:g} s it answered for '
+                    f'{nth} of {len(places)} volumes.')
 
-    def _readings(self, place: activity.MeasuredVolume, name: str | None,
-                  resources: Mapping[str, list[fields.Field]],
-                  now: float, window_s: float) -> list[cn.Reading]:
-        """The readings of a volume, or one with the fault of it."""
-        since = now - window.reach_s(window_s, self._granularity_s)
-        try:
-            metrics = _metrics(name, resources)
-            counted = [self._measures(metrics[name], since)
-                       for name in COUNTED]
-            timed = [self._measures(metrics[name], since)
-                     for name in TIMED if name in metrics]
-        except _Unknown as exc:
-            return [cn.Reading(now, fault=str(exc))]
-        if not all(counted):
-            return []
-        if len(timed) < len(TIMED):
-            if not _is_still(counted, window_s + self._granularity_s / 2):
-                return [cn.Reading(now, fault=_NO_LATENCY)]
-            timed = [dict.fromkeys(counted[0], 0.0)] * len(TIMED)
-        return [cn.Reading(at, {place.lv_id: counters})
-                for at, counters in _joined(counted, timed)]
+    def _counters(self, metrics: Mapping[str, str], begin: float,
+                  joined: disks.Joined) -> list[tuple[float, cn.Counters]]:
+        counted, timed = ([
+            self._measures(metrics[name], begin) for name in names
+            if name in metrics] for names in (disks.COUNTED, disks.TIMED))
+        return joined(counted, timed) if all(counted) else []
 
     def _resources(self, names: Sequence[str]) -> dict[
             str, list[fields.Field]]:
@@ -129,20 +143,20 @@ class Gnocchi:
                     f'does ({exc}); is the URL right?') from None
         return found
 
-    def _measures(self, metric: str, since: float) -> Series:
-        """:raises _Unknown: where they are none"""
+    def _measures(self, metric: str, since: float) -> disks.Series:
+        """:raises disks.Unknown: where they are none"""
         try:
             rows = self._ask(
                 f'metric/{parse.quote(metric, safe="")}/measures', params={
                     'start': times.text(since).removesuffix('Z'),
                     'aggregation': 'mean', 'refresh': 'false',
-                    'granularity': f'{self._granularity_s:g}'})
-            return dict(map(_measure, rows))
+                    'granularity': f'{self.granularity_s:g}'})
+            return dict(map(disks.measure, rows))
         except http.Missing:
-            raise _Unknown(f'Gnocchi has no metric {metric} any more'
-                           ) from None
+            raise disks.Unknown(f'Gnocchi has no metric {metric} any more'
+                                ) from None
         except ValueError as exc:
-            raise _Unknown(
+            raise disks.Unknown(
                 f'the measures of metric {metric} in Gnocchi cannot be read: '
                 f'{exc}') from None
 
@@ -156,72 +170,3 @@ class Gnocchi:
                 f'{http.shown(self._url)} does not answer as Gnocchi does; '
                 'is the URL right?')
         return rows
-
-
-class _Unknown(Exception):
-    """Why a volume is not known."""
-
-
-_NO_LATENCY = (
-    'it is not idle, and how long its requests take is not measured; let '
-    'Ceilometer poll disk.device.read.latency and disk.device.write.latency')
-
-
-def _name(instance: str, device: str) -> str:
-    """How Ceilometer names a disk."""
-    return f'{instance}-{device.removeprefix("/dev/")}'
-
-
-def _metrics(name: str | None,
-             resources: Mapping[str, list[fields.Field]]
-             ) -> Mapping[str, str]:
-    """Name → id of the metrics of a disk; None is attached to nothing."""
-    if name is None:
-        raise _Unknown('it is not attached to one instance, and Ceilometer '
-                       'sees nothing else')
-    found = resources.get(name, [])
-    if len(found) != 1:
-        raise _Unknown(f'Gnocchi has {len(found) or "no"} resource'
-                       f'{"s" if found else ""} {name} of type '
-                       'instance_disk')
-    try:
-        metrics = found[0]['metrics'].texts()
-    except ValueError as exc:
-        raise _Unknown(f'the resource {name} in Gnocchi cannot be read: '
-                       f'{exc}') from None
-    for wanted in COUNTED:
-        if wanted not in metrics:
-            raise _Unknown(f'Gnocchi has no {wanted} of {name}')
-    return metrics
-
-
-def _measure(row: Any) -> tuple[float, float]:
-    """The time and the value of a row.
-
-    :raises ValueError: where it is not time, granularity and number
-    """
-    try:
-        at, _, value = row
-        seconds = times.parse(at)
-    except (TypeError, ValueError):
-        raise ValueError('a measure has no time') from None
-    if not (cn.is_time(seconds) and cn.is_figure(value)):
-        raise ValueError('a measure is out of range')
-    return seconds, value
-
-
-def _is_still(counted: Sequence[Series], window_s: float) -> bool:
-    """Whether no request was completed in the window."""
-    return all(len({value for at, value in series.items()
-                    if at >= max(series) - window_s}) == 1
-               for series in counted[:2])
-
-
-def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
-        tuple[float, cn.Counters]]:
-    """The counters at times that all series have; ns become s."""
-    times = set.intersection(*(set(s) for s in (*counted, *timed)))
-    found = ((at, cn.Counters(*(s[at] for s in counted),
-                              *(s[at] / _NS for s in timed)))
-             for at in sorted(times))
-    return [(at, counters) for at, counters in found if counters.are_sane]

@@ -5,9 +5,12 @@ import datetime
 import time
 import uuid
 
+import numpy
+
 from serifos import errors
 from serifos.facts import activity
 from serifos.telemetry import gnocchi
+from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
 from tests.functional import machine
 from tests.functional import servers
@@ -109,9 +112,9 @@ class GnocchiTest(machine.MachineTest):
     def series(self, times, counters, timed=True):
         """What Ceilometer measures, from the counters at these times."""
         columns = zip(*(counters(at).values for at in times))
-        names = gnocchi.COUNTED + (gnocchi.TIMED if timed else ())
+        names = gnocchi_disks.COUNTED + (gnocchi_disks.TIMED if timed else ())
         return {name: dict(zip(times, (
-            value * (1e9 if name in gnocchi.TIMED else 1)
+            value * (1e9 if name in gnocchi_disks.TIMED else 1)
             for value in column))) for name, column in zip(names, columns)}
 
     def test_what_was_measured_is_read(self):
@@ -129,9 +132,10 @@ class GnocchiTest(machine.MachineTest):
         self.disk('vde', self.series(times, lambda at: rd.steady(
             at - (began if at < times[4] else times[4] - 1), iops=10)))
         self.disk('vdf', self.series(times[:2], busy))
-        volumes = {name: (INSTANCE, f'/dev/vd{letter}') for name, letter in (
-            ('busy', 'b'), ('untimed', 'c'), ('idle', 'd'), ('anew', 'e'),
-            ('stale', 'f'), ('nowhere', 'z'))}
+        volumes = {name: (INSTANCE, f'/dev/vd{letter}', 0.0)
+                   for name, letter in (
+                       ('busy', 'b'), ('untimed', 'c'), ('idle', 'd'),
+                       ('anew', 'e'), ('stale', 'f'), ('nowhere', 'z'))}
         source = gnocchi.Gnocchi(
             self.session, self.url, lambda: volumes, granularity_s=EVERY_S)
         places = [activity.MeasuredVolume(name, name, POOL)
@@ -156,11 +160,24 @@ class GnocchiTest(machine.MachineTest):
         self.assertIn(f'no resource {INSTANCE}-vdz', seen.missing['nowhere'])
         self.assertIn('not attached to one instance', seen.missing['detached'])
         self.assertIn('4 of 7 volumes', seen.problems[POOL])
+        self.check_past(source, places, times)
         self.refused_without_a_login(places)
+
+    def check_past(self, source, places, times):
+        """Five whole slots between six measures, but where it began anew."""
+        found = source.read(places, times[0], times[-1], EVERY_S)
+        self.assertEqual(
+            [1500, 1500, 1500, 1200, 300, 0, 0],
+            found.seconds.sum(axis=0).tolist())
+        self.assertAlmostEqual(50, found.iops[0, 0], 3)
+        self.assertAlmostEqual(8000, found.latency_us[0, 0], 1)
+        self.assertAlmostEqual(50, found.iops[0, 1], 3)
+        self.assertTrue(numpy.isnan(found.latency_us[0, 1]))
+        self.assertEqual((0, 0), (found.iops[0, 2], found.outstanding[0, 2]))
 
     def refused_without_a_login(self, places):
         error = self.assertRaises(
             errors.CloudError, gnocchi.Gnocchi(
                 http.session(), self.url,
-                lambda: {'busy': (INSTANCE, 'vdb')}).observe, places, 900)
+                lambda: {'busy': (INSTANCE, 'vdb', 0.0)}).observe, places, 900)
         self.assertIn('refuses the login', str(error))

@@ -76,7 +76,7 @@ def of_gnocchi(data: bytes) -> None:
     """Gnocchi's replies: to a search, then the measures of a metric."""
     search, _, measures = data.partition(b'\n')
     gnocchi.Gnocchi(_Server(search, measures), 'http://g',
-                    lambda: {'a': ('i-1', '/dev/vdb')}, clock=lambda: _NOW
+                    lambda: {'a': ('i-1', '/dev/vdb', 0.0)}, clock=lambda: _NOW
                     ).observe(_PLACES, 600)
 
 

@@ -108,14 +108,18 @@ class InventoryTest(Case):
 
     def test_what_one_instance_has(self):
         def at(*servers):
-            return [{'server_id': server, 'device': f'/dev/vd{server}'}
+            return [{'server_id': server, 'device': f'/dev/vd{server}',
+                     'attached_at': '1970-01-01T00:01:05.000000'}
                     for server in servers]
         self.page('/volumes/detail', 'volumes', [
             volume('u', attachments=at('b')), volume('v', attachments=[]),
             volume('w', attachments=at('b', 'c')),
             volume('x', attachments=[{'server_id': None,
-                                      'device': '/dev/vdb'}])])
-        self.assertEqual({'u': ('b', '/dev/vdb')}, self.cinder.attachments())
+                                      'device': '/dev/vdb'}]),
+            volume('y', attachments=[{'server_id': 's', 'device': '/dev/vdc',
+                                      'attached_at': 'soon'}])])
+        self.assertEqual({'u': ('b', '/dev/vdb', 65), 'y': (
+            's', '/dev/vdc', 0)}, self.cinder.attachments())
 
     def test_how_it_asks(self):
         self.everything()

@@ -5,12 +5,17 @@ import json
 import time
 
 import ddt
+import fixtures
 
+from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos import conf
+from serifos.facts import inventory as inv
+from tests.fakes import prometheus as fake
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.database.history import behaviour as bh
+from tests.unit.telemetry import readings as rd
 
 NONE = {'at': None, 'seconds': 0.0, 'read_iops': None, 'write_iops': None,
         'read_kib_s': None, 'write_kib_s': None, 'latency_us': None,
@@ -129,3 +134,47 @@ class HistoryOfAVolumeTest(case.DirectoryCase):
         code, out, err = self.history('a', *arguments)
         self.assertEqual((2, '', 1), (code, out, err.count('\n')), err)
         self.assertIn(why, err)
+
+
+class HistoryOfASourceTest(case.DirectoryCase):
+    """A Prometheus has the past; nothing of it is written here."""
+
+    def setUp(self):
+        super().setUp()
+        now = time.time()
+        server = fake.Prometheus(fake.Exporter(
+            {'instance': 'node1:9100'}, range(int(now) - 7200, int(now), 15),
+            lambda at: {'u': rd.steady(at - now + 9000)}))
+        url = self.enterContext(rd.serving(server.answer))
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text(
+            f'[serifos]\nstate_dir = {self.dir}\nmodels_dir = {self.dir}\n'
+            f'[telemetry]\nsource = prometheus\nprometheus_url = {url}\n')
+        inventory = inv.Inventory((), (), (inv.Record(
+            'u', 1.0, 'available', pool='node1@ssd#ssd'),))
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.cmd.balancer.adapters.cinder', lambda *_: self))
+        self.inventory = lambda: inventory
+
+    def test_the_past_is_read_from_it(self):
+        code, out, err = command.balance(
+            '--config-file', self.file, 'history', 'u', '--days', '0.05')
+        self.assertEqual((0, ''), (code, err))
+        busy = [line.split()[3:] for line in out.splitlines()
+                if '100 %' in line]
+        self.assertGreater(len(busy), 10)
+        for reads, writes, *_, ms, outstanding in busy:
+            for value, expected in ((reads, 750), (writes, 250), (ms, 2),
+                                    (outstanding, 2)):
+                self.assertAlmostEqual(expected, float(value), delta=0.01)
+        self.assertFalse((self.dir / 'history.sqlite').exists())
+
+    def test_a_volume_that_cinder_does_not_have(self):
+        code, out, err = command.balance(
+            '--config-file', self.file, 'history', 'x')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('Cinder has no volume x', err)
+
+    def test_nothing_is_recorded(self):
+        said = conf.load([str(self.file)])
+        self.assertIsNone(histories.recorder(said, adapters.telemetry(said)))

@@ -14,6 +14,7 @@ import testtools
 
 from serifos import errors
 from serifos.telemetry import gnocchi
+from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
 from tests.unit.telemetry import readings as rd
 
@@ -31,7 +32,7 @@ class GnocchiTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        names = gnocchi.COUNTED + gnocchi.TIMED
+        names = gnocchi_disks.COUNTED + gnocchi_disks.TIMED
         self.metrics = {name: measured(
             lambda at, nth=nth: rd.steady(at).values[nth]
             * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
@@ -58,7 +59,7 @@ class GnocchiTest(testtools.TestCase):
         volumes = volumes or ('a',)
         return gnocchi.Gnocchi(
             http.session(), self.url,
-            lambda: {volume: (f'i-{nth}', '/dev/vdb')
+            lambda: {volume: (f'i-{nth}', '/dev/vdb', 0.0)
                      for nth, volume in enumerate(volumes, 1)},
             clock=lambda: next(self.now)).observe(
                 [rd.place(volume) for volume in volumes], window_s)
@@ -75,7 +76,7 @@ class GnocchiTest(testtools.TestCase):
         self.assertEqual([100, 2], self.searches)
         self.assertEqual(102, len(seen.volumes))
 
-    @ddt.data(*gnocchi.TIMED)
+    @ddt.data(*gnocchi_disks.TIMED)
     def test_busy_without_latency_is_unknown(self, name):
         del self.metrics[name]
         self.assertIn('how long its requests take is not measured',
@@ -83,12 +84,12 @@ class GnocchiTest(testtools.TestCase):
 
     def test_idle_without_latency_is_idle(self):
         """Idle in the window; what was before it does not matter."""
-        for name in gnocchi.TIMED:
+        for name in gnocchi_disks.TIMED:
             del self.metrics[name]
-        for name in gnocchi.COUNTED:
+        for name in gnocchi_disks.COUNTED:
             self.metrics[name] = measured(lambda at: max(TIMES[2], at)
                                           if at < TIMES[2] else TIMES[2])
-        self.metrics[gnocchi.COUNTED[0]] = measured(
+        self.metrics[gnocchi_disks.COUNTED[0]] = measured(
             lambda at: 5 if at < TIMES[2] else 9)
         seen = self.observed()
         self.assertEqual(0, seen.volumes['a'].mean.iops)
@@ -96,7 +97,7 @@ class GnocchiTest(testtools.TestCase):
         self.assertIn('not measured',
                       self.observed(window_s=900).missing['a'])
 
-    @ddt.data(*gnocchi.COUNTED)
+    @ddt.data(*gnocchi_disks.COUNTED)
     def test_a_metric_that_is_not_there(self, name):
         del self.metrics[name]
         self.assertIn(f'no {name} of i-1-vdb', self.observed().missing['a'])
@@ -133,7 +134,7 @@ class GnocchiTest(testtools.TestCase):
               [['2026-11-20T12:00:00', 300, -1]],
               [['2026-11-20T12:00:00', 300, [1]]])
     def test_measures_that_are_none_cost_that_volume_alone(self, answer):
-        broken = [*answer, *self.metrics[gnocchi.COUNTED[0]]]
+        broken = [*answer, *self.metrics[gnocchi_disks.COUNTED[0]]]
         self.answers = {'i-2-vdb': broken}
         seen = self.observed('a', 'b')
         self.assertEqual({'a'}, set(seen.volumes))

@@ -307,7 +307,7 @@ class PrometheusTest(testtools.TestCase):
         try:
             gnocchi.Gnocchi(
                 Answers(doc), 'http://x',
-                lambda: {'a': ('i-1', '/dev/vdb')}).observe(
+                lambda: {'a': ('i-1', '/dev/vdb', 0.0)}).observe(
                     [rd.place('a')], 600)
         except errors.CloudError:
             pass

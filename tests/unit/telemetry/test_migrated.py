@@ -16,6 +16,7 @@ from serifos.balancer import join
 from serifos.facts import inventory as inv
 from serifos.telemetry import counters as cn
 from serifos.telemetry import gnocchi
+from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring
@@ -99,7 +100,7 @@ class MigratedTest(case.DirectoryCase):
     @ddt.data(*STAGES)
     def test_by_gnocchi(self, stage):
         """By the server's disk; in the transient second it is unknown."""
-        names = gnocchi.COUNTED + gnocchi.TIMED
+        names = gnocchi_disks.COUNTED + gnocchi_disks.TIMED
 
         def answer(method, path, headers, body):
             if method == 'POST':
@@ -116,7 +117,7 @@ class MigratedTest(case.DirectoryCase):
         records = inventory(stage).records
         source = gnocchi.Gnocchi(
             http.session(), self.enterContext(rd.serving(answer)),
-            lambda: {record.id: ('s', '/dev/vdb') for record in records
+            lambda: {record.id: ('s', '/dev/vdb', 0.0) for record in records
                      if record.attachments}, clock=lambda: NOW)
         moved = {'v': NOW - 100} if stage == 'after' else {}
         seen = source.observe(join.places(inventory(stage), moved), 600)

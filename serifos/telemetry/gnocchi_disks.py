@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceilometer's metrics of one disk of an instance, as Gnocchi tells them.
+
+Pure. Its resource is ``<instance>-<vdX>``; a measure is a row of a time, a
+granularity and a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import math
+from typing import Any
+
+from serifos.facts import fields
+from serifos.facts import times
+from serifos.telemetry import counters as cn
+
+COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
+           'disk.device.read.bytes', 'disk.device.write.bytes')
+TIMED = ('disk.device.read.latency', 'disk.device.write.latency')
+"""Together in the order of the fields of :class:`.counters.Counters`; the
+latencies are nanoseconds, summed over all requests."""
+
+_NS = 1e9
+
+Series = Mapping[float, float]
+"""Seconds of the epoch → value."""
+
+Joined = Callable[[Sequence[Series], Sequence[Series]],
+                  list[tuple[float, cn.Counters]]]
+"""Counters of what was counted and timed."""
+
+
+class Unknown(Exception):
+    """Why a volume is not known."""
+
+
+_NO_LATENCY = (
+    'it is not idle, and how long its requests take is not measured; let '
+    'Ceilometer poll disk.device.read.latency and disk.device.write.latency')
+
+
+def name(instance: str, device: str) -> str:
+    """How Ceilometer names a disk."""
+    return f'{instance}-{device.removeprefix("/dev/")}'
+
+
+def metrics(disk: str | None,
+            resources: Mapping[str, list[fields.Field]]
+            ) -> Mapping[str, str]:
+    """Name → id of the metrics of a disk; None is attached to nothing.
+
+    :raises Unknown: where they are not all there
+    """
+    if disk is None:
+        raise Unknown('it is not attached to one instance, and Ceilometer '
+                      'sees nothing else')
+    found = resources.get(disk, [])
+    if len(found) != 1:
+        raise Unknown(f'Gnocchi has {len(found) or "no"} resource'
+                      f'{"s" if found else ""} {disk} of type '
+                      'instance_disk')
+    try:
+        known = found[0]['metrics'].texts()
+    except ValueError as exc:
+        raise Unknown(f'the resource {disk} in Gnocchi cannot be read: '
+                      f'{exc}') from None
+    for wanted in COUNTED:
+        if wanted not in known:
+            raise Unknown(f'Gnocchi has no {wanted} of {disk}')
+    return known
+
+
+def measure(row: Any) -> tuple[float, float]:
+    """The time and the value of a row.
+
+    :raises ValueError: where it is not time, granularity and number
+    """
+    try:
+        at, _, value = row
+        seconds = times.parse(at)
+    except (TypeError, ValueError):
+        raise ValueError('a measure has no time') from None
+    if not (cn.is_time(seconds) and cn.is_figure(value)):
+        raise ValueError('a measure is out of range')
+    return seconds, value
+
+
+def counters(counted: Sequence[Series], timed: Sequence[Series],
+             window_s: float) -> list[tuple[float, cn.Counters]]:
+    """The counters at times that all series have.
+
+    :param timed: fewer where the time of requests is not polled, which may
+        be so of a disk that is idle
+    :param window_s: in which it has to be
+    :raises Unknown: where it is not
+    """
+    if len(timed) == len(TIMED):
+        return _joined(counted, timed)
+    if not _is_still(counted, window_s):
+        raise Unknown(_NO_LATENCY)
+    return _joined(counted, [dict.fromkeys(counted[0], 0.0)] * len(TIMED))
+
+
+def any_counters(counted: Sequence[Series], timed: Sequence[Series]
+                 ) -> list[tuple[float, cn.Counters]]:
+    """The same; the time of requests that is not polled is NaN."""
+    return _joined(counted, timed if len(timed) == len(TIMED) else [
+        dict.fromkeys(counted[0], math.nan)] * len(TIMED))
+
+
+def _is_still(counted: Sequence[Series], window_s: float) -> bool:
+    """Whether no request was completed in the window."""
+    return all(len({value for at, value in series.items()
+                    if at >= max(series) - window_s}) == 1
+               for series in counted[:2])
+
+
+def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
+        tuple[float, cn.Counters]]:
+    """The counters at times that all series have; ns become s."""
+    common = set.intersection(*(set(s) for s in (*counted, *timed)))
+    found = ((at, cn.Counters(*(s[at] for s in counted),
+                              *(s[at] / _NS for s in timed)))
+             for at in sorted(common))
+    return [(at, one) for at, one in found if all(
+        cn.is_figure(value) or math.isnan(value) for value in one.values)]
