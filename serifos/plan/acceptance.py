@@ -16,7 +16,7 @@ from serifos.plan import copying
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import state as st
 
 
@@ -60,7 +60,7 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
         1 + problem.limits.hot_ratio / 2)
     fine = (found.came_us <= np.maximum(found.left_us, level)) & (
         found.left_us <= found.before_us * (1 - 1e-9))
-    fine[fine] = ~promises.breaks(state, found[fine])
+    fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])
     return fine
 
@@ -69,6 +69,6 @@ def accepted(state: st.State, found: oc.Outcomes) -> Bools:
     """bool[n]: whether a move alone is worth making, whatever its space."""
     fine = found.worse_us <= found.before_us * state.problem.limits.keeps
     fine[fine] = hot(state, found.volume[fine])
-    fine[fine] = ~promises.breaks(state, found[fine])
+    fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])
     return fine

@@ -50,9 +50,9 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
 
 
 def _steps(state: st.State, quota: qu.Quota, paper: bool
-           ) -> tuple[list[summary.Step], st.State, qu.Quota]:
+           ) -> tuple[list[oc.Step], st.State, qu.Quota]:
     """The moves, the state that they lead to, and how they count."""
-    found: list[summary.Step] = []
+    found: list[oc.Step] = []
     while True:
         alone: set[int] = set()
         while short := (passes := _Passes(state, quota, paper, alone)).short:
@@ -75,7 +75,7 @@ class _Passes:
         self.state, self.paper, self.alone = state, paper, alone
         self.quota = quota
         self.begun: dict[int, float] = {}
-        self.steps: list[summary.Step] = []
+        self.steps: list[oc.Step] = []
         volumes = np.flatnonzero(state.able)
         block = [state.problem.volumes[v].workload.block_kib for v in volumes]
         order = np.lexsort((state.problem.size_gib[volumes],

@@ -15,8 +15,6 @@ how much they may, or no pool would be relieved at the cost of many others.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from serifos.facts import workload as wl
@@ -69,24 +67,30 @@ def pays(state: st.State, moves: oc.Outcomes) -> Bools:
     return _harm_s(state, moves) <= _gain(state, moves) * horizon_s
 
 
-def why_not(state: st.State, move: oc.Outcomes) -> str | None:
-    """Why one move does not pay for its copy, or None where it does."""
-    if pays(state, move).all():
-        return None
-    problem, limits = state.problem, state.problem.limits
-    here = problem.device[state.home[move.volume[0]]]
-    gain = 1 - math.exp(-_gain(state, move)[0] / _some(
+def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
+    """Why each move does not pay for its copy, None where it does."""
+    limits = state.problem.limits
+    found: list[str | None] = [None] * len(moves.volume)
+    rows = np.flatnonzero(~pays(state, moves))
+    moves = moves[rows]
+    if limits.horizon_s is None or not len(rows):
+        return found
+    here = state.problem.device[state.home[moves.volume]]
+    gain = 1 - np.exp(-_gain(state, moves) / _some(
         state.loads[here, _QUEUED]))
-    gib, copy_s = (each[move.volume[0]] for each in (
-        problem.size_gib, problem.copy_s))
-    wiping_s = gib * limits.copying.wiping
-    wiped = f' and wiping its source {duration(wiping_s)}' if wiping_s else ''
-    harm = math.exp(_harm_s(state, move)[0] / _queued(state, move)[0] / (
+    copy_s = state.problem.copy_s[moves.volume]
+    wiping_s = state.problem.size_gib[moves.volume] * limits.copying.wiping
+    harm = np.exp(_harm_s(state, moves) / _queued(state, moves) / (
         copy_s + wiping_s)) - 1
-    return (f'copying it takes {duration(copy_s)}{wiped}, in which the '
-            f'tenants of both pools see {100 * harm:.3g} % more in the mean; '
-            f'that outweighs {100 * gain:.3g} % less for those of its source '
-            f'over {duration(limits.horizon_s)}')
+    for i, row in enumerate(rows.tolist()):
+        wiped = (f' and wiping its source {duration(wiping_s[i])}'
+                 if wiping_s[i] else '')
+        found[row] = (
+            f'copying it takes {duration(copy_s[i])}{wiped}, in which the '
+            f'tenants of both pools see {100 * harm[i]:.3g} % more in the '
+            f'mean; that outweighs {100 * gain[i]:.3g} % less for those of '
+            f'its source over {duration(limits.horizon_s)}')
+    return found
 
 
 def _some(q: Floats) -> Floats:

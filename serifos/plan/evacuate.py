@@ -20,7 +20,7 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import state as st
 from serifos.plan import summary
 
@@ -89,6 +89,6 @@ def _target(state: st.State, volume: int) -> int | str:
         problem.device[fits],
         state.loads[problem.device[fits]] + problem.loads[volume])
     source = state.figure_us[problem.device[state.home[[volume]]]]
-    breaks = promises.breaks(state, oc.Outcomes(
+    breaks = beyond.breaks(state, oc.Outcomes(
         np.full(len(fits), volume), fits, source, source, price))
     return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])

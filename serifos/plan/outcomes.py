@@ -16,6 +16,9 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
 
+Step = tuple[int, int]
+"""A volume and its target pool, by index."""
+
 NEAREST = 20
 """Pools of least figure among which the target of one volume is sought."""
 

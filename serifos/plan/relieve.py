@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default planner: promises, pools that fill up, hot pools, then nothing.
 
-Promises that are broken are kept again where a move can (:mod:`.promises`);
-pools that their own growth fills are left (:mod:`.space.filling`); then hot
-pools are relieved, on small clouds by the best of many sequences of moves
-(:mod:`.hot.beam`), on large ones and for pools of many small volumes in
-rounds (:mod:`.hot.rounds`). Promises that are still broken are eased at the
-end. Moves that keep one may take the space by which others could be
-eased, and moves off hot pools may keep several; so, where any is left broken,
-easing at the beginning is tried as well.
+Promises that are broken are kept again where a move can
+(:mod:`.promises.keeping`); pools that their own growth fills are left
+(:mod:`.space.filling`); then hot pools are relieved, on small clouds by the
+best of many sequences of moves (:mod:`.hot.beam`), on large ones and for
+pools of many small volumes in rounds (:mod:`.hot.rounds`). Promises that are
+still broken are eased at the end. Moves that keep one may take the space by
+which others could be eased, and moves off hot pools may keep several; so,
+where any is left broken, easing at the beginning is tried as well.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from serifos.facts import cluster as cl
 from serifos.plan.hot import beam
 from serifos.plan.hot import rounds
 from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan import promises
+from serifos.plan.promises import beyond
+from serifos.plan.promises import keeping
 from serifos.plan import quota as qu
 from serifos.plan.space import filling
 from serifos.plan import state as st
@@ -61,10 +63,10 @@ class _Found:
 
     state: st.State
     quota: qu.Quota
-    steps: tuple[promises.Step, ...] = ()
+    steps: tuple[oc.Step, ...] = ()
     why: tuple[str | None, ...] = ()
 
-    def then(self, steps: Sequence[promises.Step], why: Sequence[str | None],
+    def then(self, steps: Sequence[oc.Step], why: Sequence[str | None],
              state: st.State, quota: qu.Quota) -> _Found:
         return _Found(state, quota, (*self.steps, *steps), (*self.why, *why))
 
@@ -77,7 +79,8 @@ class _Found:
 
     def promises(self, easing: bool) -> _Found:
         """With moves off pools with broken promises."""
-        return self.then(*promises.steps(self.state, self.quota, easing))
+        made = keeping.steps(self.state, self.quota, easing)
+        return self.then(made.steps, made.why, made.state, made.quota)
 
     def filling(self) -> _Found:
         """With moves off pools that their own growth fills."""
@@ -99,10 +102,11 @@ class _Found:
 def _best(start: _Found) -> _Found:
     """Of two orders the one that leaves fewer promises broken.
 
-    Of equals that which exceeds them by less, then that with fewer moves.
+    Of equals that which exceeds them by less, then that with fewer moves. On
+    a large cloud, where it would be one of hundreds, the first alone is tried.
     """
     found = _eased_last(start)
-    if not len(promises.broken(found.state)):
+    if start.quota.each or not len(beyond.broken(found.state)):
         return found
     return min(found, start.promises(easing=True).filling().hot(),
                key=operator.attrgetter('harm'))

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a sequence of moves: figures, reasons and refusals."""
+"""The plan of a sequence of moves: its figures and reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Sequence
 import math
 
@@ -13,22 +12,20 @@ import numpy as np
 from serifos.facts import cluster as cl
 from serifos.plan import acceptance
 from serifos.plan import copying
-from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
+from serifos.plan import refusals
 from serifos.plan import state as st
 
 FASTEST = 'least predicted latency'
 
-Step = tuple[int, int]
-
 
 def plan(planner: str, first: st.State, last: st.State,
-         steps: Sequence[Step], truncated: bool,
+         steps: Sequence[oc.Step], truncated: bool,
          why: Sequence[str | None] = (),
          quota: qu.Quota | None = None) -> pl.Plan:
     """The plan that these steps make, (volume, target) each.
@@ -41,8 +38,8 @@ def plan(planner: str, first: st.State, last: st.State,
         quota = qu.Quota.of(first.problem).after(first.problem.device[
             first.home[[volume for volume, _ in steps]]])
     moves = _moves(first, steps, [*why, *[None] * (len(steps) - len(why))])
-    return figures(planner, first, last, moves, _refused(
-        first, last, moves, quota), truncated)
+    return figures(planner, first, last, moves, refusals.of(
+        first, last, {move.volume for move in moves}, quota), truncated)
 
 
 def figures(planner: str, first: st.State, last: st.State,
@@ -61,7 +58,7 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(was.max_us, then.max_us),
         pl.Change(was.mean_us, then.mean_us),
         pl.Change(was.variance_us2, then.variance_us2),
-        pl.Change(*(len(promises.broken(state)) for state in (first, last))),
+        pl.Change(*(len(beyond.broken(state)) for state in (first, last))),
         pl.Change(*(int(acceptance.hot_pools(state).sum())
                     for state in (first, last))))
 
@@ -71,7 +68,7 @@ def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:
     return _moves(state, [(volume, target)], [reason])[0]
 
 
-def _moves(first: st.State, steps: Sequence[Step],
+def _moves(first: st.State, steps: Sequence[oc.Step],
            why: Sequence[str | None]) -> list[pl.Move]:
     """The moves, each with the figures of its two pools at its turn."""
     problem, pools = first.problem, first.problem.cluster.pools
@@ -154,79 +151,3 @@ def _reason(was_us: float, left_us: float, came_us: float,
         return (f'slower of both pools {was_us / 1e3:.4g} -> '
                 f'{worse / 1e3:.4g} ms')
     return f'source {was_us / 1e3:.4g} -> {left_us / 1e3:.4g} ms, of several'
-
-
-def _refused(first: st.State, last: st.State, moves: Sequence[pl.Move],
-             quota: qu.Quota) -> Iterator[pl.Refusal]:
-    """Why volumes of hot pools stay, and of all pools where that is asked.
-
-    A pool that was hot before the plan counts, and one with a volume whose
-    promise is broken.
-    """
-    problem, every = last.problem, last.problem.limits.every_refusal
-    hot = acceptance.hot_pools(last) | every
-    hot[last.home[promises.broken(last)]] = True
-    asked = np.append(hot | acceptance.hot_pools(first), every)[last.home]
-    moved, near = {move.volume for move in moves}, _near(last)
-    for volume in np.flatnonzero(asked).tolist():
-        one = problem.volumes[volume]
-        reason = problem.refusal(volume)
-        if reason is None and one.id not in moved and hot[last.home[volume]]:
-            reason = _why(last, volume, near, quota)
-        if reason and one.id not in moved:
-            yield pl.Refusal(one.id, reason)
-
-
-def _near(state: st.State) -> Ints:
-    """The pools of least figure, open to volumes or not."""
-    pools = np.flatnonzero(state.problem.modelled)
-    order = np.argsort(state.figure_us[state.problem.device[pools]],
-                       kind='stable')
-    return np.sort(pools[order[:oc.NEAREST]])
-
-
-def _why(state: st.State, volume: int, near: Ints,
-         quota: qu.Quota) -> str:
-    """Why a volume does not move to the pool of least figure with it."""
-    problem, limits = state.problem, state.problem.limits
-    there = near[problem.device[near]
-                 != problem.device[state.home[volume]]]
-    if not len(there):
-        return 'no other device has a pool with a model'
-    found = oc.outcomes(state, np.full(len(there), volume), there)
-    best = found[np.array([np.argmin(found.came_us)])]
-    target = int(best.target[0])
-    was, worse = float(best.before_us[0]), float(best.worse_us[0])
-    if worse > was * limits.keeps:
-        return lm.shortfall(was, worse, limits.min_gain)
-    size, pool = problem.size_gib[volume], problem.cluster.pools[target]
-    reason = lm.target_refusal(
-        problem.cluster.pools[state.home[volume]].zone,
-        problem.volumes[volume].required_backend_name,
-        problem.volumes[volume].volume_type, pool)
-    if reason is not None:
-        return reason
-    if size > state.room[target]:
-        reason = limits.no_room(pool, state.room[target], size)
-        if size <= state.free[target]:
-            reason += ', until moves of this plan free more'
-        return reason
-    cool = not acceptance.hot(state, best.volume)[0]
-    if cool and not promises.exceeded(state)[problem.device[
-            state.home[volume]]]:
-        return 'its pool is not hot'
-    broken = promises.whose(state, volume, target)
-    if broken is not None:
-        whose = ('it' if broken == volume else
-                 f'volume {problem.volumes[broken].id} there')
-        return (f'on {pool.name} {whose} would see more than the '
-                f'{problem.promise_us[broken]:.6g} µs that its type promises')
-    if cool and not promises.eases(state, best)[0]:
-        return ('its pool is not hot, and promises would be exceeded '
-                f'by more or nearly as much on {pool.name}')
-    why = copying.why_not(state, best)
-    if why is not None:
-        return why
-    full = quota.full(int(problem.device[state.home[volume]]))
-    return (f'max_moves {quota.most} is reached' if full
-            else 'other moves go first')

@@ -18,7 +18,9 @@ from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
 from serifos.plan import relieve
+from serifos.plan import state as st
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/models'
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
@@ -69,6 +71,18 @@ def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
         assert where is not None, 'the pools hold twice the volumes'
         cluster = cluster.place(volume, where)
     return cluster
+
+
+def promise(cluster: cl.Cluster, ratio: float,
+            pair: tuple[mm.Model, mm.Model]) -> cl.Cluster:
+    """Every tenth volume promised so much of the pools' mean figure."""
+    state = st.State.of(pm.Problem.of(
+        cluster, make_fleet(cluster, pair), lm.Limits()))
+    most_us = ratio * float(state.figure_us.mean())
+    return dataclasses.replace(cluster, volumes=tuple(
+        volume if i % 10 else dataclasses.replace(
+            volume, max_latency_us=most_us)
+        for i, volume in enumerate(cluster.volumes)))
 
 
 def make_fleet(cluster: cl.Cluster,

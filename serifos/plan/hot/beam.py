@@ -25,9 +25,6 @@ WIDE = 20
 STEP = 0.02
 POWER = 8
 
-Step = tuple[int, int]
-"""A volume and its target pool, by index."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Sequence:
@@ -41,10 +38,10 @@ class _Sequence:
     value: float = np.inf
     price_us: float = 0.0
     gib: float = 0.0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[oc.Step, ...] = ()
 
 
-def steps(state: st.State, most: int) -> tuple[list[Step], st.State]:
+def steps(state: st.State, most: int) -> tuple[list[oc.Step], st.State]:
     """At most so many moves, and the state that they lead to."""
     best = _Sequence(state)
     beam = [best]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.plan import acceptance
+from serifos.plan.hot import dealing
 from serifos.plan.hot import sweep as sw
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
@@ -18,10 +19,6 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 
 BEST = 6
-DEALT = 2
-"""Targets of each model that a device is priced with in a round."""
-
-_GIB = 30.0  # as much as the request, the snapshot and the wait of any move
 _NEARLY = 0.8  # relief is ranked once; it shrinks as its device is relieved
 
 
@@ -45,15 +42,14 @@ class Group:
         """Rounds until no hot device has a volume left to try."""
         sweep = self.sweep
         while len(hot := self._hot()):
-            targets = self._targets()
-            number = max(1, min(len(hot), len(targets) // (
-                DEALT * max(1, len(np.unique(sweep.model[targets]))))))
+            dealt = dealing.dealt(
+                sweep.state.problem, self._targets(), len(hot))
+            number = len(dealt)
             hot = hot[:number]
             some = [self._some(device) for device in hot]
             moves, single = self._chosen(
                 np.repeat(np.arange(number), [len(vs) for vs in some]),
-                np.array([v for vs in some for v in vs], np.intp),
-                self._dealt(targets, number))
+                np.array([v for vs in some for v in vs], np.intp), dealt)
             gone = set(sweep.state.problem.device[
                 sweep.state.home[moves.volume]].tolist())
             for rank, (device, vs) in enumerate(zip(hot, some)):
@@ -101,7 +97,7 @@ class Group:
             of, state.loads[of] - problem.loads[volumes])
         self.relief[volumes] = relief
         order = np.lexsort((
-            -relief / (_GIB + problem.size_gib[volumes]), of))
+            -relief / (dealing.GIB + problem.size_gib[volumes]), of))
         order = order[relief[order] > 0]
         self.tried.update((device, []) for device in devices)
         for device, volume in zip(of[order].tolist(),
@@ -128,26 +124,9 @@ class Group:
 
     def _targets(self) -> Ints:
         """The pools under the mean, the coolest first, one a device."""
-        state, problem = self.sweep.state, self.sweep.state.problem
-        pools = np.flatnonzero(problem.open[self.group])
-        pools = pools[np.argsort(-state.room[pools], kind='stable')]
-        device = problem.device[pools]
-        pools = pools[np.sort(np.unique(device, return_index=True)[1])]
-        device = problem.device[pools]
-        keep = (state.figure_us[device] < state.level_us[self.group]) & (
-            ~self.sweep.gave[device])
-        pools, device = pools[keep], device[keep]
-        return pools[np.lexsort((pools, state.figure_us[device]))]
-
-    def _dealt(self, targets: Ints, number: int) -> Ints:
-        """int[number, n]: the targets of each device, -1 for none."""
-        found = [np.full((number, 0), -1)]
-        for model in np.unique(self.sweep.model[targets]):
-            these = targets[self.sweep.model[targets] == model]
-            dealt = np.full(DEALT * number, -1)
-            dealt[:len(these)] = these[:DEALT * number]
-            found.append(dealt.reshape(DEALT, number).T)
-        return np.concatenate(found, axis=1)
+        sweep = self.sweep
+        return dealing.coolest(sweep.state, self.group, ~sweep.gave & (
+            sweep.state.figure_us < sweep.state.level_us[self.group]))
 
     def _chosen(self, rank: Ints, volumes: Ints,
                 dealt: Ints) -> tuple[oc.Outcomes, Bools]:
@@ -178,4 +157,4 @@ class Group:
         there = state.figure_us[problem.device[found.target]]
         return (over(found.before_us) - over(found.left_us) + over(there)
                 - over(found.came_us)) / (
-                    _GIB + problem.size_gib[found.volume])
+                    dealing.GIB + problem.size_gib[found.volume])

@@ -18,18 +18,19 @@ import numpy as np
 
 from serifos.plan.hot import group as gr
 from serifos.plan.hot import sweep as sw
+from serifos.plan import outcomes as oc
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 
 def steps(state: st.State, quota: qu.Quota, once: bool = False
-          ) -> tuple[list[sw.Step], st.State, qu.Quota]:
+          ) -> tuple[list[oc.Step], st.State, qu.Quota]:
     """Moves off hot devices.
 
     :param once: whether to stop as soon as a move is accepted
     :returns: the moves, where they lead, and what is left of the quota
     """
-    found: list[sw.Step] = []
+    found: list[oc.Step] = []
     came = np.zeros(len(state.figure_us), bool)
     while True:
         alone: set[int] = set()

@@ -10,8 +10,6 @@ from serifos.plan.problem import Bools
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-Step = tuple[int, int]
-
 
 class Sweep:
     """One pass over all hot devices, until none has a volume left to try.
@@ -27,13 +25,9 @@ class Sweep:
                  alone: set[int]) -> None:
         self.state, self.quota = state, quota
         self.came, self.alone = came.copy(), alone
-        self.steps: list[Step] = []
+        self.steps: list[oc.Step] = []
         self.gave = np.zeros(len(came), bool)
         self.begun: dict[int, float] = {}
-        classes: dict[str | None, int] = {}
-        self.model = np.array([
-            classes.setdefault(pool.model, len(classes))
-            for pool in state.problem.cluster.pools], np.intp)
 
     @property
     def short(self) -> set[int]:

@@ -20,7 +20,7 @@ from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
@@ -43,13 +43,13 @@ def why(pool: cl.Pool, limits: lm.Limits) -> str | None:
 
 
 def steps(state: st.State, quota: qu.Quota) -> tuple[
-        list[promises.Step], list[str], st.State, qu.Quota]:
+        list[oc.Step], list[str], st.State, qu.Quota]:
     """Moves off the pools that fill up, the soonest full one first.
 
     :returns: the moves, the reason of each, where they lead, and what is
         left of the quota
     """
-    found: list[promises.Step] = []
+    found: list[oc.Step] = []
     reasons: list[str] = []
     if state.problem.limits.capacity_horizon_s is None:
         return found, reasons, state, quota
@@ -76,7 +76,7 @@ def _soonest_first(state: st.State) -> list[tuple[int, str]]:
     return [(i, reason) for _, i, reason in sorted(found)]
 
 
-def _best(state: st.State, pool: int) -> promises.Step | None:
+def _best(state: st.State, pool: int) -> oc.Step | None:
     """The smallest volume whose move is enough, else the largest.
 
     Of equals to the pool with the least figure then.
@@ -111,7 +111,7 @@ def _harmless(state: st.State, moves: oc.Outcomes) -> Bools:
     was = state.figure_us[problem.device[moves.target]]
     fine = moves.came_us <= (1 + lm.LEAST_GAIN) * np.maximum(
         np.maximum(was, moves.before_us), level)
-    fine[fine] = ~promises.breaks(state, moves[fine])
+    fine[fine] = ~beyond.breaks(state, moves[fine])
     return fine
 
 

@@ -10,7 +10,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import limits as lm
-from serifos.plan import promises
+from serifos.plan.promises import keeping
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -353,7 +353,7 @@ class RelieveTestCase(testtools.TestCase):
         plan = _plan(relieve, pools, volumes)
         # v would fit c as well, but then u could not go there.
         self.assertEqual([('u', 'a', 'c'), ('v', 'b', 'a')], _steps(plan))
-        self.assertEqual([promises.EASED, promises.KEPT],
+        self.assertEqual([keeping.EASED, keeping.KEPT],
                          [move.reason for move in plan.moves])
         self.assertEqual((2, 1), (
             plan.slo_misses.before, plan.slo_misses.after))
@@ -365,7 +365,7 @@ class RelieveTestCase(testtools.TestCase):
                    volume('v', 'a', 40, movable='pinned'),
                    volume('w', 'b', 20, movable='pinned')]
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
-        self.assertEqual([promises.EASED],
+        self.assertEqual([keeping.EASED],
                          [move.reason for move in plan.moves])
         volumes[0] = dataclasses.replace(volumes[0], max_latency_us=None)
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)

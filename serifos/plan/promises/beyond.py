@@ -28,20 +28,12 @@ import dataclasses
 
 import numpy as np
 
-from serifos.plan import copying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import quota as qu
 from serifos.plan import state as st
-
-KEPT = 'a broken promise is kept again'
-EASED = 'a broken promise is exceeded by less'
-
-Step = tuple[int, int]
-"""A volume and its target pool, by index."""
 
 
 def broken(state: st.State) -> Ints:
@@ -63,24 +55,58 @@ def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
     """
     if not len(state.problem.promised):
         return np.zeros(len(moves.volume), bool)
-    return _Touched.by(state, moves).breaks
+    return Touched.by(state, moves).breaks
 
 
-def whose(state: st.State, volume: int, target: int) -> int | None:
-    """The first volume whose promise a move to ``target`` breaks, or None."""
-    found = _Touched.by(state, oc.outcomes(
-        state, np.array([volume]), np.array([target])))
-    late = state.problem.promised[found.which[found.anew]]
-    return int(late.min()) if len(late) else None
+def whose(state: st.State, moves: oc.Outcomes) -> Ints:
+    """int[n]: the first volume whose promise a move breaks, -1 for none."""
+    none = len(state.problem.volumes)
+    found = np.full(len(moves.volume), none)
+    if len(state.problem.promised):
+        touched = Touched.by(state, moves)
+        np.minimum.at(found, touched.row[touched.anew],
+                      state.problem.promised[touched.which[touched.anew]])
+    return np.where(found < none, found, -1)
 
 
 def eases(state: st.State, moves: oc.Outcomes) -> Bools:
     """bool[n]: whether promises are exceeded by less, none by more."""
-    return _eases(state, moves, _Touched.by(state, moves))
+    return Touched.by(state, moves).eases(state, moves)
+
+
+def excess_us(state: st.State) -> Floats:
+    """µs[devices]: what tenants of each see beyond their promises, in all."""
+    problem = state.problem
+    home = state.home[problem.promised]
+    here = home >= 0
+    return np.bincount(problem.device[home[here]], state.beyond_us[here],
+                       len(state.loads))
+
+
+def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
+    """What leaving a device may do at best for what exceeds promises there.
+
+    :returns: µs[n] by which it falls, and whether a promise is kept again,
+        if the volume sees no more than promised on its target
+    """
+    problem = state.problem
+    source = problem.device[state.home[volumes]]
+    row, which = _on(state, source)
+    late = state.beyond_us[which] > 0
+    row, which = row[late], which[late]
+    then = np.zeros(len(which))
+    stays = problem.promised[which] != volumes[row]
+    then[stays] = problem.beyond_us(
+        which[stays], state.home[problem.promised[which[stays]]],
+        state.loads[source] - problem.loads[volumes], row[stays])
+    keeps = np.zeros(len(volumes), bool)
+    keeps[row[then == 0]] = True
+    return np.bincount(
+        row, state.beyond_us[which] - then, len(volumes)), keeps
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Touched:
+class Touched:
     """The promises on the devices of moves, before and after each.
 
     :param moves: how many
@@ -100,7 +126,7 @@ class _Touched:
     allowed_us: Floats
 
     @classmethod
-    def by(cls, state: st.State, moves: oc.Outcomes) -> _Touched:
+    def by(cls, state: st.State, moves: oc.Outcomes) -> Touched:
         problem, number = state.problem, len(moves.volume)
         source = problem.device[state.home[moves.volume]]
         there = problem.device[moves.target]
@@ -148,6 +174,12 @@ class _Touched:
         return (np.bincount(self.row, self.was_us, self.moves),
                 np.bincount(self.row, self.then_us, self.moves))
 
+    def eases(self, state: st.State, moves: oc.Outcomes) -> Bools:
+        """bool[moves]: whether promises are exceeded by less, none by more."""
+        least, (was, then) = state.problem.limits.keeps, self.excess_us
+        return ((was > 0) & (then <= was * least) & ~self.breaks
+                & ~self.deepens & (moves.worse_us <= moves.before_us * least))
+
     def _any(self, which: Bools) -> Bools:
         found = np.zeros(self.moves, bool)
         found[self.row[which]] = True
@@ -167,72 +199,3 @@ def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
     row = np.repeat(np.arange(len(devices)), number)
     start = np.cumsum(number) - number
     return row, which[first[row] + np.arange(len(row)) - start[row]]
-
-
-def steps(state: st.State, quota: qu.Quota, easing: bool
-          ) -> tuple[list[Step], list[str], st.State, qu.Quota]:
-    """Moves off devices with broken promises.
-
-    Of each device those that keep one again are made first, then, if asked,
-    those that ease; of either the one that lowers most the sum of what
-    tenants see beyond their promises. Devices are tried by that sum, until a
-    pass over them finds nothing.
-
-    :param easing: whether to make moves that keep no promise but ease
-    :returns: the moves, the reason of each, where they lead, and what is
-        left of the quota
-    """
-    found: list[Step] = []
-    why: list[str] = []
-    while True:
-        before = len(found)
-        for device in _worst_first(state):
-            while not quota.full(device):
-                best = _best(state, device, easing)
-                if best is None:
-                    break
-                step, reason = best
-                state, quota = state.moved(*step), quota.after(device)
-                found.append(step)
-                why.append(reason)
-        if len(found) == before:
-            return found, why, state, quota
-
-
-def _worst_first(state: st.State) -> list[int]:
-    """The devices with broken promises, by the sum of what exceeds them."""
-    late = state.beyond_us > 0
-    home = state.home[state.problem.promised[late]]
-    excess = np.bincount(state.problem.device[home], state.beyond_us[late])
-    return [int(d) for d in np.argsort(-excess, kind='stable')
-            if excess[d] > 0]
-
-
-def _best(state: st.State, device: int,
-          easing: bool) -> tuple[Step, str] | None:
-    """The best move off a device; of equals that of the smaller volume."""
-    problem = state.problem
-    able = np.flatnonzero(state.able)
-    volumes = able[problem.device[state.home[able]] == device]
-    moves = oc.every(state, volumes, oc.coolest(state))
-    touched = _Touched.by(state, moves)
-    was, then = touched.excess_us
-    keeps = touched.keeps & ~touched.breaks & (
-        moves.left_us <= moves.before_us) & (was - then > lm.LEAST_GAIN)
-    fine = keeps.copy()
-    if easing:
-        fine |= _eases(state, moves, touched)
-        fine[fine & ~keeps] = copying.pays(state, moves[fine & ~keeps])
-    order = np.lexsort((moves.volume, moves.worse_us, problem.size_gib[
-        moves.volume], then - was, ~keeps, ~fine))
-    if not len(order) or not fine[order[0]]:
-        return None
-    best = order[0]
-    return ((int(moves.volume[best]), int(moves.target[best])),
-            KEPT if keeps[best] else EASED)
-
-
-def _eases(state: st.State, moves: oc.Outcomes, touched: _Touched) -> Bools:
-    least, (was, then) = state.problem.limits.keeps, touched.excess_us
-    return ((was > 0) & (then <= was * least) & ~touched.breaks
-            & ~touched.deepens & (moves.worse_us <= moves.before_us * least))

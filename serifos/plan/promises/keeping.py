@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves off devices with broken promises, so that these are kept again.
+
+Of each device those that keep one again are made first, then, if asked,
+those that ease; of either the one that lowers most the sum of what tenants
+see beyond their promises. On a small cloud each volume of a device is priced
+with each of the coolest pools, one device after another. On a large one many
+devices make a move at once, in rounds: each is priced with a few of its
+volumes, those whose leaving does most a GiB, and with targets dealt out so
+that no two devices share one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from serifos.plan import copying
+from serifos.plan.hot import dealing
+from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
+from serifos.plan.promises import beyond
+from serifos.plan import quota as qu
+from serifos.plan import state as st
+
+KEPT = 'a broken promise is kept again'
+EASED = 'a broken promise is exceeded by less'
+
+BEST = 6
+"""Volumes of a device that are priced in a round."""
+
+LIKELY = 12
+"""Volumes of a device, beside those with a broken promise, whose leaving is
+tried out; the best of them are priced."""
+
+_SCREENED = 250  # devices that are priced at once
+
+
+@dataclasses.dataclass
+class Made:
+    """The moves made so far, and where they lead.
+
+    :param easing: whether to make moves that keep no promise but ease
+    :ivar why: the reason of each
+    """
+
+    state: st.State
+    quota: qu.Quota
+    easing: bool
+    steps: list[oc.Step] = dataclasses.field(default_factory=list)
+    why: list[str] = dataclasses.field(default_factory=list)
+
+    def late(self) -> list[int]:
+        """The devices with broken promises that moves may leave.
+
+        The one first where most is seen beyond them.
+        """
+        excess = beyond.excess_us(self.state)
+        return [int(d) for d in np.argsort(-excess, kind='stable')
+                if excess[d] > 0 and not self.quota.full(int(d))]
+
+    def make(self, priced: _Priced) -> None:
+        """Makes moves, each off and to devices of its own."""
+        moves = priced.moves
+        devices = self.state.problem.device[self.state.home[moves.volume]]
+        self.steps += zip(moves.volume.tolist(), moves.target.tolist())
+        self.why += [KEPT if keeps else EASED
+                     for keeps in priced.keeps]
+        self.state = self.state.moved(moves.volume, moves.target)
+        self.quota = self.quota.after(devices)
+
+
+def steps(state: st.State, quota: qu.Quota, easing: bool) -> Made:
+    """Moves off devices with broken promises, until none is left."""
+    made, before = Made(state, quota, easing), -1
+    while len(made.steps) > before:
+        before = len(made.steps)
+        if quota.each:
+            for group in range(len(state.problem.open)):
+                _Rounds(made, group).drain()
+        else:
+            _one_by_one(made)
+    return made
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Priced:
+    """Moves, and what they do to promises.
+
+    :param fine: bool[n], whether each may be made
+    :param keeps: bool[n], whether it keeps a promise again
+    :param less_us: µs[n] by which what is seen beyond promises falls
+    """
+
+    moves: oc.Outcomes
+    fine: Bools
+    keeps: Bools
+    less_us: Floats
+
+    @classmethod
+    def of(cls, state: st.State, moves: oc.Outcomes, easing: bool) -> _Priced:
+        touched = beyond.Touched.by(state, moves)
+        was, then = touched.excess_us
+        keeps = touched.keeps & ~touched.breaks & (
+            moves.left_us <= moves.before_us) & (was - then > lm.LEAST_GAIN)
+        fine = keeps.copy()
+        if easing:
+            fine |= touched.eases(state, moves)
+            fine[fine & ~keeps] = copying.pays(state, moves[fine & ~keeps])
+        return cls(moves, fine, keeps, was - then)
+
+    def best(self, state: st.State, of: Ints | None = None) -> _Priced:
+        """The best move of each kind ``of`` that may be made, or of all.
+
+        Of equals that of the smaller volume.
+        """
+        moves = self.moves
+        of = np.zeros(len(moves.volume), np.intp) if of is None else of
+        order = np.lexsort((
+            moves.volume, moves.worse_us,
+            state.problem.size_gib[moves.volume], -self.less_us, ~self.keeps,
+            ~self.fine, of))
+        order = order[np.diff(of[order], prepend=-1) != 0]
+        order = order[self.fine[order]]
+        return _Priced(moves[order], self.fine[order], self.keeps[order],
+                       self.less_us[order])
+
+
+def _one_by_one(made: Made) -> None:
+    """The best move of a device, again and again, then the next device."""
+    for device in made.late():
+        while not made.quota.full(device):
+            state = made.state
+            able = np.flatnonzero(state.able)
+            volumes = able[state.problem.device[state.home[able]] == device]
+            best = _Priced.of(state, oc.every(
+                state, volumes, oc.coolest(state)), made.easing).best(state)
+            if not len(best.moves.volume):
+                break
+            made.make(best)
+
+
+class _Rounds:
+    """Moves of volumes that the rules treat alike, many devices at once.
+
+    :ivar left: device → its volumes that are left to try, the best first
+    """
+
+    def __init__(self, made: Made, group: int) -> None:
+        self.made, self.group = made, group
+        self.left: dict[int, list[int]] = {}
+        self.tired: set[int] = set()
+
+    def drain(self) -> None:
+        """Rounds until no device has a volume left to try."""
+        made = self.made
+        late = self._ranked(made.late())
+        self._screen(late)
+        while late := self._ranked(made.late()):
+            dealt = dealing.dealt(
+                made.state.problem, self._targets(late), len(late))
+            asking = late[:len(dealt)]
+            some = [self.left[device][:BEST] for device in asking]
+            best = self._priced(some, dealt)
+            gone = self._sources(best)
+            made.make(best)
+            for rank, (device, tried) in enumerate(zip(asking, some)):
+                if device in gone:
+                    del self.left[device]
+                elif rank == 0 or device in self.tired:
+                    self.left[device] = self.left[device][len(tried):]
+                    self.tired.discard(device)
+                else:
+                    self.tired.add(device)
+
+    def _screen(self, late: list[int]) -> None:
+        """Leaves devices alone whose volumes not even the coolest take."""
+        state = self.made.state
+        coolest = dealing.dealt(state.problem, self._targets([]), 1)
+        for begin in range(0, len(late), _SCREENED):
+            some = late[begin:begin + _SCREENED]
+            fine = self._sources(self._priced(
+                [self.left[device][:BEST] for device in some],
+                np.repeat(coolest, len(some), 0)))
+            self.left.update((d, []) for d in some if d not in fine)
+
+    def _sources(self, priced: _Priced) -> set[int]:
+        state = self.made.state
+        return set(state.problem.device[
+            state.home[priced.moves.volume]].tolist())
+
+    def _ranked(self, late: list[int]) -> list[int]:
+        """Those of devices that have a volume left to try."""
+        state, new = self.made.state, [d for d in late if d not in self.left]
+        if new:
+            volumes, of = self._likely(new)
+            relief, fine = beyond.relief(state, volumes)
+            if self.made.easing:
+                excess = beyond.excess_us(state)[of]
+                fine |= relief >= excess * (1 - state.problem.limits.keeps)
+            order = np.lexsort((-relief / (
+                dealing.GIB + state.problem.size_gib[volumes]), of))
+            self.left.update((device, []) for device in new)
+            for i in order[fine[order]].tolist():
+                self.left[int(of[i])].append(int(volumes[i]))
+        return [d for d in late if self.left[d]]
+
+    def _likely(self, devices: list[int]) -> tuple[Ints, Ints]:
+        """Volumes of devices that may move, with their device.
+
+        Those with a broken promise, and of each device the :data:`LIKELY`
+        that make up most of its Load, a GiB.
+        """
+        state, problem = self.made.state, self.made.state.problem
+        able = np.flatnonzero(state.able & (problem.group == self.group))
+        of = problem.device[state.home[able]]
+        mine = np.isin(of, devices)
+        able, of = able[mine], of[mine]
+        total = state.loads[of]
+        share = np.divide(problem.loads[able], total, np.zeros(total.shape),
+                          where=total > 0).sum(axis=1)
+        order = np.lexsort((-share / (
+            dealing.GIB + problem.size_gib[able]), of))
+        able, of = able[order], of[order]
+        first = np.searchsorted(of, of)
+        likely = np.arange(len(of)) - first < LIKELY
+        likely |= np.isin(able, beyond.broken(state))
+        return able[likely], of[likely]
+
+    def _targets(self, late: list[int]) -> Ints:
+        """The pools of devices without broken promises, the coolest first."""
+        state = self.made.state
+        keep = state.problem.predicted.copy()
+        keep[late] = False
+        return dealing.coolest(state, self.group, keep)
+
+    def _priced(self, some: list[list[int]], dealt: Ints) -> _Priced:
+        """The best move of each device with the targets dealt to it."""
+        state = self.made.state
+        rank = np.repeat(np.arange(len(some)), [len(vs) for vs in some])
+        volumes = np.array([v for vs in some for v in vs], np.intp)
+        row, column = np.nonzero(dealt[rank] >= 0)
+        target = dealt[rank[row], column]
+        device = state.problem.device
+        fits = (device[target] != device[state.home[volumes[row]]]) & (
+            state.problem.size_gib[volumes[row]] <= state.room[target])
+        row, target = row[fits], target[fits]
+        return _Priced.of(state, oc.outcomes(
+            state, volumes[row], target), self.made.easing).best(
+                state, rank[row])

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why volumes stay where they are.
+
+Told for those of hot pools, and for those that see more than they were
+promised: on a small cloud also for all that share a pool with such a one. A
+volume is judged by its move to the pool of least figure with it, among the
+:data:`.outcomes.NEAREST` pools of least figure, open to it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+
+import numpy as np
+
+from serifos.plan import acceptance
+from serifos.plan import copying
+from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
+from serifos.plan import plan as pl
+from serifos.plan.problem import Ints
+from serifos.plan.promises import beyond
+from serifos.plan import quota as qu
+from serifos.plan import state as st
+
+NO_OTHER = 'no other device has a pool with a model'
+_MANY = 2048  # volumes that are priced at once
+
+
+def of(first: st.State, last: st.State, moved: Collection[str],
+       quota: qu.Quota) -> Iterator[pl.Refusal]:
+    """The refusals of a plan that leads from one state to the other.
+
+    :param moved: the ids of the volumes that the plan moves
+    """
+    problem, every = last.problem, last.problem.limits.every_refusal
+    here, late = np.flatnonzero(last.home >= 0), beyond.broken(last)
+    hot, asked = np.zeros((2, len(problem.volumes)), bool)
+    asked[late] = True
+    pools = acceptance.hot_pools(last) | every
+    if not quota.each:
+        pools[last.home[late]] = True
+    asked[here] |= pools[last.home[here]]
+    hot[here] = asked[here]
+    asked[here] |= acceptance.hot_pools(first)[last.home[here]]
+    asked |= every
+    stays = [v for v in np.flatnonzero(asked).tolist()
+             if problem.volumes[v].id not in moved]
+    why = {v: problem.refusal(v) for v in stays}
+    may = [v for v in stays if why[v] is None and hot[v]]
+    near = _near(last)
+    for begin in range(0, len(may), _MANY):
+        volumes = np.array(may[begin:begin + _MANY], np.intp)
+        why.update(_Best(last, volumes, near, quota).reasons())
+    for volume, reason in why.items():
+        if reason:
+            yield pl.Refusal(problem.volumes[volume].id, reason)
+
+
+def _near(state: st.State) -> Ints:
+    """The pools of least figure, open to volumes or not."""
+    pools = np.flatnonzero(state.problem.modelled)
+    order = np.argsort(state.figure_us[state.problem.device[pools]],
+                       kind='stable')
+    return np.sort(pools[order[:oc.NEAREST]])
+
+
+class _Best:
+    """The best move of each of some volumes, and what speaks against it."""
+
+    def __init__(self, state: st.State, volumes: Ints, near: Ints,
+                 quota: qu.Quota) -> None:
+        self.state, self.quota = state, quota
+        device = state.problem.device
+        row, column = np.nonzero(
+            device[near] != device[state.home[volumes]][:, None])
+        found = oc.outcomes(state, volumes[row], near[column])
+        order = np.lexsort((found.came_us, row))
+        self.moves = found[order[np.diff(row[order], prepend=-1) != 0]]
+        self.alone = np.setdiff1d(volumes, self.moves.volume)
+
+    def reasons(self) -> Iterator[tuple[int, str]]:
+        """Each volume with the first thing that speaks against its move."""
+        yield from ((v, NO_OTHER) for v in self.alone.tolist())
+        state, moves = self.state, self.moves
+        keeps = state.problem.limits.keeps
+        enough = moves.worse_us <= moves.before_us * keeps
+        for row in np.flatnonzero(~enough).tolist():
+            yield int(moves.volume[row]), lm.shortfall(
+                float(moves.before_us[row]), float(moves.worse_us[row]),
+                state.problem.limits.min_gain)
+        self.moves = moves[enough]
+        for volume, reason in zip(self.moves.volume.tolist(),
+                                  self._of_worthy()):
+            yield volume, reason
+
+    def _of_worthy(self) -> Iterator[str]:
+        """The reasons of moves that would lower the greater figure."""
+        state, moves = self.state, self.moves
+        problem = state.problem
+        source = problem.device[state.home[moves.volume]]
+        cool = ~acceptance.hot(state, moves.volume)
+        no_cause = cool & ~beyond.exceeded(state)[source]
+        breaks = beyond.whose(state, moves)
+        eases = beyond.eases(state, moves)
+        unpaid = copying.why_not(state, moves)
+        for row, volume in enumerate(moves.volume.tolist()):
+            target = int(moves.target[row])
+            pool = problem.cluster.pools[target]
+            by_rules = self._by_rules(volume, target)
+            if by_rules is not None:
+                yield by_rules
+            elif no_cause[row]:
+                yield 'its pool is not hot'
+            elif breaks[row] >= 0:
+                broken = int(breaks[row])
+                whose = ('it' if broken == volume else
+                         f'volume {problem.volumes[broken].id} there')
+                yield (f'on {pool.name} {whose} would see more than the '
+                       f'{problem.promise_us[broken]:.6g} µs that its type '
+                       'promises')
+            elif cool[row] and not eases[row]:
+                yield ('its pool is not hot, and promises would be exceeded '
+                       f'by more or nearly as much on {pool.name}')
+            elif (price := unpaid[row]) is not None:
+                yield price
+            elif self.quota.full(int(source[row])):
+                yield f'max_moves {self.quota.most} is reached'
+            else:
+                yield 'other moves go first'
+
+    def _by_rules(self, volume: int, target: int) -> str | None:
+        """Why rules or space keep a volume from a pool, or None."""
+        state, problem = self.state, self.state.problem
+        pool, one = problem.cluster.pools[target], problem.volumes[volume]
+        reason = lm.target_refusal(
+            problem.cluster.pools[state.home[volume]].zone,
+            one.required_backend_name, one.volume_type, pool)
+        size = problem.size_gib[volume]
+        if reason is not None or size <= state.room[target]:
+            return reason
+        return problem.limits.no_room(pool, state.room[target], size) + (
+            ', until moves of this plan free more'
+            if size <= state.free[target] else '')
