@@ -33,6 +33,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
@@ -129,6 +130,8 @@ class Observer:
                 moved_at=moved_at,
                 back_off_until=jn.back_offs(entries, self.clock())),
             self.qemu_us(settings.window_s))
+        cluster = throttling.capped(cluster, throttling.caps(
+            inventory, cluster.volumes), observed.in_qemu)
         if self.recent is not None:
             cluster = self.recent.corrected(cluster, self.clock())
         if self.growth is not None:

@@ -93,22 +93,30 @@ def service(said: object) -> inv.Service:
         updated_at=doc['updated_at'].moment_or_none())
 
 
-def kind(said: object, qos: Mapping[str, Mapping[str, str]]) -> inv.Type:
+def kind(said: object, qos: Mapping[
+        str, tuple[Mapping[str, str], str]]) -> inv.Type:
     """A volume type as ``types`` lists it.
 
-    :param qos: the specs of each QoS, by its id
+    :param qos: the specs and the consumer of each QoS, by its id
     """
     doc = fields.Field(said)
-    return inv.Type(doc['name'].name(), doc['extra_specs'].texts(),
-                    qos.get(str(doc['qos_specs_id'].value), {}))
+    specs, consumer = qos.get(
+        str(doc['qos_specs_id'].value), ({}, inv.BACK_END))
+    return inv.Type(doc['name'].name(), doc['extra_specs'].texts(), specs,
+                    consumer)
 
 
-def qos(docs: Iterable[object]) -> dict[str, dict[str, str]]:
-    """The specs of each QoS, by its id; unreadable ones are left out."""
+def qos(docs: Iterable[object]) -> dict[str, tuple[dict[str, str], str]]:
+    """The specs of each QoS and who consumes them, by its id.
+
+    Unreadable ones are left out.
+    """
     found = {}
     for doc in map(fields.Field, docs):
         try:
-            found[doc['id'].name()] = doc['specs'].texts()
+            found[doc['id'].name()] = (
+                doc['specs'].texts(),
+                doc['consumer'].name_or_none() or inv.BACK_END)
         except ValueError:
             continue
     return found

@@ -69,6 +69,7 @@ class Observed:
         where that is not known for certain
     :param doubts: pool name → why the start that its source reports is not
         plausible, a clause; such a pool is not in ``started``
+    :param in_qemu: whether latencies are those that QEMU sees
     """
 
     at: float
@@ -78,6 +79,7 @@ class Observed:
     problems: Mapping[str, str]
     started: Mapping[str, float] = dataclasses.field(default_factory=dict)
     doubts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    in_qemu: bool = False
 
 
 class Telemetry(Protocol):

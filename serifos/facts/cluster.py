@@ -14,6 +14,7 @@ import functools
 from typing import Any
 
 from serifos import errors
+from serifos.facts import caps as cp
 from serifos.facts import workload as wl
 
 CLUSTER_SCHEMA = 'serifos-cluster/1'
@@ -29,6 +30,8 @@ class Volume:
     ``workload`` is its mean over a window, None where it is unknown.
     ``attached`` says that it is in use, so that Nova copies it;
     ``qemu_latency_us`` is its mean as QEMU sees it, where that is known.
+    ``caps`` are those of its QoS, as far as they are in force; ``at_cap`` says
+    that it does what they let it do.
     """
 
     id: str
@@ -41,6 +44,8 @@ class Volume:
     workload: wl.Workload | None = None
     attached: bool = False
     qemu_latency_us: float | None = None
+    caps: cp.Caps | None = None
+    at_cap: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,9 +181,10 @@ def _pool(doc: Mapping[str, Any]) -> Pool:
 
 
 def _volume(doc: Mapping[str, Any]) -> Volume:
-    seen = doc.get('workload')
+    seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
-        **doc, 'workload': None if seen is None else workload(seen)})
+        **doc, 'workload': None if seen is None else workload(seen),
+        'caps': None if caps is None else _known(cp.Caps, caps)})
 
 
 def workload(doc: Mapping[str, Any]) -> wl.Workload:

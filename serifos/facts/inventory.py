@@ -65,13 +65,21 @@ class Record:
         return source if kind == 'target' else None
 
 
+BACK_END = 'back-end'
+"""Who consumes a QoS that does not say who, as for Cinder."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Type:
-    """A volume type: its extra specs and those of its QoS."""
+    """A volume type: its extra specs and those of its QoS.
+
+    :param qos_consumer: ``front-end``, ``back-end`` or ``both``
+    """
 
     name: str
     extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     qos: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    qos_consumer: str = BACK_END
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

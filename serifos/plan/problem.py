@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
@@ -226,7 +227,7 @@ def _seen(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
         if volume.workload is not None:
             known.setdefault(volume.volume_type, []).append(volume.workload)
     typical = {name: wl.mean(several) for name, several in known.items()}
-    return [found or typical.get(volume.volume_type)
+    return [found or cp.allowed(volume.caps, typical.get(volume.volume_type))
             for found, volume in zip(seen, volumes)]
 
 

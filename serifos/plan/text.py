@@ -49,7 +49,8 @@ def _observed(cluster: cl.Cluster) -> Iterator[str]:
         *((volume.id, volume.pool, f'{w.write_pct:.3g}',
            f'{w.block_kib:.4g}', f'{w.iops or 0:.4g}',
            f'{(w.latency_us or 0) / 1e3:.3g}', f'{w.outstanding:.3g}',
-           *[_ms(volume.qemu_latency_us)] * qemu)
+           *[_ms(volume.qemu_latency_us)
+             + ', at its cap' * volume.at_cap] * qemu)
           for volume, w in seen[:_SHOWN])], '<<>>>>>>')
     if len(seen) > _SHOWN:
         yield f'and {len(seen) - _SHOWN} more, all of them in cluster.json'

@@ -73,10 +73,11 @@ class Gnocchi:
                 cn.Reading(now, fault=found)] if isinstance(found, str) else [
                     cn.Reading(at, {place.lv_id: counters})
                     for at, counters in found]
-        return window.observed(
+        return dataclasses.replace(window.observed(
             [dataclasses.replace(place, since=0.0) for place in places],
             readings, now=now, window_s=window_s,
-            interval_s=self.granularity_s, of=lambda place: place.volume)
+            interval_s=self.granularity_s, of=lambda place: place.volume),
+            in_qemu=True)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> hs.Series:

@@ -72,7 +72,7 @@ class Case(testtools.TestCase):
              'qos_specs_id': 'q' if i == 2 else None} for i in range(3)],
             link='volume_type_links')
         self.page('/qos-specs', 'qos_specs', [
-            {'id': 'q', 'name': 'slow', 'consumer': 'back-end',
+            {'id': 'q', 'name': 'slow', 'consumer': 'front-end',
              'specs': {'total_iops_sec': '500'}}])
         self.http.get(f'{URL}/scheduler-stats/get_pools', json={'pools': [
             {'name': 'a@ssd#ssd',
@@ -101,6 +101,8 @@ class InventoryTest(Case):
                          [kind.name for kind in found.types])
         self.assertEqual([{}, {}, {'total_iops_sec': '500'}],
                          [kind.qos for kind in found.types])
+        self.assertEqual(['back-end', 'back-end', 'front-end'],
+                         [kind.qos_consumer for kind in found.types])
         self.assertEqual('30',
                          found.types[2].extra_specs['serifos:write_pct'])
         self.assertEqual('a@ssd', found.service_of('a@ssd#ssd').host)

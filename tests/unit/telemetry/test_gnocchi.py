@@ -65,7 +65,9 @@ class GnocchiTest(testtools.TestCase):
                 [rd.place(volume) for volume in volumes], window_s)
 
     def test_a_volume(self):
-        seen = self.observed().volumes['a']
+        observed = self.observed()
+        self.assertTrue(observed.in_qemu)
+        seen = observed.volumes['a']
         self.assertAlmostEqual(1000, seen.mean.iops)
         self.assertAlmostEqual(2000, seen.mean.latency_us, 3)
         self.assertEqual((600, 2), (seen.seconds, seen.intervals))
