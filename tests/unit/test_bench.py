@@ -8,22 +8,22 @@ import sys
 from unittest import mock
 
 import numpy as np
-import testtools
 
 from serifos.plan import limits as lm
+from tests.unit import case
 
 BENCH = pathlib.Path(__file__).parents[2] / 'tools/bench'
 
 
-class BenchTestCase(testtools.TestCase):
+class BenchTestCase(case.DirectoryCase):
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
-            cls.clusters, cls.algorithm_1, cls.optimum = map(
+            cls.clusters, cls.algorithm_1, cls.optimum, cls.history = map(
                 importlib.import_module,
-                ('clusters', 'algorithm_1', 'optimum'))
+                ('clusters', 'algorithm_1', 'optimum', 'history'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -50,3 +50,21 @@ class BenchTestCase(testtools.TestCase):
         for planner in self.clusters.PLANNERS:
             plan = self.clusters.plan(planner, cluster, lm.Limits())
             self.assertGreaterEqual(plan.max_us.after, least * (1 - 1e-9))
+
+    def test_json_lines_keep_what_the_history_keeps(self):
+        rng, names = np.random.default_rng(0), self.history.names_of(7)
+        begin, end = self.history.BEGIN, (
+            self.history.BEGIN + self.history.DAY_S)
+        day = self.history.done(7, begin, end, 300, rng)
+        after = self.history.done(7, end, end + 300, 60, rng)
+        found = []
+        for kind in self.history.KINDS.values():
+            kept = kind(self.dir)
+            kept.fill(day)
+            kept.write(after)
+            found.append([kept.read(names, step_s) for step_s in (
+                300, 3600)])
+        for ours, theirs in zip(*found):
+            np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)
+            np.testing.assert_allclose(
+                day.rolled_up(ours.step_s).sums, ours.sums, rtol=1e-5)
