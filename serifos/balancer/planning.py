@@ -22,7 +22,7 @@ from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import recent
 from serifos.plan import relieve
 from serifos.plan import state as st
@@ -99,7 +99,7 @@ def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
         return frozenset()
     state = _state(cluster, limits, found)
     return frozenset(state.problem.volumes[volume].id
-                     for volume in promises.broken(state))
+                     for volume in beyond.broken(state))
 
 
 def _state(cluster: cl.Cluster, limits: lm.Limits,

@@ -11,7 +11,7 @@ from serifos.facts import times
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
-from serifos.plan import promises
+from serifos.plan.promises import beyond
 from serifos.plan import relieve
 from serifos.plan import state as st
 from tests.unit.balancer import cloud
@@ -94,7 +94,7 @@ class PutOffTest(cloud.Case):
     @staticmethod
     def late(state):
         return {state.problem.volumes[which].id
-                for which in promises.broken(state)}
+                for which in beyond.broken(state)}
 
     def test_what_is_carried_out_harms_no_more_than_all_of_it(self):
         tried = 0
