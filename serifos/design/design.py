@@ -51,6 +51,10 @@ class Space:
                     raise errors.InputError(
                         f'{what} {value:g} cannot be run; give {least:g} to '
                         f'{greatest:.12g}.')
+                if what.endswith('_pct') and value != round(value):
+                    raise errors.InputError(
+                        f'{what} {value:g} cannot be run; fio takes whole '
+                        'percentages.')
         if self.size > _MOST_PATTERNS:
             raise errors.InputError(
                 f'These vectors make {self.size:,} patterns, more than the '
