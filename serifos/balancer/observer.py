@@ -15,6 +15,7 @@ import functools
 
 from oslo_log import log
 
+from serifos.balancer import achieved as ac
 from serifos.balancer import join
 from serifos.balancer import planning
 from serifos.balancer import recorder as rr
@@ -93,6 +94,8 @@ class Observer:
     :param recent: the rounds before, which correct predictions
     :param recorder: what keeps the history; None where it is read elsewhere
     :param growth: what tells how fast pools fill; None where nobody asks
+    :param achieved: what holds predictions against what pools show; None
+        where nobody asks
     """
 
     cinder: inv.Cloud
@@ -105,6 +108,7 @@ class Observer:
     recent: rc.Recent | None = None
     recorder: rr.Recorder | None = None
     growth: space.Growth | None = None
+    achieved: ac.Achieved | None = None
 
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
@@ -132,6 +136,12 @@ class Observer:
             self.qemu_us(settings.window_s))
         cluster = throttling.capped(cluster, throttling.caps(
             inventory, cluster.volumes), observed.in_qemu)
+        if self.achieved is not None:
+            hours = self.achieved.hours(observed.at)
+            cluster = ac.drifted(cluster, hours, observed.at)
+            if self.recent is not None:
+                self.recent.prove(
+                    self.achieved.corrections(hours), self.clock())
         if self.recent is not None:
             cluster = self.recent.corrected(cluster, self.clock())
         if self.growth is not None:
@@ -150,6 +160,9 @@ class Observer:
             LOG.warning('%s', gap)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'))
+        if self.achieved is not None:
+            self.achieved.note(cluster, settings.limits, models, entries,
+                               observed.at)
         watched = self._watch(inventory, observed)
         diagnoses = tuple(self._diagnoses(inventory, watched, now))
         pools = {end.pool for diagnosis in diagnoses if diagnosis.over

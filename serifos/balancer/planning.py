@@ -83,6 +83,14 @@ def ratios(cluster: cl.Cluster, limits: lm.Limits,
         cluster, fleet_of(cluster, found, limits.active_floor), limits))
 
 
+def achieved(cluster: cl.Cluster, limits: lm.Limits,
+             found: Mapping[str, mm.Model]) -> dict[str, tuple[float, float]]:
+    """Pool → what its tenants see, and what its model alone predicts, µs."""
+    cluster = recent.corrected(cluster, {})
+    return recent.achieved(pm.Problem.of(
+        cluster, fleet_of(cluster, found, limits.active_floor), limits))
+
+
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
               found: Mapping[str, mm.Model]) -> frozenset[str]:
     """The names of the pools that are hot."""

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from oslo_log import log
 
+from serifos.balancer import achieved as ac
 from serifos.balancer import act
 from serifos.balancer import batch
 from serifos.balancer import join
@@ -59,6 +60,7 @@ class Balancer:
     :param recent: of the rounds before; None where one observation counts
     :param recorder: as of :class:`.observer.Observer`
     :param growth: as of :class:`.observer.Observer`
+    :param achieved: as of :class:`.observer.Observer`
     """
 
     cinder: inv.Cloud
@@ -73,15 +75,19 @@ class Balancer:
     recent: rc.Recent | None = None
     recorder: rr.Recorder | None = None
     growth: space.Growth | None = None
+    achieved: ac.Achieved | None = None
 
     def as_follower(self) -> Balancer:
         """This balancer while another one leads.
 
         It leaves a history that they share to the leader.
         """
-        if self.recorder is None or self.recorder.is_ours:
-            return self
-        return dataclasses.replace(self, recorder=None)
+        recorder, achieved = self.recorder, self.achieved
+        return dataclasses.replace(
+            self, recorder=recorder and (
+                recorder if recorder.is_ours else None),
+            achieved=achieved and dataclasses.replace(
+                achieved, writes=achieved.is_ours))
 
     def as_leader(self, journal: jn.Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -97,7 +103,7 @@ class Balancer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
             self.clock, self.nova, self.qemu_us, self.recent, self.recorder,
-            self.growth)
+            self.growth, self.achieved)
 
     @property
     def executor(self) -> act.Executor:

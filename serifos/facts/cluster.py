@@ -60,7 +60,8 @@ class Pool:
     ``correction`` is what the model's predictions for it are multiplied by.
     ``used_gib`` is what is written to it, or set aside for thick volumes;
     None where that is not known; ``growth_gib_day`` is by how much that grew
-    in a day of the last ones, migrations aside.
+    in a day of the last ones, migrations aside. ``drifting`` is a clause that
+    says how far it is from its model, for hours, else None.
     """
 
     name: str
@@ -76,6 +77,15 @@ class Pool:
     correction: float = 1.0
     used_gib: float | None = None
     growth_gib_day: float | None = None
+    drifting: str | None = None
+
+    @property
+    def drift_sentence(self) -> str:
+        """That it drifts, and what to do."""
+        return (f'Pool {self.name} drifts from its model {self.model}: '
+                f'{self.drifting}. No volume is moved to it; look at the '
+                'device, and make a new model of it with serifos-model '
+                'build.')
 
     def room_gib(self, max_fill: float) -> float:
         """GiB that a plan may fill, below 0 where it is too full already.

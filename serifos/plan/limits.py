@@ -136,6 +136,8 @@ def target_refusal(zone: str | None, backend_name: str | None,
     """
     if target.state != 'up':
         return f'{target.name} is {target.state}'
+    if target.drifting is not None:
+        return f'{target.name} drifts: {target.drifting}'
     if target.zone != zone:
         return f'{target.name} is in another zone, {target.zone}'
     if backend_name is not None and target.backend_name != backend_name:

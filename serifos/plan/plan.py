@@ -94,6 +94,7 @@ class Plan:
     :param latency_us: pool name → µs, for the pools that have a model
     :param slo_misses: volumes predicted to see more than their type promises
     :param hot_pools: pools whose planning figure is over hot_ratio
+    :param notes: sentences about pools, such as those that drift
     :param id: empty until the plan is issued
     :param created_at: seconds of the epoch
     :param expires_at: seconds of the epoch
@@ -109,6 +110,7 @@ class Plan:
     variance_us2: Change
     slo_misses: Change = Change(0, 0)
     hot_pools: Change = Change(0, 0)
+    notes: tuple[str, ...] = ()
     id: str = ''
     created_at: float = 0.0
     expires_at: float = 0.0
@@ -125,7 +127,7 @@ class Plan:
                 'created_at': times.text(doc.pop('created_at')),
                 'expires_at': times.text(doc.pop('expires_at')), **doc,
                 'moves': [move.to_json() for move in self.moves],
-                'refused': list(doc['refused'])}
+                'refused': list(doc['refused']), 'notes': list(self.notes)}
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Plan:
@@ -139,7 +141,7 @@ class Plan:
             'max_us', 'mean_us', 'variance_us2', 'slo_misses', 'hot_pools')
             if name in said}
         return cls(**{
-            **said, **changes,
+            **said, **changes, 'notes': tuple(doc.get('notes', ())),
             'moves': tuple(map(Move.from_json, doc['moves'])),
             'refused': tuple(Refusal(refusal['volume'], refusal['reason'])
                              for refusal in doc['refused']),

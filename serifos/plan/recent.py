@@ -10,7 +10,8 @@ it is by the means of each of as many rounds.
 Devices drift from their models. What the tenants of a pool see is held
 against what is predicted for them, and the predictions of the pool are
 multiplied by a power of that ratio, where the factor of the round before
-would have lowered the error of this one.
+would have lowered the error of this one; once hours of errors are known, by
+what these prove.
 """
 
 from __future__ import annotations
@@ -48,6 +49,12 @@ def ratios(problem: pm.Problem) -> dict[str, float]:
 
     Of the pools with active volumes whose latency was observed.
     """
+    return {pool: float(np.clip(seen / max(predicted, 1e-9), 1 / MOST, MOST))
+            for pool, (seen, predicted) in achieved(problem).items()}
+
+
+def achieved(problem: pm.Problem) -> dict[str, tuple[float, float]]:
+    """Pool → what its tenants see, and what is predicted for them, µs."""
     seen = np.array([
         v.workload.latency_us if v.workload is not None and v.workload.iops
         and v.workload.latency_us else np.nan for v in problem.volumes], float)
@@ -64,10 +71,9 @@ def ratios(problem: pm.Problem) -> dict[str, float]:
                            for column in problem.loads[here].T])
     predicted = problem.models.tenants(
         pools, loads, np.arange(len(pools)), own)
-    found = np.bincount(place, seen[here]) / number / np.maximum(
-        predicted, 1e-9)
-    return {problem.cluster.pools[pool].name: float(ratio) for pool, ratio
-            in zip(pools, np.clip(found, 1 / MOST, MOST))}
+    found = np.bincount(place, seen[here]) / number
+    return {problem.cluster.pools[pool].name: (float(us), float(by)) for
+            pool, us, by in zip(pools, found, predicted)}
 
 
 def corrected(cluster: cl.Cluster,
@@ -134,6 +140,7 @@ class Recent:
         self._hold, self._share = hold, share
         self._factors: _Last[dict[str, float]] = _Last(2, age_s)
         self._kept: _Last[dict[str, float]] = _Last(1, age_s)
+        self._proven: _Last[Mapping[str, float]] = _Last(1, age_s)
         self._seen: _Last[cl.Cluster] = _Last(hold, age_s)
         self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
         self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
@@ -166,7 +173,16 @@ class Recent:
 
     def corrected(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
         """The cluster with the last factors as its pools' corrections."""
-        return corrected(cluster, next(iter(self._kept.at(now)), {}))
+        return corrected(cluster, {
+            pool: factor for last in (self._kept, self._proven)
+            for each in last.at(now) for pool, factor in each.items()})
+
+    def prove(self, factors: Mapping[str, float], now: float) -> None:
+        """Takes corrections that hours have proved, in place of others.
+
+        :param factors: 1 for a pool whose correction is not proved
+        """
+        self._proven.add(factors, now)
 
     def held(self, hot: frozenset[str], now: float) -> frozenset[str]:
         """The pools that were hot in each of the last rounds.

@@ -60,7 +60,9 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(was.variance_us2, then.variance_us2),
         pl.Change(*(len(beyond.broken(state)) for state in (first, last))),
         pl.Change(*(int(acceptance.hot_pools(state).sum())
-                    for state in (first, last))))
+                    for state in (first, last))),
+        tuple(pool.drift_sentence for pool in pools
+              if pool.drifting is not None))
 
 
 def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:

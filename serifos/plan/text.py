@@ -67,6 +67,9 @@ def _lines(plan: pl.Plan) -> Iterator[str]:
         more = len(plan.refused) - len(shown)
         if more:
             yield f'and {more} more, all of them in -f json'
+    if plan.notes:
+        yield ''
+        yield from plan.notes
     yield ''
     yield from _columns([
         (f'{len(plan.latency_us)} pools', 'before', 'after', 'change'),

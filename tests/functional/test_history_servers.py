@@ -10,11 +10,13 @@ import testtools
 from serifos.database import connection
 from serifos.database.history import store as st
 from serifos.database.history import tables
+from serifos.database import pool_errors
 from serifos.database import space
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
 from tests.unit.database.history import behaviour as bh
+from tests.unit.database import pool_errors_behaviour
 from tests.unit.database import space_behaviour
 
 
@@ -31,7 +33,7 @@ def _cases(server, behaviour):
         def setUp(self):
             super().setUp()
             self.database = _database(server)
-            for table in tables.HEAD, space.USED:
+            for table in tables.HEAD, space.USED, pool_errors.ERRORS:
                 self.database.run(table.metadata.drop_all)
 
     return unittest.defaultTestLoader.loadTestsFromTestCase(OnServer)
@@ -42,7 +44,8 @@ class HistoryServersTest(machine.MachineTest):
 
     @ddt.data(*itertools.product(
         (servers.MariaDB, servers.PostgreSQL),
-        ((bh.Behaviour, 15), (space_behaviour.Behaviour, 4))))
+        ((bh.Behaviour, 15), (space_behaviour.Behaviour, 4),
+         (pool_errors_behaviour.Behaviour, 4))))
     @ddt.unpack
     def test_as_in_any_database(self, kind, tests):
         behaviour, least = tests

@@ -7,12 +7,14 @@ import pathlib
 
 from oslo_config import cfg
 
+from serifos.balancer import achieved as ac
 from serifos.balancer import recorder as rr
 from serifos.balancer import space
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
 from serifos.database.history import slots
 from serifos.database.history import store as st
+from serifos.database import pool_errors
 from serifos.database import space as sp
 from serifos.facts import activity
 from serifos.facts import history as hs
@@ -48,6 +50,16 @@ def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
     horizon_s = conf.balancer.capacity_horizon
     return space.Growth(sp.Space(
         store(conf).database, 2 * horizon_s), horizon_s) if horizon_s else None
+
+
+def achieved(conf: cfg.ConfigOpts) -> ac.Achieved:
+    """What holds predictions against what pools show.
+
+    :raises InputError: where the database's URL is invalid
+    """
+    database = store(conf).database
+    return ac.Achieved(pool_errors.PoolErrors(database),
+                       conf.balancer.correction, database.file is not None)
 
 
 def recorder(conf: cfg.ConfigOpts,

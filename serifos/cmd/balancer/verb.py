@@ -99,7 +99,8 @@ class Verb(app.Fails, _AsOwner):
             nova=adapters.nova(conf, stopped),
             qemu_us=adapters.qemu_us(conf, stopped),
             recorder=histories.recorder(conf, source),
-            growth=histories.growth(conf))
+            growth=histories.growth(conf),
+            achieved=histories.achieved(conf))
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

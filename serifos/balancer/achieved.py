@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds predictions against what pools show: errors, corrections, drift.
+
+Where the errors cannot be written or read the round goes on without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from oslo_log import log
+
+from serifos.balancer import planning
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
+from serifos.model import model as mm
+from serifos.plan import limits as lm
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Achieved:
+    """What the last hours teach.
+
+    :param share: of the errors that are corrected, 0 to 1
+    :param is_ours: whether no other host reaches what is kept
+    :param writes: whether errors are kept, and not only read
+    """
+
+    kept: pe.PoolErrors
+    share: float
+    is_ours: bool = True
+    writes: bool = True
+
+    def hours(self, now: float) -> pe.Hours:
+        """The last day of each pool; none where it cannot be read."""
+        try:
+            return self.kept.hours(now - pe.PROVES_S, now)
+        except errors.SerifosError as exc:
+            LOG.warning('The errors of predictions are not known: %s', exc)
+            return {}
+
+    def corrections(self, hours: pe.Hours) -> dict[str, float]:
+        """Pool → its correction, where enough is known to prove one."""
+        found = {pool: pe.correction(its, self.share)
+                 for pool, its in hours.items()}
+        return {pool: by for pool, by in found.items() if by is not None}
+
+    def note(self, cluster: cl.Cluster, limits: lm.Limits,
+             models: Mapping[str, mm.Model], entries: Sequence[jn.Entry],
+             now: float) -> None:
+        """Keeps the errors of an observation, but of pools that are copied.
+
+        :param entries: of the journal
+        """
+        if not self.writes:
+            return
+        copied = {entry.facts[end] for entry in jn.open_moves(entries)
+                  for end in ('source', 'target')}
+        copied |= {pool.name for pool in cluster.pools if pool.copies_gib}
+        devices = {pool.device_key for pool in cluster.pools
+                   if pool.name in copied}
+        quiet = {pool.name: models[pool.model] for pool in cluster.pools
+                 if pool.device_key not in devices and pool.model in models}
+        checks = {
+            name: pe.Check.of(seen, predicted, quiet[name].relative_interval)
+            for name, (seen, predicted) in planning.achieved(
+                cluster, limits, models).items()
+            if name in quiet and seen > 0 and predicted > 0}
+        try:
+            self.kept.note(checks, now)
+        except errors.SerifosError as exc:
+            LOG.warning('The errors of predictions are not kept: %s', exc)
+
+
+def drifted(cluster: cl.Cluster, hours: pe.Hours, now: float) -> cl.Cluster:
+    """The cluster with the pools that drift, each of which is warned of."""
+    pools = tuple(dataclasses.replace(
+        pool, drifting=pe.drifting(hours.get(pool.name, ()), now))
+        for pool in cluster.pools)
+    for pool in pools:
+        if pool.drifting is not None:
+            LOG.warning('%s', pool.drift_sentence)
+    return dataclasses.replace(cluster, pools=pools)

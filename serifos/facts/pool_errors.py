@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pools showed against what their models predict, hour by hour.
+
+The error of a round is the logarithm of the ratio of two latencies: of what
+the tenants of a pool see in the mean, and of what its model predicts for them
+under the load that they make. It is far where the ratio is outside of the
+model's 90 % interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+import statistics
+from typing import Protocol
+
+HOUR_S = 3600
+
+FEW_ROUNDS = 3
+"""In an hour of fewer rounds a pool was not seen."""
+
+LEAST_HOURS = 6
+"""Of errors that prove a correction."""
+
+FIT_SHARE = 2 / 3
+"""Of the hours, the oldest ones: a correction is fitted to these, and proves
+itself on the others."""
+
+PROVES_S = 24 * HOUR_S
+"""For how long an hour counts for a correction."""
+
+DRIFT_HOURS = 3
+"""In a row in which most errors of a pool that drifts are far."""
+
+KEPT_S = 8 * 24 * HOUR_S
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Check:
+    """One pool in one round.
+
+    :param seen_us: by its tenants, in the mean
+    :param predicted_us: for the same, by the model without a correction
+    :param far: 1 where the ratio of both is above the model's interval, -1
+        where it is below, else 0
+    """
+
+    seen_us: float
+    predicted_us: float
+    far: int = 0
+
+    @property
+    def error(self) -> float:
+        """The logarithm of the ratio."""
+        return math.log(self.seen_us / self.predicted_us)
+
+    @classmethod
+    def of(cls, seen_us: float, predicted_us: float,
+           interval: tuple[float, float]) -> Check:
+        """:param interval: the ends of the model's, as fractions"""
+        low, high = interval
+        ratio = seen_us / predicted_us - 1
+        return cls(seen_us, predicted_us, (ratio > high) - (ratio < low))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hour:
+    """The rounds of an hour in which a pool was seen: sums.
+
+    :param begin: seconds of the epoch
+    :param above: rounds with an error above the model's interval
+    """
+
+    begin: int
+    rounds: int = 0
+    seen_us: float = 0.0
+    predicted_us: float = 0.0
+    error: float = 0.0
+    above: int = 0
+    below: int = 0
+
+    def with_one(self, check: Check) -> Hour:
+        return Hour(
+            self.begin, self.rounds + 1, self.seen_us + check.seen_us,
+            self.predicted_us + check.predicted_us, self.error + check.error,
+            self.above + (check.far > 0), self.below + (check.far < 0))
+
+    @property
+    def mean_error(self) -> float:
+        return self.error / self.rounds
+
+    @property
+    def mean_seen_us(self) -> float:
+        return self.seen_us / self.rounds
+
+    @property
+    def far(self) -> int:
+        """1 where most rounds were above the interval, -1 for below."""
+        return (2 * self.above > self.rounds) - (2 * self.below > self.rounds)
+
+
+Hours = Mapping[str, Sequence[Hour]]
+"""Pool → its hours, the oldest first."""
+
+
+class PoolErrors(Protocol):
+    """The port of what keeps the errors of pools."""
+
+    def note(self, checks: Mapping[str, Check], at: float) -> None:
+        """Adds a round to its hour.
+
+        :raises SerifosError: where it cannot be written
+        """
+
+    def hours(self, begin: float, end: float) -> Hours:
+        """The hours that begin in a time.
+
+        :raises SerifosError: where they cannot be read
+        """
+
+
+def correction(hours: Sequence[Hour], share: float) -> float | None:
+    """What corrects the predictions of a pool; None where too little is known.
+
+    1 where a correction by the older hours would not have lowered the errors
+    of the newer ones, which it was not fitted to.
+
+    :param share: of the mean error that is corrected, 0 to 1
+    """
+    errors = [hour.mean_error for hour in hours if hour.rounds >= FEW_ROUNDS]
+    if len(errors) < LEAST_HOURS:
+        return None
+    split = round(FIT_SHARE * len(errors))
+    by = share * statistics.fmean(errors[:split])
+    held_out = errors[split:]
+    if sum(abs(error - by) for error in held_out) >= sum(map(abs, held_out)):
+        return 1.0
+    return math.exp(share * statistics.fmean(errors))
+
+
+def drifting(hours: Sequence[Hour], now: float) -> str | None:
+    """A clause that says since when a pool is far from its model, or None.
+
+    :param now: seconds of the epoch
+    """
+    row: list[Hour] = []
+    for hour in reversed([h for h in hours if h.rounds >= FEW_ROUNDS]):
+        newer = row[-1].begin if row else now
+        if not hour.far or (row and hour.far != row[0].far) or (
+                newer - hour.begin > 2 * HOUR_S):
+            break
+        row.append(hour)
+    if len(row) < DRIFT_HOURS:
+        return None
+    ratio = math.exp(statistics.fmean(hour.mean_error for hour in row))
+    return (f'its tenants see {ratio:.2g} times what its model predicts, '
+            f'for {len(row)} hours now')

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools that show something else than their models predict, for hours."""
+
+import dataclasses
+
+from serifos.balancer import achieved as ac
+from serifos.database import connection
+from serifos.database import pool_errors as db
+from serifos.facts import pool_errors as pe
+from serifos.facts import workload as wl
+from serifos.files import documents
+from serifos.plan import recent
+from serifos.plan import text
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import C
+from tests.unit.balancer.cloud import record
+
+
+class AchievedTest(cloud.Case):
+    """On each pool a volume of 64 KiB, for which 640 µs are predicted."""
+
+    def setUp(self):
+        super().setUp()
+        self.now = cloud.NOW - cloud.NOW % pe.HOUR_S
+        self.set(auto=False)
+        self.database = connection.Database(
+            f'sqlite:///{self.dir}/history.sqlite',
+            content=connection.HISTORY)
+        self.kept = db.PoolErrors(self.database)
+        self.recent, self.writes = recent.Recent(3), True
+        self.cinder = self.cloud([record('u'), record('v', B),
+                                  record('w', C)], {})
+        self.show(640, 640, 640)
+
+    def show(self, *latencies):
+        for name, us in zip('uvw', latencies):
+            self.cinder.workloads[name] = wl.Workload(
+                50, 64, iops=2000, latency_us=us)
+
+    @property
+    def balancer(self):
+        return dataclasses.replace(
+            super().balancer, recent=self.recent, achieved=ac.Achieved(
+                self.kept, 0.5, is_ours=False, writes=self.writes))
+
+    def hours(self, count, rounds=4):
+        """The plan of the last round, on the hour."""
+        for _ in range(rounds * count + 1):
+            plan = self.balancer.round()
+            self.now += pe.HOUR_S / rounds
+        self.now -= pe.HOUR_S / rounds
+        return plan
+
+    def pool(self, name=B):
+        return documents.read_cluster(self.settings.cluster_file).pool(name)
+
+    def test_errors_are_kept_hour_by_hour(self):
+        self.show(640, 1280, 320)
+        self.hours(1)
+        found = self.kept.hours(0, self.now)
+        self.assertEqual({A: (4, 640, 0), B: (4, 1280, 1), C: (4, 320, -1)}, {
+            pool: (hours[0].rounds, hours[0].mean_seen_us, hours[0].far)
+            for pool, hours in found.items()})
+
+    def test_a_pool_that_drifts_is_no_target_and_warned_of(self):
+        self.show(640, 640, 2560)
+        self.hours(2)
+        self.assertIsNone(self.pool(C).drifting)
+        self.cinder.add(record('x'))
+        self.cinder.workloads['x'] = wl.Workload(
+            50, 32, iops=2000, latency_us=640)
+        plan = self.hours(1)
+        self.assertEqual('its tenants see 4 times what its model predicts, '
+                         'for 3 hours now', self.pool(C).drifting)
+        said = f'Pool {C} drifts from its model flat: its tenants see 4 times'
+        self.assertIn(said, self.log.output)
+        self.assertIn('serifos-model build', self.log.output)
+        self.assertEqual([said], [
+            note.partition(' what')[0] for note in plan.notes])
+        self.assertIn(said, text.table(plan))
+        self.show(640, 640, 640)
+        self.hours(1)
+        self.assertIsNone(self.pool(C).drifting)
+
+    def test_nothing_is_moved_to_it_and_volumes_leave_it(self):
+        self.show(640, 2560, 640)
+        self.hours(3)
+        self.cinder.workloads['w'] = wl.Workload(50, 0, iops=0, latency_us=0)
+        for name in 'xyz':
+            self.cinder.add(record(name))
+            self.cinder.workloads[name] = wl.Workload(
+                50, 64, iops=2000, latency_us=640)
+        for _ in range(3):
+            plan = self.balancer.round()
+            self.now += 60
+        self.assertEqual({C}, {move.target for move in plan.moves})
+
+    def test_a_correction_once_hours_prove_it(self):
+        self.recent = recent.Recent(3, 0.0)  # the rounds correct nothing
+        self.show(640, 1280, 640)
+        self.hours(5)
+        self.assertEqual(1, self.pool().correction)
+        self.hours(1)
+        self.assertAlmostEqual(2 ** 0.5, self.pool().correction)
+
+    def test_no_correction_that_the_last_hours_disprove(self):
+        """Though the last rounds alone would take it."""
+        for us in (1280, 640, 320) * 2:
+            self.show(640, us, 640)
+            self.hours(1)
+        self.show(640, 1280, 640)
+        for _ in range(4):
+            self.balancer.round()
+            self.now += 60
+        self.assertEqual(1, self.pool().correction)
+        self.recent.prove({}, self.now)
+        self.assertNotEqual(1, self.recent.corrected(
+            documents.read_cluster(self.settings.cluster_file), self.now
+            ).pool(B).correction)
+
+    def test_pools_of_a_migration_are_left_out(self):
+        self.journal().write('request', volume='u', source=A, target=B,
+                             plan='p', size_gib=1.0)
+        self.balancer.observe()
+        self.assertEqual({C}, {*self.kept.hours(0, self.now)})
+
+    def test_a_follower_reads_and_does_not_write(self):
+        self.show(640, 640, 2560)
+        self.hours(3)
+        before = self.kept.hours(0, self.now)
+        follower = self.balancer.as_follower()
+        self.now += 60
+        follower.observe()
+        self.assertEqual(before, self.kept.hours(0, self.now))
+        self.assertIsNotNone(self.pool(C).drifting)
+
+    def test_a_round_goes_on_where_nothing_can_be_kept(self):
+        self.database.file.write_text('no database' * 99)
+        self.assertIsNotNone(self.balancer.round())
+        self.assertIn('The errors of predictions are not kept: The history',
+                      self.log.output)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of the errors of pools, whatever the database."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+from serifos.database import pool_errors as db
+from serifos.facts import pool_errors as pe
+
+BEGIN = 1_800_000_000 // pe.HOUR_S * pe.HOUR_S
+HOUR, DAY = pe.HOUR_S, 86400
+
+
+class Behaviour:
+    """The tests; who uses them has ``database``, empty when one begins."""
+
+    def errors(self):
+        return db.PoolErrors(self.database)
+
+    def note(self, at, **ratios):
+        self.errors().note({pool: pe.Check(1000.0 * ratio, 1000.0, ratio > 1)
+                            for pool, ratio in ratios.items()}, BEGIN + at)
+
+    def found(self, begin=-DAY, end=400 * DAY):
+        return {pool: [(hour.begin - BEGIN, hour.rounds, hour.seen_us,
+                        hour.predicted_us, hour.above, hour.below)
+                       for hour in hours]
+                for pool, hours in self.errors().hours(
+                    BEGIN + begin, BEGIN + end).items()}
+
+    def test_rounds_add_up_to_hours(self):
+        self.assertEqual({}, self.found())
+        self.note(0, a=1.0, b=2.0)
+        self.note(300, a=3.0)
+        self.note(HOUR + 5, b=2.0, a=1.0, c=0.5)
+        self.assertEqual({
+            'a': [(0, 2, 4000, 2000, 1, 0), (HOUR, 1, 1000, 1000, 0, 0)],
+            'b': [(0, 1, 2000, 1000, 1, 0), (HOUR, 1, 2000, 1000, 1, 0)],
+            'c': [(HOUR, 1, 500, 1000, 0, 0)]}, self.found())
+        self.assertEqual({'a', 'b'}, {*self.found(0, 0)})
+        error = self.errors().hours(BEGIN, BEGIN)['a'][0].error
+        self.assertAlmostEqual(pe.Check(3, 1).error, error)
+
+    def test_nothing_to_note(self):
+        self.note(0)
+        self.assertEqual({}, self.found())
+
+    def test_what_is_old_or_of_a_wrong_clock_goes(self):
+        for day in 0, 5, 20:
+            self.note(day * DAY, a=1.0)
+        self.assertEqual([20 * DAY], [at for at, *_ in self.found()['a']])
+        self.note(6 * DAY, a=1.0)
+        self.assertEqual([6 * DAY], [at for at, *_ in self.found()['a']])
+
+    def test_many_pools_and_long_names(self):
+        names = [f'host-é@ssd#{n:0240}' for n in range(1200)]
+        for _ in range(2):
+            self.errors().note(dict.fromkeys(
+                names, pe.Check(2.0, 1.0)), BEGIN)
+        self.assertEqual([(0, 2, 4.0, 2.0, 0, 0)], self.found()[names[-1]])
+        self.assertEqual(1200, len(self.found()))
+
+    def test_two_that_note_at_once(self):
+        self.note(0, a=1.0)
+        wrong = []
+
+        def note():
+            errors = db.PoolErrors(dataclasses.replace(self.database))
+            try:
+                for _ in range(8):
+                    errors.note({'a': pe.Check(1.0, 1.0)}, BEGIN + 9)
+            except Exception as exc:  # noqa: BLE001
+                wrong.append(exc)
+        threads = [threading.Thread(target=note) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], wrong)
+        self.assertEqual(17, self.found()['a'][0][1])
