@@ -73,7 +73,20 @@ class Fleet:
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, a row each: float[n, features]."""
-        seen = _columns([_ABSENT if w is None else w for w in workloads])
+        return self._loads(
+            _columns([_ABSENT if w is None else w for w in workloads]))
+
+    def patterns(self, patterns: Floats) -> Floats:
+        """The Load of each access pattern, a row each: float[n, features].
+
+        :param patterns: float[n, 4]: write_pct, block_kib, outstanding I/Os
+            and random_pct
+        """
+        return self._loads(dict(zip(
+            ('write_pct', 'block_kib', 'iodepth', 'random_pct'),
+            patterns.T)))
+
+    def _loads(self, seen: dict[str, Floats]) -> Floats:
         found = np.zeros((len(seen['iodepth']), self.features))
         found[:, 0] = seen['iodepth'] >= self._floor
         for column, values in enumerate(wl.products(

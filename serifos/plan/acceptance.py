@@ -36,7 +36,7 @@ def hot_pools(state: st.State) -> Bools:
     """bool[pools]: those that are hot for any volume that lives there."""
     found = np.zeros(len(state.room), bool)
     here = np.flatnonzero(state.home >= 0)
-    here = here[state.problem.loads[here, 0] > 0]
+    here = here[state.problem.active[here]]
     found[state.home[here[hot(state, here)]]] = True
     return found
 
@@ -44,9 +44,10 @@ def hot_pools(state: st.State) -> Bools:
 def many(state: st.State, device: int) -> bool:
     """Whether a device has so many volumes that several moves may be one.
 
-    Of more than 2 / min_gain active ones.
+    Of more than 2 / min_gain that are active in the same slot.
     """
-    return bool(state.loads[device, 0] * state.problem.limits.min_gain > 2)
+    return bool(state.loads[device, :, 0].max()
+                * state.problem.limits.min_gain > 2)
 
 
 def of_several(state: st.State, found: oc.Outcomes) -> Bools:

@@ -23,6 +23,7 @@ import numpy as np
 from serifos.facts import cluster as cl
 from serifos.plan import acceptance
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
@@ -33,13 +34,14 @@ from serifos.plan import summary
 
 
 def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         paper: bool = False) -> pl.Plan:
+         paper: bool = False, slots: sl.Slots | None = None) -> pl.Plan:
     """Best fit decreasing until a pass over all volumes moves nothing.
 
     :param models: predictions for the pools in the cluster's order
     :param paper: as printed, one pass without a minimum gain
+    :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits))
+    first = st.State.of(pm.Problem.of(cluster, models, limits, slots))
     steps, last, quota = _steps(first, qu.Quota.of(first.problem), paper)
     truncated = bool(steps) and bool(_steps(
         last.carried_out(), qu.Quota.of(first.problem), paper)[0]) and (
@@ -152,8 +154,7 @@ class _Passes:
             return False
         here = np.flatnonzero(state.able & (
             problem.device[state.home] == device))
-        left = problem.figure_us(
-            np.full(len(here), device),
-            state.loads[device] - problem.loads[here])
+        left = problem.changed_us(
+            np.full(len(here), device), state.loads, here, -1)
         return bool(left.min() > problem.limits.keeps
                     * state.figure_us[device])

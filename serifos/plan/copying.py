@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.facts import workload as wl
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
@@ -28,9 +27,6 @@ from serifos.plan import state as st
 
 READER, WRITER = 0, 1
 """Rows of :attr:`.problem.Problem.copies`."""
-
-_QUEUED = wl.FEATURES.index('sum_iodepth')
-"""The column of a Load with the outstanding I/Os."""
 
 
 def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
@@ -76,8 +72,7 @@ def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
     if limits.horizon_s is None or not len(rows):
         return found
     here = state.problem.device[state.home[moves.volume]]
-    gain = 1 - np.exp(-_gain(state, moves) / _some(
-        state.loads[here, _QUEUED]))
+    gain = 1 - np.exp(-_gain(state, moves) / _some(state.queued[here]))
     copy_s = state.problem.copy_s[moves.volume]
     wiping_s = state.problem.size_gib[moves.volume] * limits.copying.wiping
     harm = np.exp(_harm_s(state, moves) / _queued(state, moves) / (
@@ -104,17 +99,18 @@ def _some(q: Floats) -> Floats:
 def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
     """The outstanding I/Os of both pools, n; infinite for none."""
     device = state.problem.device
-    return _some(state.loads[device[state.home[moves.volume]], _QUEUED]
-                 + state.loads[device[moves.target], _QUEUED])
+    return _some(state.queued[device[state.home[moves.volume]]]
+                 + state.queued[device[moves.target]])
 
 
 def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
     """What the tenants that gain by moves gain, n."""
-    problem, its = state.problem, state.problem.loads[moves.volume, _QUEUED]
+    problem, moved = state.problem, state.problem.loads[moves.volume]
     source = problem.device[state.home[moves.volume]]
     return np.maximum(0.0, _rise(
-        state.loads[source, _QUEUED] - its, moves.left_us, moves.before_us,
-    )) + np.maximum(0.0, _rise(its, moves.came_us, moves.before_us))
+        problem.queued(state.loads[source] - moved), moves.left_us,
+        moves.before_us)) + np.maximum(0.0, _rise(
+            problem.queued(moved), moves.came_us, moves.before_us))
 
 
 def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
@@ -127,7 +123,7 @@ def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
 
     def harm(devices: Ints, copy: int, s_per_gib: Floats) -> Floats:
         return gib * s_per_gib * np.maximum(0.0, _rise(
-            state.loads[devices, _QUEUED], state.figure_us[devices],
+            state.queued[devices], state.figure_us[devices],
             _shown_us(state, devices, copy, s_per_gib)))
 
     found = harm(source, READER, rate) + harm(target, WRITER, rate)

@@ -16,6 +16,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
@@ -26,10 +27,11 @@ from serifos.plan import summary
 
 
 def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         pool: str) -> pl.Plan:
+         pool: str, slots: sl.Slots | None = None) -> pl.Plan:
     """Moves that empty a pool as far as its volumes may move.
 
     :param pool: its name; it needs no model, and may be disabled
+    :param slots: as of :meth:`.problem.Problem.of`
     :raises InputError: where the cluster has no such pool, it is down, or a
         stuck migration touches it
     """
@@ -42,7 +44,7 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    state = st.State.of(pm.Problem.of(cluster, models, limits))
+    state = st.State.of(pm.Problem.of(cluster, models, limits, slots))
     first, problem = state, state.problem
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]

@@ -54,11 +54,9 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Outcomes:
     begins = np.diff(volumes, prepend=-1) != 0  # lifted once for a run
     movers, which = volumes[begins], np.cumsum(begins) - 1
     source = problem.device[state.home[movers]]
-    left = problem.figure_us(
-        source, state.loads[source] - problem.loads[movers])
-    there = problem.device[targets]
-    came = problem.figure_us(
-        there, state.loads[there] + problem.loads[volumes])
+    left = problem.changed_us(source, state.loads, movers, -1)
+    came = problem.changed_us(
+        problem.device[targets], state.loads, volumes, 1)
     return Outcomes(volumes, targets, state.figure_us[source][which],
                     left[which], came)
 

@@ -22,6 +22,13 @@ class Predictions(Protocol):
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, additive: float[n, features]."""
 
+    def patterns(self, patterns: Floats) -> Floats:
+        """The Load of each access pattern, additive: float[n, features].
+
+        :param patterns: float[n, 4]: write_pct, block_kib, outstanding I/Os
+            and random_pct
+        """
+
     def latency(self, pools: Ints, loads: Floats) -> Floats:
         """The latency for planning of pools under Loads.
 
@@ -55,6 +62,9 @@ class Corrected:
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         return self.models.loads(workloads)
+
+    def patterns(self, patterns: Floats) -> Floats:
+        return self.models.patterns(patterns)
 
     def latency(self, pools: Ints, loads: Floats) -> Floats:
         return self.factors[pools] * self.models.latency(pools, loads)

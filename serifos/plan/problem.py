@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import functools
 import operator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
+from serifos.plan.loads import grouping as gp
+from serifos.plan.loads import slots as sl
 from serifos.plan import predictions as pr
 
 Floats = pr.Floats
@@ -30,6 +29,9 @@ COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
         wl.Workload(100.0, 128.0, 8.0, random_pct=0.0))
 """What a copy does to its source and to its target: sequential requests of
 128 KiB, at most 1 MiB of them outstanding."""
+
+QUEUED = wl.FEATURES.index('sum_iodepth')
+"""The column of a Load with the outstanding I/Os."""
 
 COPY_REQUESTS = 1024 * 1024 / 128
 """Such requests that a GiB takes."""
@@ -44,8 +46,8 @@ class Problem:
     :param modelled: bool[pools]
     :param members: the modelled pools, device by device; those of device d
         are ``members[begins[d]:begins[d + 1]]``
-    :param loads: float[volumes, features]; a typical one of its type stands
-        in for a volume without telemetry
+    :param loads: float[volumes, slots, features]; a typical one of its type
+        stands in for a volume without telemetry
     :param able: bool[volumes], those that may move
     :param copies: float[2, features], the Loads of :data:`COPY`
     :param open: bool[groups, pools], the pools that the rules allow
@@ -54,7 +56,7 @@ class Problem:
 
     cluster: cl.Cluster
     limits: lm.Limits
-    models: pr.Predictions
+    models: sl.OverSlots
     volumes: tuple[cl.Volume, ...]
     home: Ints
     size_gib: Floats
@@ -71,7 +73,12 @@ class Problem:
 
     @classmethod
     def of(cls, cluster: cl.Cluster, models: pr.Predictions,
-           limits: lm.Limits) -> Problem:
+           limits: lm.Limits, slots: sl.Slots | None = None) -> Problem:
+        """The problem of a cluster.
+
+        :param slots: what its volumes did; None for one slot, in which they
+            do what the cluster says
+        """
         pools = cluster.pools
         volumes = tuple(sorted(cluster.volumes, key=_id))
         place = {pool.name: i for i, pool in enumerate(pools)}
@@ -79,24 +86,28 @@ class Problem:
         modelled = ~np.isnan(models.latency(
             np.arange(len(pools)),
             np.repeat(models.loads([None]), len(pools), 0)))
-        devices, device = _distinct(pool.device_key for pool in pools)
-        members, begins = _by_device(
+        devices, device = gp.distinct(pool.device_key for pool in pools)
+        members, begins = gp.by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
-        its = models.loads(_seen(volumes))
+        its = models.loads(sl.present(volumes))
+        its = its[:, None] if slots is None else slots.loads(
+            models, [*map(_id, volumes)], its)
         source = modelled & np.array([p.state == 'up' for p in pools], bool)
-        able = (home >= 0) & (its[:, 0] > 0) & np.array(
+        able = (home >= 0) & (its[..., 0] > 0).any(1) & np.array(
             [v.movable is True and v.workload is not None for v in volumes],
             bool)
         able[able] = source[home[able]]
         typed = {name for pool in pools for name in pool.refuses}
         zones = [pool.zone for pool in pools] + [None]
-        rules, group = _distinct(zip(
+        rules, group = gp.distinct(zip(
             (zones[at] for at in home.tolist()),
             (v.required_backend_name for v in volumes),
             (v.volume_type if v.volume_type in typed else None
              for v in volumes)))
         return cls(
-            cluster, limits, models, volumes, home,
+            cluster, limits,
+            sl.OverSlots(models, None if slots is None else slots.percentile),
+            volumes, home,
             np.array([v.size_gib for v in volumes], float),
             np.array([v.attached for v in volumes], np.intp), device,
             modelled, members, begins, its, able, models.loads(COPY),
@@ -112,7 +123,7 @@ class Problem:
         this figure and no other.
 
         :param devices: int[n], each with at least one such pool
-        :param loads: float[n, features]
+        :param loads: float[n, slots, features]
         """
         if not self.shared:
             return self._by_all(self.members[self.begins[devices]], loads)
@@ -125,16 +136,42 @@ class Problem:
 
     def _by_all(self, pools: Ints, loads: Floats) -> Floats:
         """µs[n] that all tenants would see in the mean; 0 for an idle pool."""
-        found = self.models.tenants(
-            pools, loads, np.arange(len(pools)),
-            np.broadcast_to(self.tenants, loads.shape))
-        found[loads[:, 0] == 0] = 0.0
+        found = np.empty(len(pools))
+        for piece in sl.pieces(*loads.shape[:2]):
+            found[piece] = self.models.tenants(
+                pools[piece], loads[piece], np.arange(len(pools[piece])),
+                self.tenants)
+        return found
+
+    def changed_us(self, devices: Ints, loads: Floats, volumes: Ints,
+                   sign: int) -> Floats:
+        """The figure of devices with a volume more, or less, µs[n].
+
+        :param devices: int[n]
+        :param loads: float[devices, slots, features], of all devices
+        :param volumes: int[n], which comes to each, or leaves it
+        :param sign: 1 where it comes, -1 where it leaves
+        """
+        found = np.empty(len(devices))
+        for piece in sl.pieces(len(devices), loads.shape[1]):
+            at = devices[piece]
+            found[piece] = self.figure_us(
+                at, loads[at] + sign * self.loads[volumes[piece]])
         return found
 
     @functools.cached_property
     def tenants(self) -> Floats:
-        """float[features]: the sum of the Loads of all volumes."""
-        return self.loads.sum(axis=0)
+        """float[slots, features]: the sum of the Loads of all volumes."""
+        return self.loads.sum(axis=0, dtype=float)
+
+    @functools.cached_property
+    def active(self) -> Bools:
+        """bool[volumes]: those with a Load in any slot."""
+        return (self.loads[..., 0] > 0).any(1)
+
+    def queued(self, loads: Floats) -> Floats:
+        """The outstanding I/Os of Loads, over slots as their figures, n."""
+        return self.models.one(loads[..., QUEUED])
 
     @functools.cached_property
     def copy_s(self) -> Floats:
@@ -159,24 +196,32 @@ class Problem:
 
         0 where the promise is kept, or nothing is predicted. An idle volume,
         or one of which nothing is known, is taken to see what all tenants
-        would see there in the mean.
+        would see there in the mean; one that is idle in a slot alone, what
+        it would see if it did there what it does in others.
 
         :param which: int[n], index into :attr:`promised`
         :param pools: int[n], where each is
-        :param loads: float[k, features]
+        :param loads: float[k, slots, features]
         :param row: int[n], the Load of each one's device
         """
-        volumes = self.promised[which]
-        every, place = np.unique(
-            row * len(self.device) + pools, return_inverse=True)
-        own = self.loads[volumes]
-        own[own[:, 0] == 0] = self.tenants  # it may do what others do
-        seen = self.models.tenants(
-            every % len(self.device), loads[every // len(self.device)],
-            place, own)
-        seen[loads[row, 0] == 0] = 0.0
+        volumes, seen = self.promised[which], np.empty(len(which))
+        for piece in sl.pieces(len(which), loads.shape[1]):
+            every, place = np.unique(
+                row[piece] * len(self.device) + pools[piece],
+                return_inverse=True)
+            seen[piece] = self.models.tenants(
+                every % len(self.device), loads[every // len(self.device)],
+                place, self._own(volumes[piece]))
         return np.nan_to_num(
             np.maximum(seen - self.promise_us[volumes], 0.0))
+
+    def _own(self, volumes: Ints) -> Floats:
+        """float[n, slots, features]: by what mix each volume is judged."""
+        its = self.loads[volumes]
+        idle = its[..., 0] == 0
+        usual = np.where(idle.all(1)[:, None, None], self.tenants,
+                         its.sum(axis=1, keepdims=True, dtype=float))
+        return np.where(idle[..., None], usual, its)
 
     @functools.cached_property
     def shared(self) -> bool:
@@ -196,45 +241,25 @@ class Problem:
         return np.diff(self.begins) > 0
 
     def device_loads(self, home: Ints) -> Floats:
-        """float[devices, features] where volumes live as given.
+        """float[devices, slots, features] where volumes live as given.
 
         :param home: int[volumes], -1 where a volume is not to count
         """
         here = np.flatnonzero(home >= 0)
-        device, its = self.device[home[here]], self.loads[here]
-        return np.column_stack([
-            np.bincount(device, column, len(self.begins) - 1)
-            for column in its.T])
+        device, devices = self.device[home[here]], len(self.begins) - 1
+        found = np.empty((devices, *self.loads.shape[1:]))
+        for slot in range(found.shape[1]):
+            for feature, column in enumerate(self.loads[here, slot].T):
+                found[:, slot, feature] = np.bincount(device, column, devices)
+        return found
 
     def refusal(self, volume: int) -> str | None:
         """Why a volume may not move whatever the target; '' for idle."""
         at, one = int(self.home[volume]), self.volumes[volume]
         pool = None if at < 0 else self.cluster.pools[at]
         return lm.volume_refusal(one, pool, at >= 0 and bool(
-            self.modelled[at]), self.limits.active_floor)
-
-
-def _seen(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
-    """What each volume does; unknown, what its type does in the mean.
-
-    None for a type of which nothing is known.
-    """
-    seen = [volume.workload for volume in volumes]
-    if all(seen):
-        return seen
-    known: dict[str | None, list[wl.Workload]] = {}
-    for volume in volumes:
-        if volume.workload is not None:
-            known.setdefault(volume.volume_type, []).append(volume.workload)
-    typical = {name: wl.mean(several) for name, several in known.items()}
-    return [found or cp.allowed(volume.caps, typical.get(volume.volume_type))
-            for found, volume in zip(seen, volumes)]
-
-
-def _by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
-    """Items sorted by their device, and where each device begins."""
-    order = np.argsort(device, kind='stable')
-    return items[order], np.searchsorted(device[order], np.arange(count + 1))
+            self.modelled[at]),
+            0.0 if self.active[volume] else self.limits.active_floor)
 
 
 def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
@@ -242,10 +267,3 @@ def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
     found = [[lm.target_refusal(*rule, pool) is None for pool in pools]
              for rule in rules]
     return np.array(found, bool).reshape(len(found), len(pools))
-
-
-def _distinct(items: Iterable[Hashable]) -> tuple[list[Any], Ints]:
-    """The distinct items, and for each item its place among them."""
-    place: dict[Hashable, int] = {}
-    index = [place.setdefault(item, len(place)) for item in items]
-    return list(place), np.array(index, np.intp)

@@ -58,7 +58,7 @@ def achieved(problem: pm.Problem) -> dict[str, tuple[float, float]]:
     seen = np.array([
         v.workload.latency_us if v.workload is not None and v.workload.iops
         and v.workload.latency_us else np.nan for v in problem.volumes], float)
-    here = np.flatnonzero((problem.home >= 0) & (problem.loads[:, 0] > 0)
+    here = np.flatnonzero((problem.home >= 0) & problem.active
                           & ~np.isnan(seen))
     here = here[problem.modelled[problem.home[here]]]
     if not len(here):
@@ -67,8 +67,11 @@ def achieved(problem: pm.Problem) -> dict[str, tuple[float, float]]:
     pools, place, number = np.unique(
         home, return_inverse=True, return_counts=True)
     loads = problem.device_loads(problem.home)[problem.device[pools]]
-    own = np.column_stack([np.bincount(place, column, len(pools))
-                           for column in problem.loads[here].T])
+    own = np.empty_like(loads)
+    for slot in range(own.shape[1]):
+        own[:, slot] = np.column_stack([
+            np.bincount(place, column, len(pools))
+            for column in problem.loads[here, slot].T])
     predicted = problem.models.tenants(
         pools, loads, np.arange(len(pools)), own)
     found = np.bincount(place, seen[here]) / number

@@ -21,6 +21,7 @@ from serifos.facts import cluster as cl
 from serifos.plan.hot import beam
 from serifos.plan.hot import rounds
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
@@ -36,16 +37,17 @@ MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
-         ) -> pl.Plan:
+def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
+         slots: sl.Slots | None = None) -> pl.Plan:
     """Moves that keep promises, free space and relieve hot pools.
 
     The plan is truncated where planning from the state that it leads to,
     with the space that its moves free, finds another move.
 
     :param models: predictions for the pools in the cluster's order
+    :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits))
+    first = st.State.of(pm.Problem.of(cluster, models, limits, slots))
     quota = qu.Quota.of(first.problem, MAX_MOVES)
     found = _best(_Found(first, quota))
     truncated = bool(found.steps) and bool(_eased_last(

@@ -26,7 +26,7 @@ class State:
     """One assignment of the volumes.
 
     :param home: int[volumes], the pool of each, -1 where it is unknown
-    :param loads: float[devices, features]
+    :param loads: float[devices, slots, features]
     :param figure_us: µs[devices], see :meth:`.problem.Problem.figure_us`;
         NaN where no pool of a device has a model
     :param room: GiB[pools] that the plan may still fill: what was free, up
@@ -95,6 +95,11 @@ class State:
         device = self.problem.device
         return self.problem.models.latency(
             np.arange(len(device)), self.loads[device])
+
+    @functools.cached_property
+    def queued(self) -> Floats:
+        """The outstanding I/Os, n[devices]."""
+        return self.problem.queued(self.loads)
 
     @functools.cached_property
     def beyond_us(self) -> Floats:

@@ -109,15 +109,16 @@ def _measured(volume: cl.Volume) -> tuple[float | None, float | None]:
 
 def _turns(first: st.State, volume: Ints,
            target: Ints) -> tuple[Ints, Floats, Floats]:
-    """Pools int[2, n] and their Loads float[2, n, features] at each turn.
+    """Pools int[2, n] and their Loads float[2, n, slots, features].
 
-    Source and target, before the move and after it.
+    Source and target, before the move and after it, at each turn.
     """
     problem = first.problem
     home: dict[int, int] = {}
     loads: dict[int, Floats] = {}
     pair = np.empty((2, len(volume)), np.intp)
-    before, after = np.empty((2, 2, len(volume), problem.loads.shape[1]))
+    before, after = np.empty(
+        (2, 2, len(volume), *problem.loads.shape[1:]))
     for row, (v, to) in enumerate(zip(volume.tolist(), target.tolist())):
         pair[:, row] = home.get(v, problem.home[v]), to
         home[v] = to

@@ -5,8 +5,8 @@
 
 Sections: ``speed`` plans random clusters of four sizes, each in a process
 of its own, beside plain-Python transcriptions of the paper's Algorithm 1,
-one pass as printed and passes by our rule for a single move, and fits how the
-time grows;
+one pass as printed and passes by our rule for a single move, by one figure a
+volume and by 24 slots of a day, and fits how the time grows;
 ``optimum`` holds small plans against the least possible worst latency,
 found by HiGHS; ``weigher`` holds SerifosWeigher and SerifosScheduler against
 CapacityWeigher in a real Cinder, the newest that ``tools/test cinder``

@@ -7,6 +7,8 @@ import dataclasses
 import pathlib
 import random
 
+import numpy as np
+
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.files import documents
@@ -17,6 +19,7 @@ from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan import relieve
@@ -85,6 +88,21 @@ def promise(cluster: cl.Cluster, ratio: float,
         for i, volume in enumerate(cluster.volumes)))
 
 
+def make_slots(cluster: cl.Cluster, slots: int, seed: int) -> sl.Slots:
+    """What each volume does at present, by a factor of its own each hour.
+
+    A heavy-tailed one: of half as much again, as often as of a third less.
+    """
+    rng = np.random.default_rng(seed)
+    now = np.array([(v.workload.write_pct, v.workload.block_kib,
+                     v.workload.outstanding, v.workload.random_pct)
+                    for v in cluster.volumes], np.float32)
+    found = np.repeat(now[:, None], slots, axis=1)
+    found[..., 2] *= np.exp(rng.normal(
+        0.0, 0.6, found.shape[:2]).astype(np.float32))
+    return sl.Slots(tuple(v.id for v in cluster.volumes), found)
+
+
 def make_fleet(cluster: cl.Cluster,
                pair: tuple[mm.Model, mm.Model] | None = None
                ) -> pool_models.Fleet:
@@ -95,6 +113,7 @@ def make_fleet(cluster: cl.Cluster,
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         pair: tuple[mm.Model, mm.Model] | None = None) -> pl.Plan:
+         pair: tuple[mm.Model, mm.Model] | None = None,
+         slots: sl.Slots | None = None) -> pl.Plan:
     known = make_fleet(cluster, pair)
-    return PLANNERS[planner](cluster, known, limits)
+    return PLANNERS[planner](cluster, known, limits, slots=slots)

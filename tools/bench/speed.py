@@ -22,8 +22,12 @@ SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
 TENANTS = 'relieve, kind tenant'
 PROMISED = 'relieve, tenant, promises'
+HOURS = 24
+IN_SLOTS = {f'{work}, {HOURS} slots': work
+            for work in ('bfd', 'relieve', TENANTS)}
 LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000,
-           TENANTS: 1_000_000, PROMISED: 1_000_000}
+           TENANTS: 1_000_000, PROMISED: 1_000_000,
+           **dict.fromkeys(IN_SLOTS, 100_000)}
 """Volumes up to which each is tried; beyond, plain Python takes minutes."""
 AT_MOST = 1.25
 """What a tenth of the volumes is promised, of the pools' mean."""
@@ -35,11 +39,13 @@ def _timed(work: str, volumes: int, pools: int,
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
     if work == PROMISED:
         cluster = clusters.promise(cluster, AT_MOST, pair)
+    slots = clusters.make_slots(cluster, HOURS, 0) if (
+        work in IN_SLOTS) else None
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, left = time.process_time(), ()
     planner = work.partition(',')[0]
     if planner in clusters.PLANNERS:
-        made = clusters.plan(planner, cluster, lm.Limits(), pair)
+        made = clusters.plan(planner, cluster, lm.Limits(), pair, slots)
         moves, left = len(made.moves), (made.hot_pools, made.slo_misses)
     else:
         moves = algorithm_1.migrations(
@@ -58,26 +64,36 @@ def _apart(*arguments: Any) -> dict[str, Any]:
 
 def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
-    yield ('volumes  pools  planner                    seconds  MiB '
+    yield ('volumes  pools  planner                         seconds  MiB '
            '(cluster)    moves  hot pools and broken promises')
     pair = clusters.tenant_models()
     growth: dict[str, list[tuple[float, float]]] = {}
+    taken: dict[tuple[int, str], dict[str, Any]] = {}
     for volumes, pools in SIZES[:2] if quick else SIZES:
         for work, largest in LARGEST.items():
             if volumes > largest:
                 continue
             found = _apart(work, volumes, pools,
-                           pair if work in (TENANTS, PROMISED) else None)
-            yield (f'{volumes:7} {pools:6}  {work:25} {found["seconds"]:8.2f} '
+                           pair if TENANTS in work or work == PROMISED
+                           else None)
+            yield (f'{volumes:7} {pools:6}  {work:30} {found["seconds"]:8.2f} '
                    f'{found["mib"]:5.0f} {found["base_mib"]:7.0f}  '
                    f'{found["moves"]:7}  '
                    + ', '.join(f'{one.before} -> {one.after}' for one
                                in found['left'] if one.before)).rstrip()
             growth.setdefault(work, []).append((
                 math.log(volumes), math.log(found['seconds'])))
+            taken[volumes, work] = found
     yield ''
     for work, points in growth.items():
         exponent = np.polyfit(*zip(*points), 1)[0]
         yield f'{work}: seconds grow with volumes^{exponent:.2f}'
+    for (volumes, work), found in taken.items():
+        if work in IN_SLOTS:
+            one = taken[volumes, IN_SLOTS[work]]
+            yield (f'{volumes} volumes: {work} take '
+                   f'{found["seconds"] / one["seconds"]:.1f} times the '
+                   'seconds of one slot, and '
+                   f'{found["mib"] - one["mib"]:.0f} MiB more')
     yield ('Seconds of one processor from the cluster in memory to the plan; '
            'MiB that planning adds, and what the process held before.')

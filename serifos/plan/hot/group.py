@@ -93,8 +93,8 @@ class Group:
         state, problem = self.sweep.state, self.sweep.state.problem
         mine = np.isin(self.of, devices)
         volumes, of = self.volumes[mine], self.of[mine]
-        relief = state.figure_us[of] - problem.figure_us(
-            of, state.loads[of] - problem.loads[volumes])
+        relief = state.figure_us[of] - problem.changed_us(
+            of, state.loads, volumes, -1)
         self.relief[volumes] = relief
         order = np.lexsort((
             -relief / (dealing.GIB + problem.size_gib[volumes]), of))

@@ -222,7 +222,7 @@ class _Rounds:
         able, of = able[mine], of[mine]
         total = state.loads[of]
         share = np.divide(problem.loads[able], total, np.zeros(total.shape),
-                          where=total > 0).sum(axis=1)
+                          where=total > 0).sum(axis=(1, 2))
         order = np.lexsort((-share / (
             dealing.GIB + problem.size_gib[able]), of))
         able, of = able[order], of[order]

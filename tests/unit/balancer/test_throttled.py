@@ -91,5 +91,5 @@ class ThrottledTest(cloud.Case):
             cl.Volume('w', 'a', 1, volume_type='slow')))
         problem = pm.Problem.of(
             cluster, clusters.models_of(cluster), lm.Limits())
-        q = problem.loads[:, wl.FEATURES.index('sum_iodepth')]
+        q = problem.loads[:, 0, wl.FEATURES.index('sum_iodepth')]
         self.assertEqual([2.0, 0.2, 2.0], q.round(6).tolist())

@@ -9,11 +9,13 @@ import random
 from typing import Any
 
 from hypothesis import strategies as st
+import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from tests.unit import samples
 
@@ -63,9 +65,10 @@ def models_of(cluster: cl.Cluster,
         [MODELS.get(p.model) for p in cluster.pools], floor)
 
 
-def planned(planner: Any, cluster: cl.Cluster, limits: Any) -> pl.Plan:
+def planned(planner: Any, cluster: cl.Cluster, limits: Any,
+            their: sl.Slots | None = None) -> pl.Plan:
     known = models_of(cluster)
-    return planner.plan(cluster, known, limits)
+    return planner.plan(cluster, known, limits, slots=their)
 
 
 def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
@@ -116,6 +119,27 @@ def _cluster(rng: random.Random, most_pools: int,
             for v in volumes]
     rng.shuffle(volumes)
     return cl.Cluster(tuple(pools), tuple(volumes))
+
+
+def slots(cluster: cl.Cluster, rng: random.Random, number: int,
+          percentile: float | None = None) -> sl.Slots:
+    """What the known volumes did in slots, at random; of some nothing."""
+    seen = [v.id for v in cluster.volumes
+            if v.workload is not None and rng.random() < 0.9]
+    rows = [[_slot(rng) for _ in range(number)] for _ in seen]
+    return sl.Slots(tuple(seen), np.array(rows, float).reshape(
+        len(seen), number, 4), percentile)
+
+
+def _slot(rng: random.Random) -> tuple[float, ...]:
+    if rng.random() < 0.1:
+        return (np.nan,) * 4
+    return pattern(IDLE if rng.random() < 0.3 else _workload(rng))
+
+
+def pattern(workload: wl.Workload) -> tuple[float, ...]:
+    return (workload.write_pct, workload.block_kib, workload.outstanding,
+            workload.random_pct)
 
 
 def _workload(rng: random.Random) -> wl.Workload:

@@ -82,7 +82,7 @@ class FigureTestCase(testtools.TestCase):
                 view.models[place.model], load, view.everyone, ())
             its = problem.device[i]
             np.testing.assert_allclose(
-                load.vector[:-1], state.loads[its, :len(load.vector) - 1],
+                load.vector[:-1], state.loads[its, 0, :len(load.vector) - 1],
                 rtol=1e-6, atol=1e-6)
             self.assertLessEqual(
                 figure, state.figure_us[its] * (1 + 1e-6) + 1e-6)
