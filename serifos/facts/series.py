@@ -15,6 +15,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import history as hs
 from serifos.facts import workload as wl
 
 Floats = npt.NDArray[np.floating]
@@ -59,6 +60,19 @@ class Series:
         known = [i for i, volume in enumerate(volumes) if volume in place]
         found[known] = self.values[[place[volumes[i]] for i in known]]
         return found
+
+
+def of(history: hs.Series) -> Series:
+    """The rates of sums; all requests count as random, which no counter tells.
+
+    NaN also in slots of which a figure was not measured.
+    """
+    values = np.stack([
+        history.read_iops, history.write_iops,
+        history.read_kib_s + history.write_kib_s, history.iops,
+        history.outstanding], axis=-1).astype(float)
+    return Series(float(history.begin), float(history.step_s),
+                  history.volumes, values.transpose(1, 0, 2))
 
 
 def workloads(values: Floats) -> Iterator[wl.Workload | None]:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a volume is planned as: a figure of its history.
+
+One figure of the whole history (``mean``, ``percentile``, ``ewma``), or, for
+pools to be judged by what their volumes do together, one of each part of a
+day (``joint``). A volume keeps the mix of requests that it has in the mean,
+there of each part; its outstanding I/Os are what the figure is of.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.facts import series as se
+from serifos.facts import workload as wl
+from serifos.plan.loads import slots as sl
+
+MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
+    'mean', 'percentile', 'ewma', 'joint')
+
+_QUEUED = se.COLUMNS.index('outstanding')
+_DAY_S = 86400.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Demand:
+    """Which figure of its history a volume is planned as.
+
+    :param figure: one of :data:`FIGURES`
+    :param percentile: with ``percentile``, of a volume's outstanding I/Os
+        over the slots of its history
+    :param half_life_s: with ``ewma``, the age at which a slot counts half
+    :param slots: with ``joint``, in how many parts a day is planned
+    :param joint_percentile: with ``joint``, the percentile of a pool's
+        figure over these; None for the mean
+    """
+
+    figure: str = JOINT
+    percentile: float = 90.0
+    half_life_s: float = 43200.0
+    slots: int = 24
+    joint_percentile: float | None = None
+
+    @property
+    def step_s(self) -> int:
+        """Seconds of the slots of a history that this needs."""
+        return 300 if self.figure == JOINT and self.slots > 24 else 3600
+
+    def of(self, series: se.Series) -> sl.Slots:
+        """What volumes with such a history are planned as."""
+        values = series.values
+        usual = _mean(values, np.ones(series.slots))
+        if self.figure == JOINT:
+            its = folded(series, self.slots)
+            its = np.where(np.isnan(its), usual[:, None], its)
+            return sl.Slots(series.volumes, _patterns(its),
+                            self.joint_percentile)
+        if self.figure == EWMA:
+            age_s = series.step_s * np.arange(series.slots - 1, -1, -1)
+            usual = _mean(values, 0.5 ** (age_s / self.half_life_s))
+        its = _patterns(usual[:, None])
+        if self.figure == PERCENTILE and series.slots:
+            known = ~np.isnan(values[..., _QUEUED]).all(1)
+            its[known, 0, 2] = np.nanpercentile(
+                values[known][..., _QUEUED], self.percentile, axis=1)
+        return sl.Slots(series.volumes, its)
+
+
+def folded(series: se.Series, slots: int) -> se.Floats:
+    """The mean of each part of a day: float[volumes, slots, columns].
+
+    Days lie upon one another, so that a history of several shows what is
+    usual at an hour. NaN for a part of which nothing is known.
+    """
+    middle = series.begin + series.step_s * (np.arange(series.slots) + 0.5)
+    part = (middle % _DAY_S / _DAY_S * slots).astype(np.intp)
+    found = np.full((len(series.volumes), slots, len(se.COLUMNS)), np.nan)
+    for slot in np.unique(part):
+        its = series.values[:, part == slot]
+        found[:, slot] = _mean(its, np.ones(its.shape[1]))
+    return found
+
+
+def planned(cluster: cl.Cluster, slots: sl.Slots) -> cl.Cluster:
+    """The cluster with volumes that do what they do in the mean over slots.
+
+    A volume of which nothing is known at present stays so.
+    """
+    usual = dict(zip(slots.volumes, _usual(slots.patterns)))
+    return dataclasses.replace(cluster, volumes=tuple(
+        v if v.workload is None or usual.get(v.id) is None
+        else dataclasses.replace(v, workload=usual[v.id])
+        for v in cluster.volumes))
+
+
+def _mean(values: se.Floats, weights: se.Floats) -> se.Floats:
+    """float[volumes, columns]: the weighted mean over known slots, or NaN."""
+    known = ~np.isnan(values)
+    total = np.einsum('vsc,s->vc', known, weights)
+    return np.einsum('vsc,s->vc', np.where(known, values, 0.0), weights) / (
+        np.where(total > 0, total, np.nan))
+
+
+def _patterns(values: se.Floats) -> sl.Floats:
+    """Access patterns of rates: float[..., 4], as of :class:`.slots.Slots`."""
+    reads, writes, kib, random, queued = np.moveaxis(values, -1, 0)
+    rate = reads + writes
+    some = np.where(rate > 0, rate, 1.0)
+    return np.stack([100 * writes / some, kib / some,
+                     np.where(rate > 0, queued, 0 * queued),
+                     100 * random / some], axis=-1)
+
+
+def _usual(patterns: sl.Floats) -> list[wl.Workload | None]:
+    """One workload of each volume's slots, by outstanding I/Os."""
+    queued = patterns[..., 2]
+    total = np.nansum(queued, axis=1)
+    mix = np.nansum(patterns * queued[..., None], axis=1) / np.where(
+        total, total, 1.0)[:, None]
+    number = np.maximum(1, (~np.isnan(queued)).sum(1))
+    unknown = np.isnan(queued).all(1)
+    return [None if gone else wl.Workload(write, kib, q, random)
+            for gone, q, (write, kib, _, random) in zip(
+                unknown.tolist(), (total / number).tolist(), mix.tolist())]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as hs
+import numpy as np
+import testtools
+
+from serifos.facts import cluster as cl
+from serifos.facts import series as se
+from serifos.facts import workload as wl
+from serifos.plan.loads import demand as dm
+
+HOUR = 3600.0
+NOTHING = (np.nan,) * 5
+BUSY = (100.0, 300.0, 25600.0, 200.0, 8.0)
+"""75 % writes of 64 KiB, half at random, 8 outstanding."""
+
+
+def series(*volumes, begin=0.0, step_s=HOUR):
+    return se.Series(begin, step_s, tuple('uvw'[:len(volumes)]),
+                     np.array(volumes, float))
+
+
+def scaled(*factors):
+    return [np.multiply(BUSY, factor).tolist() for factor in factors]
+
+
+class DemandTestCase(testtools.TestCase):
+
+    def queued(self, demand, *volumes, **more):
+        return demand.of(series(*volumes, **more)).patterns[..., 2].tolist()
+
+    def test_the_mix_is_that_of_the_mean(self):
+        for figure in dm.FIGURES:
+            found = dm.Demand(figure).of(series(scaled(1, 3, 0))).patterns
+            np.testing.assert_allclose(
+                found[0, 0, [0, 1, 3]], [75, 64, 50], err_msg=figure)
+
+    def test_the_mean_leaves_out_what_is_not_known(self):
+        self.assertEqual([[16.0]], self.queued(
+            dm.Demand('mean'), [*scaled(1), NOTHING, *scaled(3)]))
+
+    def test_a_percentile_is_of_outstanding_requests(self):
+        for percentile, wanted in (0, 0.0), (50, 8.0), (100, 80.0):
+            self.assertEqual([[wanted]], self.queued(
+                dm.Demand('percentile', percentile),
+                [*scaled(0, 1, 10), NOTHING]))
+
+    def test_a_slot_counts_half_at_its_half_life(self):
+        found = self.queued(dm.Demand('ewma', half_life_s=2 * HOUR),
+                            scaled(4, 0, 1))
+        self.assertAlmostEqual(
+            8 * (4 * 0.5 + 1) / (0.5 + 0.5 ** 0.5 + 1), found[0][0])
+
+    def test_days_lie_upon_one_another(self):
+        found = dm.folded(series(
+            scaled(1, 2, 3, 6), begin=6 * HOUR, step_s=12 * HOUR), 2)
+        self.assertEqual([[8 * 4, 8 * 2]], found[..., 4].tolist())
+
+    def test_an_unknown_part_of_a_day_is_as_the_mean(self):
+        self.assertEqual([[16, 32, 24, 24]], self.queued(
+            dm.Demand('joint', slots=4), scaled(2, 4), step_s=6 * HOUR))
+
+    def test_an_unknown_volume_stays_unknown(self):
+        for figure in dm.FIGURES:
+            found = dm.Demand(figure).of(series(
+                scaled(1, 1), [NOTHING, NOTHING]))
+            self.assertTrue(np.isnan(found.patterns[1, :, 2]).all(), figure)
+
+    def test_an_empty_history_tells_nothing(self):
+        for figure in dm.FIGURES:
+            found = dm.Demand(figure).of(se.Series(
+                0, HOUR, ('u',), np.empty((1, 0, 5))))
+            self.assertTrue(np.isnan(found.patterns[..., 2]).all(), figure)
+
+    @settings(max_examples=60, deadline=None)
+    @given(hs.integers(0, 1 << 32), hs.integers(1, 60),
+           hs.sampled_from((300.0, 1800.0, HOUR, 7200.0)))
+    def test_slots_have_the_mean_of_whole_days(self, seed, steps, step_s):
+        rng = np.random.default_rng(seed)
+        steps = -(-steps * round(step_s) // 86400) * 86400 // round(step_s)
+        values = rng.random((2, steps, 5))
+        found = dm.folded(series(
+            *values, begin=86400.0 * rng.integers(9), step_s=step_s), 12)
+        np.testing.assert_allclose(found.mean(axis=1), values.mean(axis=1))
+
+
+class PlannedTestCase(testtools.TestCase):
+
+    def test_volumes_do_what_they_do_in_the_mean_over_slots(self):
+        now = wl.Workload(0, 4, iops=1.0, latency_us=1.0)
+        cluster = cl.Cluster((cl.Pool('p'),), tuple(
+            cl.Volume(name, 'p', 1, workload=seen)
+            for name, seen in (('u', now), ('v', now), ('w', None))))
+        slots = dm.Demand('joint', slots=2).of(series(
+            scaled(1, 3), [NOTHING, NOTHING], scaled(1, 1),
+            step_s=12 * HOUR))
+        found = dm.planned(cluster, slots)
+        self.assertEqual(wl.Workload(75, 64, 16, 50),
+                         found.volume('u').workload)
+        self.assertEqual(now, found.volume('v').workload)
+        self.assertIsNone(found.volume('w').workload)
