@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import functools
 import os
 import uuid
@@ -19,6 +20,8 @@ from serifos.model import pool_models
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import limits as lm
+from serifos.plan.loads import demand
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
@@ -92,39 +95,75 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
 
 
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
-              found: Mapping[str, mm.Model]) -> frozenset[str]:
-    """The names of the pools that are hot."""
-    state = _state(cluster, limits, found)
+              found: Mapping[str, mm.Model],
+              slots: sl.Slots | None = None) -> frozenset[str]:
+    """The names of the pools that are hot.
+
+    :param slots: what the volumes did; None for what the cluster says
+    """
+    state = _state(cluster, limits, found, slots)
     return frozenset(
         pool.name for pool, hot in zip(
             cluster.pools, acceptance.hot_pools(state)) if hot)
 
 
 def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
-                    found: Mapping[str, mm.Model]) -> frozenset[str]:
-    """The volumes that see more than they were promised."""
+                    found: Mapping[str, mm.Model],
+                    slots: sl.Slots | None = None) -> frozenset[str]:
+    """The volumes that see more than they were promised.
+
+    :param slots: as of :func:`hot_pools`
+    """
     if all(volume.max_latency_us is None for volume in cluster.volumes):
         return frozenset()
-    state = _state(cluster, limits, found)
+    state = _state(cluster, limits, found, slots)
     return frozenset(state.problem.volumes[volume].id
                      for volume in beyond.broken(state))
 
 
 def _state(cluster: cl.Cluster, limits: lm.Limits,
-           found: Mapping[str, mm.Model]) -> st.State:
+           found: Mapping[str, mm.Model],
+           slots: sl.Slots | None) -> st.State:
     fleet = fleet_of(cluster, found, limits.active_floor)
-    return st.State.of(pm.Problem.of(cluster, fleet, limits))
+    return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         found: Mapping[str, mm.Model]) -> pl.Plan:
+         found: Mapping[str, mm.Model],
+         slots: sl.Slots | None = None) -> pl.Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
+    :param slots: what the volumes did, of which a planner of another
+        package gets the mean; None for what the cluster says
     :raises InputError: where that cannot be loaded
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     fleet = fleet_of(cluster, found, limits.active_floor)
-    return make(cluster, fleet, limits)
+    if slots is None:
+        return make(cluster, fleet, limits)
+    usual = demand.planned(cluster, slots)
+    made = make(usual, fleet, limits, slots=slots) if (
+        planner in PLANNERS) else make(usual, fleet, limits)
+    return dataclasses.replace(made, moves=tuple(
+        _as_measured(move, cluster) for move in made.moves))
+
+
+def kept_again(cluster: cl.Cluster, limits: lm.Limits,
+               found: Mapping[str, mm.Model]) -> pl.Plan:
+    """A plan of the moves alone that keep broken promises again."""
+    return plan('relieve', cluster, dataclasses.replace(
+        limits, held=frozenset(), capacity_horizon_s=None), found)
+
+
+def _as_measured(move: pl.Move, cluster: cl.Cluster) -> pl.Move:
+    """The move with the latency that its volume has at present.
+
+    It stands beside the one that QEMU sees at present.
+    """
+    if move.qemu_us is None:
+        return move
+    seen = cluster.volume(move.volume).workload
+    return dataclasses.replace(move, volume_us=seen and seen.latency_us)
 
 
 def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:

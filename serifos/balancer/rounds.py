@@ -21,10 +21,12 @@ from oslo_log import log
 from serifos.balancer import achieved as ac
 from serifos.balancer import act
 from serifos.balancer import batch
+from serifos.balancer import deciding
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
+from serifos.balancer import past
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import recorder as rr
@@ -38,6 +40,7 @@ from serifos.balancer import steady as sd
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
+from serifos.facts import history as hs
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
@@ -61,6 +64,8 @@ class Balancer:
     :param recorder: as of :class:`.observer.Observer`
     :param growth: as of :class:`.observer.Observer`
     :param achieved: as of :class:`.observer.Observer`
+    :param history: what volumes did over days; None where the present is
+        planned for
     """
 
     cinder: inv.Cloud
@@ -76,6 +81,7 @@ class Balancer:
     recorder: rr.Recorder | None = None
     growth: space.Growth | None = None
     achieved: ac.Achieved | None = None
+    history: hs.History | None = None
 
     def as_follower(self) -> Balancer:
         """This balancer while another one leads.
@@ -177,13 +183,16 @@ class Balancer:
         if hindrances:
             return None
         settings = self.settings
-        steady = sd.steady(seen, self.limits(), self.recent, self.clock())
+        now = self.clock()
+        slots = past.slots(self.history, join.places(
+            seen.inventory, jn.last_moves(self.entries())), now, settings)
+        steady = sd.steady(seen, self.limits(), self.recent, now, slots,
+                           settings.mend_at_once)
         cluster = steady.cluster
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
         plan = planning.issued(
-            planning.plan(settings.planner, cluster, steady.limits,
-                          seen.models),
+            deciding.plan(settings, cluster, steady, seen.models),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,

@@ -10,6 +10,7 @@ from serifos.balancer import outcome
 from serifos.balancer import pace as pc
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
+from serifos.plan.loads import demand as dm
 from serifos.plan import recent
 
 
@@ -22,6 +23,10 @@ class BalancerSettings:
     :param parallel: migrations of a round that run at the same time
     :param hold: rounds for which a pool must be hot before it is relieved
     :param correction: how much of the errors seen corrects predictions
+    :param demand: which figure of its history a volume is planned as
+    :param history_s: how long a history is planned by; 0 for the present
+    :param mend_at_once: whether promises broken at present are mended
+        whatever the history says
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
         Cinder has forgotten
@@ -39,6 +44,9 @@ class BalancerSettings:
     parallel: int = 4
     hold: int = 3
     correction: float = recent.SHARE
+    demand: dm.Demand = dm.Demand()
+    history_s: float = 0.0
+    mend_at_once: bool = True
     interval_s: float = 300.0
     window_s: float = 600.0
     settle_s: float = 600.0

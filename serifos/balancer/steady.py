@@ -2,7 +2,9 @@
 """What a round plans with: not its own observation alone, but the last ones.
 
 What volumes do in the mean, corrected predictions, pools that stay hot, and
-promises that stay broken.
+promises that stay broken. Where days are planned for, pools are hot and
+promises broken by what volumes did over days; promises by the present, too,
+unless they are to wait for that.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import recent as rc
 
@@ -26,11 +29,13 @@ class Steady:
     :param limits: with the pools that were hot for long enough
     :param late: volumes whose promises were broken for long enough; None
         where one observation counts
+    :param slots: what volumes did over days; None for the present
     """
 
     cluster: cl.Cluster
     limits: lm.Limits
     late: frozenset[str] | None = None
+    slots: sl.Slots | None = None
 
     def too_early(self, move: pl.Move) -> str | None:
         """Why a move that is for a promise waits, or None."""
@@ -52,18 +57,23 @@ class Steady:
 
 
 def steady(seen: observer.Observation, limits: lm.Limits,
-           recent: rc.Recent | None, now: float) -> Steady:
+           recent: rc.Recent | None, now: float,
+           slots: sl.Slots | None = None, mend: bool = True) -> Steady:
     """What an observation says with those before it.
 
     :param now: seconds of the epoch
+    :param slots: what volumes did over days; None for the present
+    :param mend: whether promises count that the present alone breaks
     """
     if recent is None:
-        return Steady(seen.cluster, limits)
+        return Steady(seen.cluster, limits, slots=slots)
     cluster = recent.smoothed(seen.cluster, now)
     recent.factors(planning.ratios(cluster, limits, seen.models), now)
     alone, cluster = (recent.corrected(each, now) for each in (
         rc.filled(seen.cluster, cluster), cluster))
-    hot = planning.hot_pools(alone, limits, seen.models)
-    late = planning.broken_promises(cluster, limits, seen.models)
+    hot = planning.hot_pools(alone, limits, seen.models, slots)
+    late = planning.broken_promises(cluster, limits, seen.models, slots)
+    if slots is not None and mend:
+        late |= planning.broken_promises(cluster, limits, seen.models)
     return Steady(cluster, dataclasses.replace(
-        limits, held=recent.held(hot, now)), recent.late(late, now))
+        limits, held=recent.held(hot, now)), recent.late(late, now), slots)

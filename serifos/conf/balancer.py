@@ -39,6 +39,42 @@ OPTS = [
              'above the mean of the pools that its volumes may live on for '
              'it to be hot. Volumes leave hot pools alone.'),
     cfg.IntOpt(
+        'window', default=0, min=0, max=28 * 86400,
+        help='Seconds of its history that a volume is planned by in '
+             'serifos-balancer run, as far as there is one. What it did in '
+             '[telemetry] window is the present, beside it. 0: the present '
+             'alone, which moves volumes for what lasts minutes.'),
+    cfg.StrOpt(
+        'demand', default='joint', choices=[
+            ('mean', 'the mean'),
+            ('percentile', 'demand_percentile of its outstanding I/Os'),
+            ('ewma', 'the mean, in which what is demand_half_life old '
+                     'counts half'),
+            ('joint', 'the means of demand_slots parts of a day, in each of '
+                      'which pools are predicted')],
+        help='What a volume is planned as: which figure of its history.'),
+    cfg.FloatOpt(
+        'demand_percentile', default=90.0, min=0.0, max=100.0,
+        help='With demand = percentile.'),
+    cfg.IntOpt(
+        'demand_half_life', default=43200, min=1, max=_MONTH_S,
+        help='Seconds, with demand = ewma.'),
+    cfg.IntOpt(
+        'demand_slots', default=24, min=1, max=288,
+        help='With demand = joint: parts of a day. Days lie upon one '
+             'another where the window is longer. The fewer they are, the '
+             'faster is planning.'),
+    cfg.FloatOpt(
+        'joint_percentile', min=0.0, max=100.0,
+        help='With demand = joint: the percentile, over the parts of a day, '
+             'of what is predicted for a pool, by which it is judged. '
+             'Unset: the mean.'),
+    cfg.BoolOpt(
+        'mend_at_once', default=True,
+        help='With window: whether a promise of latency that is broken at '
+             'present, for hold rounds, is mended at once. If false, only '
+             'one that is broken by what volumes are planned as.'),
+    cfg.IntOpt(
         'hold', default=3, min=1, max=1000,
         help='Rounds of serifos-balancer run in a row that a pool must be '
              'hot for, or have a broken promise of latency, before a volume '

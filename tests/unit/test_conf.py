@@ -14,7 +14,7 @@ from tests.unit.cmd import command
 
 EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
-    ('balancer', 'lock_url'),
+    ('balancer', 'lock_url'), ('balancer', 'joint_percentile'),
     ('balancer', 'excluded_projects'), ('balancer', 'windows'),
     ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
     *(('telemetry', name) for name in (

@@ -27,6 +27,7 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import servers
 from serifos.plan import limits
+from serifos.plan.loads import demand
 from serifos import plugins
 from serifos.telemetry import http
 from serifos.telemetry import libvirt
@@ -72,6 +73,11 @@ def settings(conf: cfg.ConfigOpts,
                        said.max_gib_per_day),
         planner=said.planner, auto=said.mode == 'auto', batch=said.batch,
         parallel=said.parallel, hold=said.hold, correction=said.correction,
+        demand=demand.Demand(
+            said.demand, said.demand_percentile,
+            float(said.demand_half_life), said.demand_slots,
+            said.joint_percentile),
+        history_s=float(said.window), mend_at_once=said.mend_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,
         cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,

@@ -100,7 +100,9 @@ class Verb(app.Fails, _AsOwner):
             qemu_us=adapters.qemu_us(conf, stopped),
             recorder=histories.recorder(conf, source),
             growth=histories.growth(conf),
-            achieved=histories.achieved(conf))
+            achieved=histories.achieved(conf),
+            history=histories.history(conf, source)
+            if wanted.history_s else None)
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a round plans: by the history of volumes, with the present beside it.
+
+Where there is a history, pools are judged by it: what is hot for minutes
+alone is nothing to move for, what is hot by the figures of days is. A promise
+that the present breaks is mended first where a move can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from serifos.balancer import planning
+from serifos.balancer import settings as sg
+from serifos.balancer import steady as sd
+from serifos.facts import cluster as cl
+from serifos.model import model as mm
+from serifos.plan import plan as pl
+
+
+def plan(settings: sg.BalancerSettings, cluster: cl.Cluster,
+         steady: sd.Steady, models: Mapping[str, mm.Model]) -> pl.Plan:
+    """The plan of a round, not yet issued.
+
+    :param cluster: that of ``steady``, with what the pace forbids
+    """
+    if steady.slots is not None and settings.mend_at_once:
+        mended = planning.kept_again(cluster, steady.limits, models)
+        if any(steady.too_early(move) is None for move in mended.moves):
+            return mended
+    return planning.plan(settings.planner, cluster, steady.limits, models,
+                         steady.slots)

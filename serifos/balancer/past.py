@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What volumes are planned as: their history, reduced to slots of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos.balancer import settings as sg
+from serifos.facts import activity
+from serifos.facts import history as hs
+from serifos.facts import series as se
+from serifos.plan.loads import slots as sl
+
+READ_AT_ONCE = 1 << 26
+"""Numbers of a history that are read at once, 256 MiB."""
+
+REDUCED_AT_ONCE = 1 << 20
+"""Numbers of a history that are reduced at once."""
+
+
+def slots(history: hs.History | None,
+          places: Sequence[activity.MeasuredVolume], now: float,
+          settings: sg.BalancerSettings) -> sl.Slots | None:
+    """What volumes are planned as; None for what they do at present.
+
+    By the last whole slots of the history, up to now.
+
+    :param now: seconds of the epoch
+    :raises SerifosError: where the history cannot be read
+    """
+    if history is None or not settings.history_s:
+        return None
+    step_s = settings.demand.step_s
+    count = max(1, round(settings.history_s / step_s))
+    end = int(now // step_s) * step_s
+    each = count * len(hs.FIGURES)
+    found = [
+        settings.demand.of(se.of(part))
+        for some in _pieces(places, READ_AT_ONCE // each)
+        for read in [history.read(some, end - count * step_s, end, step_s)]
+        for part in _parts(read, REDUCED_AT_ONCE // each)]
+    if not any(part.known for part in found):
+        return None
+    return sl.Slots(
+        tuple(volume for part in found for volume in part.volumes),
+        np.concatenate([part.patterns for part in found]),
+        found[0].percentile)
+
+
+def _pieces(places: Sequence[activity.MeasuredVolume], most: int
+            ) -> list[Sequence[activity.MeasuredVolume]]:
+    step = max(1, most)
+    return [places[first:first + step]
+            for first in range(0, len(places), step)]
+
+
+def _parts(read: hs.Series, most: int) -> list[hs.Series]:
+    """The same, so many volumes each."""
+    step = max(1, most)
+    return [dataclasses.replace(
+        read, volumes=read.volumes[first:first + step],
+        sums=read.sums[:, :, first:first + step])
+        for first in range(0, len(read.volumes), step)]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds by the history of volumes: minutes move nothing, days do."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from serifos import errors
+from serifos.facts import inventory as inv
+from serifos.plan.loads import demand as dm
+from serifos.plan import recent
+from tests.fakes import history
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+
+QUIET, BUSY = (1.0, 1.0, 65536.0, 65536.0, 0.005, 0.005), (
+    1000.0, 1000.0, 65536000.0, 65536000.0, 4.0, 4.0)
+"""Reads, writes, bytes of either and seconds of either, in a second."""
+
+HOURS = range(24)
+DAYS_S = 2 * 86400.0
+
+
+class _Case(cloud.Case):
+    """u and v are both busy on the first pool in the present."""
+
+    def setUp(self):
+        super().setUp()
+        self.set(history_s=DAYS_S)
+
+    def round(self, latest=None, **busy):
+        """A round where each volume is busy at the hours given, every day."""
+        self.now += 300
+        self.history = history.EveryDay({
+            volume: [BUSY if hour in its else QUIET for hour in HOURS]
+            for volume, its in busy.items()})
+        return dataclasses.replace(
+            self.balancer, recent=latest, history=self.history).round()
+
+    def moved(self, **busy):
+        return [move.volume for move in self.round(**busy).moves]
+
+
+class DecidingTestCase(_Case):
+
+    def test_a_hot_spot_of_minutes_moves_nothing(self):
+        self.assertEqual([], self.moved(u=[], v=[], w=[]))
+        self.assertEqual({'u': A, 'v': A, 'w': B}, self.homes())
+
+    def test_a_hot_spot_of_a_day_is_moved_for(self):
+        self.assertEqual(1, len(self.moved(u=HOURS, v=HOURS, w=[])))
+
+    def test_so_is_one_that_is_quiet_at_present(self):
+        self.cinder.workloads = {}
+        self.assertEqual(1, len(self.moved(u=HOURS, v=HOURS, w=[])))
+
+    def test_without_a_history_the_present_is_planned_for(self):
+        self.now += 300
+        self.assertEqual(1, len(self.balancer.round().moves))
+
+    def test_a_window_of_nothing_asks_for_no_history(self):
+        self.set(history_s=0.0)
+        self.assertEqual(1, len(self.moved(u=[], v=[], w=[])))
+        self.assertEqual([], self.history.asked)
+
+    def test_whole_hours_are_asked_for_up_to_now(self):
+        self.moved(u=[])
+        [(begin, end, step_s)] = self.history.asked
+        self.assertEqual((DAYS_S, 3600), (end - begin, step_s))
+        self.assertEqual(self.now // 3600 * 3600, end)
+
+    def test_a_history_of_nothing_is_the_present(self):
+        self.assertEqual(1, len(self.moved()))
+
+    def test_a_history_that_cannot_be_read_ends_the_round(self):
+        class Broken(history.EveryDay):
+            def read(self, *_):
+                raise errors.CloudError('The database does not answer.')
+
+        self.assertRaises(errors.CloudError, dataclasses.replace(
+            self.balancer, history=Broken({})).round)
+
+    def test_a_pool_is_hot_by_history_in_each_of_the_rounds(self):
+        latest = recent.Recent(2, 0.0)
+        day = {'u': HOURS, 'v': HOURS, 'w': []}
+        found = [len(self.round(latest, **busy).moves) for busy in (
+            day, {'u': [], 'v': [], 'w': []}, day, day)]
+        self.assertEqual([0, 0, 0, 1], found)
+
+    def test_volumes_of_different_hours_stay_together(self):
+        self.set(demand=dm.Demand('joint', slots=2, joint_percentile=100.0))
+        night, day = range(12), range(12, 24)
+        apart = {'u': day, 'v': night, 'w': HOURS}
+        together = {'u': day, 'v': day, 'w': []}
+        self.assertEqual([], self.moved(**apart))
+        self.assertEqual(1, len(self.moved(**together)))
+
+
+class PromisesTestCase(_Case):
+    """u is promised what it does not see beside v at present."""
+
+    def setUp(self):
+        super().setUp()
+        self.cinder = self.cloud([
+            cloud.record('u', volume_type='gold'), cloud.record('v'),
+            cloud.record('w', B)], types=[inv.Type(
+                'gold', {'serifos:max_latency_us': '700'})])
+
+    def test_by_history_alone_a_promise_broken_for_minutes_is_kept(self):
+        self.set(mend_at_once=False)
+        self.assertEqual([], self.moved(u=[], v=[], w=[]))
+
+    def test_a_promise_that_is_broken_now_is_mended_at_once(self):
+        self.assertEqual(1, len(self.moved(u=[], v=[], w=[])))
+
+    def test_once_it_was_broken_for_as_long_as_a_pool_is_hot(self):
+        latest = recent.Recent(2, 0.0)
+        for homes in {'u': A, 'v': A, 'w': B}, {'u': B, 'v': A, 'w': B}:
+            self.round(latest, u=[], v=[], w=[])
+            self.assertEqual(homes, self.homes())
+
+    def test_so_is_one_that_is_broken_by_its_days_alone(self):
+        self.cinder.workloads = {}
+        latest = recent.Recent(2, 0.0)
+        for moved in 0, 1:
+            self.round(latest, u=HOURS, v=HOURS, w=[])
+            self.assertEqual(moved, sum(
+                self.homes()[v] != A for v in ('u', 'v')))

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weeks of rounds on loads that are noisy, burst, wave and drift."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+
+from hypothesis import given
+from hypothesis import settings as hs
+from hypothesis import strategies as st
+import numpy as np
+import testtools
+
+from serifos.balancer import deciding
+from serifos.balancer import observer
+from serifos.balancer import settings
+from serifos.balancer import steady as sd
+from serifos.facts import activity
+from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
+from serifos.facts import series as se
+from serifos.facts import workload as wl
+from serifos.plan import limits as lm
+from serifos.plan.loads import demand as dm
+from serifos.plan import recent
+from tests.unit.plan import clusters
+
+DAYS, A_DAY, VOLUMES, POOLS = 7, 24, 16, 4
+COOL_DOWN = A_DAY
+NOTHING = activity.Observed(0.0, {}, {}, {}, {})
+
+
+def _outstanding(rng):
+    """float[volumes, hours]: of a day before the rounds, and of them."""
+    hours = (DAYS + 1) * A_DAY
+    mean = np.exp(rng.normal(0.5, 1.0, VOLUMES))[:, None]
+    wave = rng.uniform(0, 0.9, VOLUMES)[:, None] * np.sin(
+        2 * np.pi * (np.arange(hours) / A_DAY
+                     + rng.random(VOLUMES)[:, None]))
+    noise = np.exp(rng.normal(0, 0.4, (VOLUMES, hours)))
+    burst = np.where(rng.random((VOLUMES, hours)) < 0.02, 10.0, 1.0)
+    drift = np.exp(np.linspace(0, 1, hours) * rng.normal(
+        0, 0.3, VOLUMES)[:, None])
+    return mean * (1 + wave) * noise * burst * drift
+
+
+class _Rounds:
+    """Hourly rounds, of which the first two moves are made at once."""
+
+    def __init__(self, seed, **changes):
+        self.queued = _outstanding(np.random.default_rng(seed))
+        self.settings = dataclasses.replace(settings.BalancerSettings(
+            pathlib.Path('.'), pathlib.Path('.')), **changes)
+        self.names = tuple(f'v{i:02}' for i in range(VOLUMES))
+        self.home = {name: f'p{i % POOLS}'
+                     for i, name in enumerate(self.names)}
+        self.moved = collections.defaultdict(list)
+
+    def cluster(self, hour):
+        cooling = {name for name, moves in self.moved.items()
+                   if hour < moves[-1][0] + COOL_DOWN}
+        return cl.Cluster(
+            tuple(clusters.pool(f'p{i}', 'deep') for i in range(POOLS)),
+            tuple(cl.Volume(
+                name, self.home[name], 10,
+                movable='it cools down' if name in cooling else True,
+                workload=wl.Workload(50, 16, iodepth=float(queued)))
+                for name, queued in zip(self.names, self.queued[:, hour])))
+
+    def history(self, hour):
+        length = int(self.settings.history_s) // 3600
+        queued = self.queued[:, max(0, hour - length):hour]
+        values = np.repeat(queued[:, :, None], 5, axis=2)
+        values[..., 2] *= 32  # KiB of as many reads as writes of 16 KiB
+        values[..., 3] *= 2
+        return se.Series(3600.0 * max(0, hour - length), 3600.0,
+                         self.names, values) if length else None
+
+    def run(self):
+        latest = recent.Recent(self.settings.hold, 0.0)
+        for hour in range(A_DAY, self.queued.shape[1]):
+            history = self.history(hour)
+            seen = observer.Observation(
+                inv.Inventory((), (), ()), NOTHING, self.cluster(hour),
+                clusters.MODELS, NOTHING)
+            steady = sd.steady(
+                seen, lm.Limits(), latest, 3600.0 * hour,
+                history and self.settings.demand.of(history))
+            plan = deciding.plan(self.settings, steady.cluster, steady,
+                                 clusters.MODELS)
+            for move in plan.moves[:2]:
+                self.moved[move.volume].append((hour, move.source))
+                self.home[move.volume] = move.target
+        return self
+
+    def moves(self, first_day=0):
+        return sum(hour >= (1 + first_day) * A_DAY
+                   for moves in self.moved.values() for hour, _ in moves)
+
+
+class HoldingTestCase(testtools.TestCase):
+
+    @hs(max_examples=6, deadline=None)
+    @given(st.integers(0, 1 << 32), st.sampled_from((
+        dm.Demand('mean'), dm.Demand('joint', slots=4))),
+        st.sampled_from((1, 3)))
+    def test_days_move_little(self, seed, demand, days):
+        found = _Rounds(seed, demand=demand,
+                        history_s=days * 86400.0).run()
+        for moves in found.moved.values():
+            hours = [hour for hour, _ in moves]
+            self.assertTrue((np.diff(hours) >= COOL_DOWN).all())
+        self.assertLessEqual(found.moves(), VOLUMES)
+
+    def test_minutes_move_more(self):
+        by_days, by_now = (sum(_Rounds(seed, history_s=window).run().moves()
+                               for seed in range(3))
+                           for window in (259200.0, 0.0))
+        self.assertLess(by_days, by_now)

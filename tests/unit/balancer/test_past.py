@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a history to slots: read and reduced in parts."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import testtools
+
+from serifos.balancer import past
+from serifos.balancer import settings
+from serifos.facts import activity
+from serifos.plan.loads import demand as dm
+from tests.fakes import history
+
+NOW = 1_800_000_000.0
+MIB = 2.0 ** 20
+
+
+def places(*names):
+    return [activity.MeasuredVolume(name, name, '') for name in names]
+
+
+class PastTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.history = history.EveryDay({
+            name: [(3 * busy, busy, 3 * busy * MIB, busy * MIB, busy, busy)
+                   if hour < 12 else (0,) * 6 for hour in range(24)]
+            for busy, name in enumerate('uvw', 1)})
+
+    def slots(self, *names, now=NOW, history_s=86400.0, **demand):
+        return past.slots(
+            self.history, places(*names), now, settings.BalancerSettings(
+                pathlib.Path('.'), pathlib.Path('.'), history_s=history_s,
+                demand=dm.Demand(**demand)))
+
+    def test_each_part_of_a_day_is_told(self):
+        found = self.slots('u', 'v', slots=2)
+        self.assertEqual(('u', 'v'), found.volumes)
+        np.testing.assert_allclose(found.patterns, [
+            [(25, 1024, 2 * busy, 100), (0, 0, 0, 0)] for busy in (1, 2)])
+
+    def test_an_unknown_volume_stays_unknown(self):
+        found = self.slots('u', 'x')
+        self.assertEqual([False, True],
+                         np.isnan(found.patterns[:, 0, 2]).tolist())
+
+    def test_where_nothing_is_known_the_present_is_planned_for(self):
+        self.assertIsNone(self.slots('x'))
+        self.assertIsNone(self.slots())
+        self.assertIsNone(self.slots('u', history_s=0.0))
+
+    def test_parts_are_one(self):
+        whole = self.slots(*'uxvw', joint_percentile=90.0)
+        for name in 'READ_AT_ONCE', 'REDUCED_AT_ONCE':
+            for most in 1, 2 * 7 * 24:
+                self.patch(past, name, most)
+                found = self.slots(*'uxvw', joint_percentile=90.0)
+                self.assertEqual(whole.volumes, found.volumes)
+                self.assertEqual(90.0, found.percentile)
+                np.testing.assert_array_equal(
+                    whole.patterns, found.patterns)
+
+    def test_so_many_volumes_are_read_at_once(self):
+        for most, reads in (1, 4), (2 * 7 * 24, 2), (3 * 7 * 24, 2), (
+                4 * 7 * 24, 1):
+            self.patch(past, 'READ_AT_ONCE', most)
+            self.history.asked.clear()
+            self.slots(*'uxvw')
+            self.assertEqual(reads, len(self.history.asked), most)
+
+    def test_slots_as_short_as_parts_of_a_day_are_read(self):
+        for slots, step_s in (1, 3600), (24, 3600), (25, 300), (288, 300):
+            self.slots('u', slots=slots)
+            self.assertEqual(step_s, self.history.asked[-1][2])
+        self.slots('u', figure='mean', slots=288)
+        self.assertEqual(3600, self.history.asked[-1][2])
