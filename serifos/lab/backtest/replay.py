@@ -99,7 +99,8 @@ def run(case: Case) -> tl.Score:
     end = demand.begin + demand.slots * demand.step_s
     tally = tl.Tally(demand.begin, end, case.promise_us, len(devices),
                      len(sizes))
-    telemetry = tm.SimulatedTelemetry(settings.window_s)
+    telemetry = tm.SimulatedTelemetry(max(
+        settings.window_s, settings.history_s + settings.demand.step_s))
 
     def take(done: wd.Stretch) -> None:
         tally.take(done)
@@ -120,7 +121,8 @@ def run(case: Case) -> tl.Score:
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
                 lambda: world.now, world.advance,
-                recent=recent.Recent(settings.hold, settings.correction)))
+                recent=recent.Recent(settings.hold, settings.correction),
+                history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = [packing.least_worst(parts(
         devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)

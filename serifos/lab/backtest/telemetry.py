@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.facts import activity
+from serifos.facts import history as hs
 from serifos.facts import series as sr
 from serifos.facts import workload as wl
 from serifos.lab.backtest.truth import Floats
@@ -88,22 +89,48 @@ class SimulatedTelemetry:
                     _workload(means[which]), float(seconds[which]))
         return activity.Observed(self.world.now, does, {}, missing, {})
 
-    def history(self, seconds: float) -> sr.Series | None:
-        """What volumes did in the slots that ended in so many last seconds.
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> hs.Series:
+        """As :meth:`.facts.history.History.read`, up to the last slot's end.
 
-        None before the first slot has ended.
+        What a volume did in a slot is spread evenly over it.
         """
-        begin = self.world.now - seconds - 1e-3
-        kept = [each for each in self._kept if each[0] >= begin]
-        if len(kept) < 2:
-            return None
-        amounts = np.diff([sums for _, sums in kept], axis=0)
-        seen = amounts[..., _SECONDS:]
-        values = np.where(seen > 0, np.maximum(0.0, amounts[
-            ..., :_SECONDS]) / np.maximum(seen, 1e-9), np.nan)
-        return sr.Series(
-            kept[0][0], self.world.demand.step_s, self.world.demand.volumes,
-            values.transpose(1, 0, 2))
+        found = hs.Series.empty([place.volume for place in places], begin,
+                                end, step_s)
+        if len(self._kept) < 2:
+            return found
+        edges = np.clip([*found.begins, found.end],
+                        self._kept[0][0], self._kept[-1][0])
+        number = {volume: i for i, volume
+                  in enumerate(self.world.demand.volumes)}
+        column, row = np.array(
+            [(i, number[volume]) for i, volume in enumerate(found.volumes)
+             if volume in number], np.intp).reshape(-1, 2).T
+        sums = self._at(edges)[:, row]
+        found.sums[:, :, column] = np.moveaxis(_sums(
+            np.maximum(0.0, np.diff(sums, axis=0))), -1, 0)
+        return found
+
+    def _at(self, times: Floats) -> Floats:
+        """float[times, volumes, columns and seconds]: the sums until then."""
+        ends = np.array([at for at, _ in self._kept])
+        after = np.clip(np.searchsorted(ends, times), 1, len(ends) - 1)
+        share = (times - ends[after - 1]) / (ends[after] - ends[after - 1])
+        return np.array([
+            (1 - part) * self._kept[i - 1][1] + part * self._kept[i][1]
+            for i, part in zip(after.tolist(), share)])
+
+
+def _sums(amounts: Floats) -> Floats:
+    """float[..., figures], of :data:`.facts.history.FIGURES`.
+
+    Bytes and seconds of reads and writes are their shares of all requests.
+    """
+    reads, writes, kib, _, outstanding, seconds = np.moveaxis(amounts, -1, 0)
+    write = writes / np.maximum(reads + writes, 1e-12)
+    return np.stack([
+        seconds, reads, writes, 1024 * kib * (1 - write), 1024 * kib * write,
+        outstanding * (1 - write), outstanding * write], axis=-1)
 
 
 def _amounts(done: wd.Stretch) -> Floats:

@@ -37,6 +37,13 @@ class Made:
     def where(self):
         return [None if pool < 0 else int(pool) for pool in self.world.home]
 
+    def past(self, seconds, step_s=300):
+        """The history of all volumes from the beginning on."""
+        return self.telemetry.read(
+            [activity.MeasuredVolume(volume, volume, '')
+             for volume in self.world.demand.volumes],
+            hs.BEGIN, hs.BEGIN + seconds, step_s)
+
     def observed(self, window_s):
         return self.telemetry.observe([
             activity.MeasuredVolume(record.id, record.id, record.pool)
@@ -185,26 +192,28 @@ class TelemetryTest(testtools.TestCase):
         nan = np.nan
         made = Made([[100, 200, 400, 400], [nan, 7, 7, nan]],
                     size_gib=10.0)
-        self.assertIsNone(made.telemetry.history(900))
+        self.assertFalse(made.past(900).seconds.any())
         made.world.advance(310)
         made.cinder.migrate('v0', 'h1@sim#sim')
         made.world.advance(790)
-        found = made.telemetry.history(900)
-        self.assertEqual((hs.BEGIN + 300, 300.0, ('v0', 'v1')), (
-            found.begin, found.step_s, found.volumes))
+        found = made.past(1200)
+        nan = np.nan
         np.testing.assert_allclose(
-            [[200, 400], [7, 7]], found.values[..., :2].sum(axis=2))
-        np.testing.assert_allclose(64 * found.values[..., 3],
-                                   found.values[..., 2])
-        self.assertTrue((found.values[..., 4] > 0).all())
-        everything = made.telemetry.history(1e6)
-        self.assertEqual(hs.BEGIN, everything.begin)
-        self.assertTrue(np.isnan(everything.values[1, 0]).all())
+            [[100, nan], [200, 7], [400, 7], [nan, nan]], found.iops, 1e-6)
+        np.testing.assert_allclose(64, found.block_kib[1:3])
+        self.assertTrue((found.outstanding[1:3] > 0).all())
+        self.assertEqual([300, 300, 300, 0], found.seconds[:, 0].tolist())
+        longer = made.past(1200, 600)
+        np.testing.assert_allclose([[150, 7], [400, 7]], longer.iops, 1e-6)
+        self.assertEqual([[600, 300], [300, 300]], longer.seconds.tolist())
+        shorter = made.past(1200, 150)
+        np.testing.assert_allclose(
+            np.repeat([100, 200, 400, nan], 2), shorter.iops[:, 0], 1e-6)
 
     def test_only_the_longest_window_is_kept(self):
         made = Made(flat(10.0, slots=100), number=1)
         made.world.advance(1e9)
-        self.assertEqual(12, made.telemetry.history(1e9).slots)
+        self.assertEqual(12, (made.past(30000).seconds > 0).sum())
 
 
 class EndTest(testtools.TestCase):
