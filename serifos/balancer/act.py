@@ -15,6 +15,7 @@ from typing import Any
 
 from oslo_log import log
 
+from serifos.balancer import followed
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning
@@ -106,7 +107,8 @@ class Executor:
         asked = self.journal.write(
             'request', volume=move.volume, source=move.source,
             target=move.target, plan=plan_id, size_gib=move.size_gib,
-            seen=oc.seen(record), estimated_s=move.copy_s)
+            seen=oc.seen(record), estimated_s=move.copy_s,
+            **followed.predicted(move))
         LOG.info('Migrating volume %s, %g GiB, from %s to %s: %s.',
                  move.volume, move.size_gib, move.source, move.target,
                  move.reason)

@@ -22,6 +22,7 @@ from serifos.balancer import achieved as ac
 from serifos.balancer import act
 from serifos.balancer import batch
 from serifos.balancer import deciding
+from serifos.balancer import followed
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
@@ -175,6 +176,7 @@ class Balancer:
         """One round; returns its plan, None where none was made."""
         if self.settings.auto:
             self.settle_open_moves()
+        self._follow_moves()
         seen = self.observe()
         if self.settings.auto and self._recover_forgotten(seen):
             seen = self.observe()
@@ -213,6 +215,17 @@ class Balancer:
                 batch.devices_of(cluster))
             self.observe()
         return kept
+
+    def _follow_moves(self) -> None:
+        """Writes down what moves of the last hours achieved."""
+        now = self.clock()
+        ended = [] if self.achieved is None else followed.due(
+            self.entries(), now)
+        if ended:
+            for facts in followed.achieved(ended, self.achieved.hours(now)):
+                LOG.info('Volume %s was moved: %s.', facts['volume'],
+                         followed.said(facts))
+                self.journal.write('achieved', **facts)
 
     def _recover_forgotten(self, seen: observer.Observation) -> bool:
         """Recovers what needs no person; whether anything was begun."""

@@ -6,7 +6,8 @@ plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
 ``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
 (reason), before which entries lie in the future, ``compute`` (host), whose
-nova-compute is down while a copy waits for it. An entry may have further
+nova-compute is down while a copy waits for it, ``achieved`` (source, target,
+hours), what both pools showed after a migration. An entry may have further
 facts; where one of these is missing or wrong the entry is refused.
 """
 
@@ -97,6 +98,8 @@ _FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
     'unknown': {'volume': _name, 'reason': _text},
     'outcome': {'volume': _name, 'result': _name, 'reason': _text,
                 'source': _name, 'target': _name, 'seconds': _seconds},
+    'achieved': {'volume': _name, 'source': _name, 'target': _name,
+                 'hours': fields.Field.number},
     'back-off': {'volume': _name, 'until': _moment},
     'pause': {'reason': _text},
     'resume': {'reason': _text},

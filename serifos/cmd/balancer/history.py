@@ -9,6 +9,7 @@ import json
 import time
 from typing import Any
 
+from serifos.balancer import followed
 from serifos.balancer import join
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -137,6 +138,8 @@ def _said(entry: jn.Entry) -> str:
     if entry.kind == 'outcome':
         return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
                 f'{facts["reason"]}' + _rate(facts))
+    if entry.kind == 'achieved':
+        return f'{volume}  {followed.said(facts)}'
     return '  '.join(filter(None, [volume, ', '.join(
         f'{name} {value}' for name, value in facts.items() if value)]))
 

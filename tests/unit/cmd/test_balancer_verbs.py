@@ -300,6 +300,15 @@ class HistoryTest(Case):
         _, out, _ = self.verb(balancer_history.History, '--volume', 'v')
         self.assertIn('No migration was requested', out)
 
+    def test_it_tells_what_a_move_achieved(self):
+        self.journal().write('achieved', volume='u', source=A, target=B,
+                             hours=3, target_us=700.0,
+                             predicted_target_us=640.0)
+        _, out, _ = self.verb(balancer_history.History)
+        self.assertTrue(out.endswith(
+            f'  achieved  u  in 3 h after it {B} shows 0.7 ms (0.64 '
+            'predicted)\n'), out)
+
     def test_resume(self):
         code, out, _ = self.verb(balancer_history.Resume)
         self.assertIn('is not paused', out)
