@@ -11,7 +11,6 @@ import numpy as np
 from serifos.balancer import settings as sg
 from serifos.facts import activity
 from serifos.facts import history as hs
-from serifos.facts import series as se
 from serifos.plan.loads import slots as sl
 
 READ_AT_ONCE = 1 << 26
@@ -38,7 +37,7 @@ def slots(history: hs.History | None,
     end = int(now // step_s) * step_s
     each = count * len(hs.FIGURES)
     found = [
-        settings.demand.of(se.of(part))
+        settings.demand.of(part)
         for some in _pieces(places, READ_AT_ONCE // each)
         for read in [history.read(some, end - count * step_s, end, step_s)]
         for part in _parts(read, REDUCED_AT_ONCE // each)]

@@ -18,11 +18,11 @@ from serifos import conf
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import cluster as cl
-from serifos.facts import series as sr
 from serifos.files import model_files
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import devices
 from serifos.lab.backtest import pools
+from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import replay
 from serifos.lab.backtest import truth
 from serifos.model import model as mm
@@ -112,7 +112,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 
 
-def placed(fleet: pools.Fleet, demand: sr.Series,
+def placed(fleet: pools.Fleet, demand: rt.Rates,
            size_gib: Mapping[str, float]) -> pools.Fleet:
     """The fleet with the volumes of the first slot placed by free capacity.
 
@@ -145,7 +145,7 @@ def _needed(found: Mapping[str, mm.Model],
     return {name: model for name, model in found.items() if name in named}
 
 
-def _fleet(asked: Asked, found: Mapping[str, mm.Model], demand: sr.Series,
+def _fleet(asked: Asked, found: Mapping[str, mm.Model], demand: rt.Rates,
            sizes: Mapping[str, float],
            kinds: Mapping[str, truth.ssds.Ssd]) -> pools.Fleet:
     if asked.cluster is not None:

@@ -24,10 +24,10 @@ from typing import TextIO
 import zlib
 
 from serifos import errors
-from serifos.facts import series as sr
 from serifos.facts import times
 from serifos.files import atomic
 from serifos.lab.backtest import grid as gr
+from serifos.lab.backtest import rates as rt
 
 _NEEDED = ('volume', 'begin', 'seconds', 'read_iops', 'write_iops',
            'read_mib_s', 'write_mib_s')
@@ -48,7 +48,7 @@ class History:
     :param size_gib: volume → its greatest size; without those that have none
     """
 
-    series: sr.Series
+    series: rt.Rates
     size_gib: Mapping[str, float]
 
 
@@ -160,7 +160,7 @@ def _begin(text: str) -> float:
     return value
 
 
-def lines(series: sr.Series,
+def lines(series: rt.Rates,
           size_gib: Mapping[str, float]) -> Iterator[str]:
     """The lines of a file with a history, slot by slot."""
     yield ','.join((*_NEEDED, _SIZE)) + '\n'
@@ -177,7 +177,7 @@ def lines(series: sr.Series,
                    f'{"" if size is None else f"{size:g}"}\n')
 
 
-def write(path: str | os.PathLike[str], series: sr.Series,
+def write(path: str | os.PathLike[str], series: rt.Rates,
           size_gib: Mapping[str, float]) -> None:
     """Writes a history to a new file, compressed where it ends in ``.gz``.
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serifos.facts import series as sr
 from serifos.facts import times
+from serifos.lab.backtest import rates as rt
 
 MOST_CELLS = 250_000_000
 """Volumes times slots of a history, at most: 5 GB."""
@@ -107,14 +107,14 @@ class Grid:
             :, :more - shift]
         self._values, self._first = grown, first
 
-    def series(self) -> sr.Series:
+    def series(self) -> rt.Rates:
         low, high = (slot - self._first for slot in self._slots)
         seen = self._values[:len(self.volumes), low:high]
-        values = np.empty((*seen.shape[:2], len(sr.COLUMNS)), np.float32)
+        values = np.empty((*seen.shape[:2], len(rt.COLUMNS)), np.float32)
         values[..., :2] = seen[..., :2]
         values[..., 2] = 1024 * (seen[..., 2] + seen[..., 3])
         # Where requests went is not in the file: at random, the usual case.
         values[..., 3] = seen[..., 0] + seen[..., 1]
         values[..., 4] = np.nan
-        return sr.Series(self._begin + self._slots[0] * self._step,
-                         self._step, tuple(self.volumes), values)
+        return rt.Rates(self._begin + self._slots[0] * self._step,
+                        self._step, tuple(self.volumes), values)

@@ -21,10 +21,10 @@ import numpy as np
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos import errors
-from serifos.facts import series as sr
 from serifos.lab.backtest import cinder
 from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
+from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import tally as tl
 from serifos.lab.backtest import telemetry as tm
 from serifos.lab.backtest import truth
@@ -53,7 +53,7 @@ class Case:
 
     policy: str
     name: str
-    demand: sr.Series
+    demand: rt.Rates
     size_gib: Mapping[str, float]
     fleet: pl.Fleet
     devices: tuple[ssds.Ssd, ...]
@@ -62,7 +62,7 @@ class Case:
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
-def prepared(history: sr.Series, days: float) -> sr.Series:
+def prepared(history: rt.Rates, days: float) -> rt.Rates:
     """The last days of a history, without gaps.
 
     In a gap a volume goes on with what it did before it.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import bounds
-from serifos.facts import series as sr
+from serifos.lab.backtest import rates as rt
 
 Floats = npt.NDArray[np.floating]
 
@@ -86,14 +86,14 @@ class Week:
                 self.step_s, 0, 0, 's')
 
 
-def drawn(week: Week) -> tuple[sr.Series, dict[str, float]]:
+def drawn(week: Week) -> tuple[rt.Rates, dict[str, float]]:
     """The history, without outstanding I/Os, and volume → its GiB.
 
     The first volumes are the same however many there are.
     """
     fine_s = min(week.step_s, HALF_HOUR_S)
     slots = week.days * DAY_S // week.step_s
-    values = np.empty((week.volumes, slots, len(sr.COLUMNS)), np.float32)
+    values = np.empty((week.volumes, slots, len(rt.COLUMNS)), np.float32)
     sizes = []
     for first in range(0, week.volumes, _BATCH):
         rng = np.random.default_rng([week.seed, first])
@@ -105,7 +105,7 @@ def drawn(week: Week) -> tuple[sr.Series, dict[str, float]]:
         values[several] = traits.columns(rates)[here]
         sizes += traits.size_gib[here].tolist()
     names = tuple(f'volume-{i:05}' for i in range(1, week.volumes + 1))
-    return (sr.Series(week.begin, float(week.step_s), names, values),
+    return (rt.Rates(week.begin, float(week.step_s), names, values),
             dict(zip(names, sizes)))
 
 

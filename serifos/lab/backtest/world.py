@@ -19,7 +19,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import cluster as cl
-from serifos.facts import series as sr
+from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import truth
 from serifos.lab.backtest.truth import Floats
 from serifos.lab.backtest.truth import Ints
@@ -79,7 +79,7 @@ class World:
     :param seen: is called with each stretch
     """
 
-    def __init__(self, demand: sr.Series, size_gib: Floats,
+    def __init__(self, demand: rt.Rates, size_gib: Floats,
                  pools: tuple[cl.Pool, ...], devices: truth.Devices,
                  copy_mib_s: float, seen: Callable[[Stretch], object],
                  home: Mapping[str, str]) -> None:
@@ -218,7 +218,7 @@ class World:
         for copy, source in zip(copies, sources):
             copy.mib_s = self._copy_mib_s * max(1e-3, min(
                 answer.served[source], answer.served[copy.target]))
-        rates = np.zeros((len(self.home), len(sr.COLUMNS)))
+        rates = np.zeros((len(self.home), len(rt.COLUMNS)))
         rates[there, :4] = values[there, :4] * answer.served[
             self.home[there], None]
         rates[there, 4] = answer.outstanding[:count]

@@ -14,14 +14,14 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import cluster as cl
-from serifos.facts import series as se
+from serifos.facts import history as hs
 from serifos.facts import workload as wl
 from serifos.plan.loads import slots as sl
 
 MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
     'mean', 'percentile', 'ewma', 'joint')
 
-_QUEUED = se.COLUMNS.index('outstanding')
+_RATES, _QUEUED = 5, 4
 _DAY_S = 86400.0
 
 
@@ -49,38 +49,39 @@ class Demand:
         """Seconds of the slots of a history that this needs."""
         return 300 if self.figure == JOINT and self.slots > 24 else 3600
 
-    def of(self, series: se.Series) -> sl.Slots:
+    def of(self, history: hs.Series) -> sl.Slots:
         """What volumes with such a history are planned as."""
-        values = series.values
-        usual = _mean(values, np.ones(series.slots))
+        values, seconds = _rates(history), history.seconds.T
+        usual = _mean(values, seconds)
         if self.figure == JOINT:
-            its = folded(series, self.slots)
+            its = folded(history, self.slots)
             its = np.where(np.isnan(its), usual[:, None], its)
-            return sl.Slots(series.volumes, _patterns(its),
+            return sl.Slots(history.volumes, _patterns(its),
                             self.joint_percentile)
         if self.figure == EWMA:
-            age_s = series.step_s * np.arange(series.slots - 1, -1, -1)
-            usual = _mean(values, 0.5 ** (age_s / self.half_life_s))
+            age_s = history.step_s * np.arange(history.count - 1, -1, -1)
+            usual = _mean(values, seconds * 0.5 ** (age_s / self.half_life_s))
         its = _patterns(usual[:, None])
-        if self.figure == PERCENTILE and series.slots:
+        if self.figure == PERCENTILE and history.count:
             known = ~np.isnan(values[..., _QUEUED]).all(1)
             its[known, 0, 2] = np.nanpercentile(
                 values[known][..., _QUEUED], self.percentile, axis=1)
-        return sl.Slots(series.volumes, its)
+        return sl.Slots(history.volumes, its)
 
 
-def folded(series: se.Series, slots: int) -> se.Floats:
-    """The mean of each part of a day: float[volumes, slots, columns].
+def folded(history: hs.Series, slots: int) -> sl.Floats:
+    """The mean of each part of a day: float[volumes, slots, rates].
 
     Days lie upon one another, so that a history of several shows what is
     usual at an hour. NaN for a part of which nothing is known.
     """
-    middle = series.begin + series.step_s * (np.arange(series.slots) + 0.5)
+    values, seconds = _rates(history), history.seconds.T
+    middle = history.begin + history.step_s * (np.arange(history.count) + 0.5)
     part = (middle % _DAY_S / _DAY_S * slots).astype(np.intp)
-    found = np.full((len(series.volumes), slots, len(se.COLUMNS)), np.nan)
+    found = np.full((len(history.volumes), slots, _RATES), np.nan)
     for slot in np.unique(part):
-        its = series.values[:, part == slot]
-        found[:, slot] = _mean(its, np.ones(its.shape[1]))
+        found[:, slot] = _mean(values[:, part == slot],
+                               seconds[:, part == slot])
     return found
 
 
@@ -96,15 +97,30 @@ def planned(cluster: cl.Cluster, slots: sl.Slots) -> cl.Cluster:
         for v in cluster.volumes))
 
 
-def _mean(values: se.Floats, weights: se.Floats) -> se.Floats:
-    """float[volumes, columns]: the weighted mean over known slots, or NaN."""
+def _rates(history: hs.Series) -> sl.Floats:
+    """float[volumes, slots, rates]: reads, writes, KiB, requests, outstanding.
+
+    The fourth are requests at a random offset, which no counter tells: all.
+    NaN where a slot was not seen, or a figure is not measured.
+    """
+    return np.stack([
+        history.read_iops, history.write_iops,
+        history.read_kib_s + history.write_kib_s, history.iops,
+        history.outstanding], axis=-1).astype(float).transpose(1, 0, 2)
+
+
+def _mean(values: sl.Floats, weights: sl.Floats) -> sl.Floats:
+    """float[volumes, rates]: the mean over known slots, NaN where none is.
+
+    :param weights: float[volumes, slots], the seconds that were seen
+    """
     known = ~np.isnan(values)
-    total = np.einsum('vsc,s->vc', known, weights)
-    return np.einsum('vsc,s->vc', np.where(known, values, 0.0), weights) / (
+    total = np.einsum('vsc,vs->vc', known, weights)
+    return np.einsum('vsc,vs->vc', np.where(known, values, 0.0), weights) / (
         np.where(total > 0, total, np.nan))
 
 
-def _patterns(values: se.Floats) -> sl.Floats:
+def _patterns(values: sl.Floats) -> sl.Floats:
     """Access patterns of rates: float[..., 4], as of :class:`.slots.Slots`."""
     reads, writes, kib, random, queued = np.moveaxis(values, -1, 0)
     rate = reads + writes

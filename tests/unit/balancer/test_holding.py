@@ -19,8 +19,8 @@ from serifos.balancer import settings
 from serifos.balancer import steady as sd
 from serifos.facts import activity
 from serifos.facts import cluster as cl
+from serifos.facts import history as fh
 from serifos.facts import inventory as inv
-from serifos.facts import series as se
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
 from serifos.plan.loads import demand as dm
@@ -72,11 +72,11 @@ class _Rounds:
     def history(self, hour):
         length = int(self.settings.history_s) // 3600
         queued = self.queued[:, max(0, hour - length):hour]
-        values = np.repeat(queued[:, :, None], 5, axis=2)
-        values[..., 2] *= 32  # KiB of as many reads as writes of 16 KiB
-        values[..., 3] *= 2
-        return se.Series(3600.0 * max(0, hour - length), 3600.0,
-                         self.names, values) if length else None
+        # As many reads as writes of 16 KiB.
+        sums = 3600 * np.stack([np.ones_like(queued.T)] + [
+            queued.T * each for each in (1, 1, 16384, 16384, 0.5, 0.5)])
+        return fh.Series(tuple(self.names), 3600 * max(0, hour - length),
+                         3600, sums) if length else None
 
     def run(self):
         latest = recent.Recent(self.settings.hold, 0.0)

@@ -9,19 +9,25 @@ import numpy as np
 import testtools
 
 from serifos.facts import cluster as cl
-from serifos.facts import series as se
+from serifos.facts import history as fh
 from serifos.facts import workload as wl
 from serifos.plan.loads import demand as dm
 
 HOUR = 3600.0
 NOTHING = (np.nan,) * 5
-BUSY = (100.0, 300.0, 25600.0, 200.0, 8.0)
-"""75 % writes of 64 KiB, half at random, 8 outstanding."""
+BUSY = (100.0, 300.0, 25600.0, 400.0, 8.0)
+"""75 % writes of 64 KiB, 8 outstanding, and where they go is not known."""
 
 
-def series(*volumes, begin=0.0, step_s=HOUR):
-    return se.Series(begin, step_s, tuple('uvw'[:len(volumes)]),
-                     np.array(volumes, float))
+def series(*volumes, begin=0, step_s=HOUR):
+    """The history of volumes with these rates, slot by slot."""
+    reads, writes, kib, _, queued = np.moveaxis(
+        np.array(volumes, float).transpose(1, 0, 2), -1, 0)
+    seen = np.where(np.isnan(reads), 0.0, step_s)
+    return fh.Series(
+        tuple('uvw'[:len(volumes)]), int(begin), int(step_s),
+        np.nan_to_num(np.stack([np.ones_like(seen), reads, writes, 512 * kib,
+                                512 * kib, queued / 2, queued / 2])) * seen)
 
 
 def scaled(*factors):
@@ -37,11 +43,18 @@ class DemandTestCase(testtools.TestCase):
         for figure in dm.FIGURES:
             found = dm.Demand(figure).of(series(scaled(1, 3, 0))).patterns
             np.testing.assert_allclose(
-                found[0, 0, [0, 1, 3]], [75, 64, 50], err_msg=figure)
+                found[0, 0, [0, 1, 3]], [75, 64, 100], err_msg=figure)
 
     def test_the_mean_leaves_out_what_is_not_known(self):
         self.assertEqual([[16.0]], self.queued(
             dm.Demand('mean'), [*scaled(1), NOTHING, *scaled(3)]))
+
+    def test_a_slot_that_was_seen_in_part_counts_by_its_seconds(self):
+        its = series(scaled(1, 6))
+        its.sums[:, 1] /= 4
+        for figure in 'mean', 'joint':
+            self.assertAlmostEqual(8 * 2.0, dm.Demand(
+                figure, slots=1).of(its).patterns[0, 0, 2])
 
     def test_a_percentile_is_of_outstanding_requests(self):
         for percentile, wanted in (0, 0.0), (50, 8.0), (100, 80.0):
@@ -72,8 +85,8 @@ class DemandTestCase(testtools.TestCase):
 
     def test_an_empty_history_tells_nothing(self):
         for figure in dm.FIGURES:
-            found = dm.Demand(figure).of(se.Series(
-                0, HOUR, ('u',), np.empty((1, 0, 5))))
+            found = dm.Demand(figure).of(fh.Series.empty(
+                'u', 0, 0, 3600))
             self.assertTrue(np.isnan(found.patterns[..., 2]).all(), figure)
 
     @settings(max_examples=60, deadline=None)
@@ -83,6 +96,7 @@ class DemandTestCase(testtools.TestCase):
         rng = np.random.default_rng(seed)
         steps = -(-steps * round(step_s) // 86400) * 86400 // round(step_s)
         values = rng.random((2, steps, 5))
+        values[..., 3] = values[..., 0] + values[..., 1]
         found = dm.folded(series(
             *values, begin=86400.0 * rng.integers(9), step_s=step_s), 12)
         np.testing.assert_allclose(found.mean(axis=1), values.mean(axis=1))
@@ -99,7 +113,7 @@ class PlannedTestCase(testtools.TestCase):
             scaled(1, 3), [NOTHING, NOTHING], scaled(1, 1),
             step_s=12 * HOUR))
         found = dm.planned(cluster, slots)
-        self.assertEqual(wl.Workload(75, 64, 16, 50),
+        self.assertEqual(wl.Workload(75, 64, 16, 100),
                          found.volume('u').workload)
         self.assertEqual(now, found.volume('v').workload)
         self.assertIsNone(found.volume('w').workload)

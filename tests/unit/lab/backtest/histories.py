@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from serifos.facts import cluster as cl
-from serifos.facts import series as sr
+from serifos.lab.backtest import rates as rt
 
 BEGIN, STEP_S = 1736726400.0, 300.0
 
@@ -36,7 +36,7 @@ def series(rates, kib=64.0, writes=0.3, step_s=STEP_S):
     rates = np.array(rates, float)
     values = np.stack([rates * (1 - writes), rates * writes, rates * kib,
                        rates, np.full_like(rates, np.nan)], axis=2)
-    return sr.Series(BEGIN, step_s, tuple(
+    return rt.Rates(BEGIN, step_s, tuple(
         f'v{i}' for i in range(len(rates))), values)
 
 

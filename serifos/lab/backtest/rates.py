@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What volumes ask for, in equal slots of time.
+
+This is no history: what was seen of volumes, and how long it took, is
+:class:`.facts.history.Series`. Here are rates alone, which add up: over
+volumes, and over slots when weighted by their seconds; and where requests go,
+which no counter tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating]
+
+COLUMNS = ('reads_s', 'writes_s', 'kib_s', 'random_s', 'outstanding')
+"""Requests per second that read and that write, KiB per second, requests per
+second at a random offset, and the mean of outstanding I/Os, which is a
+device's answer and NaN before."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rates:
+    """The rates of volumes in slots.
+
+    :param begin: of the first slot, seconds of the epoch
+    :param step_s: seconds of a slot
+    :param volumes: their ids
+    :param values: float[volumes, slots, columns], in the order of
+        :data:`COLUMNS`; NaN in a slot of which nothing is known, 0 in an
+        idle one
+    """
+
+    begin: float
+    step_s: float
+    volumes: tuple[str, ...]
+    values: Floats
+
+    @property
+    def slots(self) -> int:
+        return self.values.shape[1]
+
+    def between(self, begin: float, end: float) -> Rates:
+        """The slots that begin in [begin, end)."""
+        first, last = (int(np.clip(np.ceil((at - self.begin) / self.step_s),
+                                   0, self.slots)) for at in (begin, end))
+        return Rates(self.begin + first * self.step_s, self.step_s,
+                     self.volumes, self.values[:, first:last])
+
+    def rows(self, volumes: Sequence[str]) -> Floats:
+        """float[n, slots, columns] of these volumes; NaN for unknown ones."""
+        place = {volume: i for i, volume in enumerate(self.volumes)}
+        found = np.full((len(volumes), *self.values.shape[1:]), np.nan)
+        known = [i for i, volume in enumerate(volumes) if volume in place]
+        found[known] = self.values[[place[volumes[i]] for i in known]]
+        return found
