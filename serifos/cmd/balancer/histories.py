@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pathlib
+import time
 
 from oslo_config import cfg
 
@@ -18,10 +19,15 @@ from serifos.database import pool_errors
 from serifos.database import space as sp
 from serifos.facts import activity
 from serifos.facts import history as hs
+from serifos.telemetry.history import remembered as rm
 from serifos.telemetry import scrape
 from serifos.telemetry import window
 
 _HOUR, _DAY = 3600, 86400
+
+_SETTLED_S = 900
+"""After which a server of metrics has all of a slot, and at least three of
+the granularities of Gnocchi."""
 
 
 def store(conf: cfg.ConfigOpts) -> st.Store:
@@ -81,3 +87,12 @@ def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
     if isinstance(source, scrape.Scrape) or not hasattr(source, 'read'):
         return store(conf)
     return source
+
+
+def remembered(conf: cfg.ConfigOpts, past: hs.History | None,
+               memory: rm.Memory) -> hs.History | None:
+    """The same for round after round, where reading it takes long."""
+    if past is None or isinstance(past, st.Store):
+        return past
+    return rm.Remembered(past, memory, time.time, max(
+        _SETTLED_S, 3 * conf.telemetry.gnocchi_granularity))

@@ -17,9 +17,11 @@ from serifos.balancer import daemon
 from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.plan import recent
 from serifos.plan import text
+from serifos.telemetry.history import remembered
 
 
 class _Version:
@@ -116,15 +118,21 @@ class Run(verb.Verb):
               ) -> Callable[[Callable[[float], bool]], rounds.Balancer]:
         """(pause) → a balancer of the configuration as it then is.
 
-        It knows what those before observed, while the settings by which that
-        is counted stay the same.
+        It knows what those before observed, and read of the history, while
+        the settings by which that is counted stay the same.
         """
+        conf = self.app.conf
         latest = functools.lru_cache(maxsize=1)(recent.Recent)
+        memory = functools.lru_cache(maxsize=1)(lambda _: remembered.Memory())
 
         def make(pause: Callable[[float], bool]) -> rounds.Balancer:
             balancer = self.balancer(pause, window_s)
             settings = balancer.settings
-            return dataclasses.replace(balancer, recent=latest(
-                settings.hold, settings.correction, settings.interval_s))
+            return dataclasses.replace(
+                balancer, recent=latest(
+                    settings.hold, settings.correction, settings.interval_s),
+                history=histories.remembered(
+                    conf, balancer.history,
+                    memory(repr([*conf.telemetry.items()]))))
 
         return make

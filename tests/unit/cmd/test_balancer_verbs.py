@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import signal
+import time
 
 import ddt
 import fixtures
@@ -13,9 +14,12 @@ import fixtures
 from serifos.balancer import plans
 from serifos.cmd import app
 from serifos.cmd.balancer import apply as balancer_apply
+from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
+from serifos.facts import activity
 from serifos.files import documents
+from tests.fakes import history
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -357,13 +361,14 @@ class RunTest(Case):
         self.assertEqual(1, code)
         self.assertIn('no plan was made', err)
 
-    def maker(self):
+    def maker(self, **others):
         """What makes the balancer of each round of our cloud."""
         case = self
 
         class Verb(balancer_run.Run):
             def balancer(self, pause=None, window_s=None):
-                return dataclasses.replace(case.balancer, pause=pause)
+                return dataclasses.replace(case.balancer, pause=pause,
+                                           **others)
 
         return Verb(self.app, None).maker(None)
 
@@ -384,6 +389,21 @@ class RunTest(Case):
         make = self.maker()
         self.assertEqual([0, 1], [
             self.rounds_before(make), self.rounds_before(make, batch=7)])
+
+    def test_a_past_that_takes_long_to_read_is_read_once(self):
+        """Round after round, unless the source is another one."""
+        past = history.EveryDay({})
+        make = self.maker(history=past)
+        end = time.time() // 3600 * 3600 - 3600
+        place = activity.MeasuredVolume('u', 'u', A)
+        for interval, asked in (15, 1), (15, 1), (30, 2), (30, 2):
+            self.app.conf.set_override('interval', interval, 'telemetry')
+            make(self.pause).history.read([place], end - 86400, end, 3600)
+            self.assertEqual(asked, len(past.asked))
+
+    def test_a_database_is_read_anew(self):
+        store = histories.store(self.app.conf)
+        self.assertIs(store, self.maker(history=store)(self.pause).history)
 
     def test_a_correction_that_is_turned_off_is_off(self):
         self.set(auto=False, hold=1)
