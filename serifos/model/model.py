@@ -22,6 +22,8 @@ MODEL_SCHEMA = 'serifos-model/1'
 LIGHT = 8.0
 """Pools of fewer requests outstanding have deviations of their own."""
 
+_SLACK = 0.01
+
 _P90_OF_MAE = 1.645 / 0.7979
 """Half of a normal 90 % interval, in mean absolute errors."""
 
@@ -101,8 +103,19 @@ class Model:
         return tuple(name for name, value in inputs.items()
                      if not self._covers(name, value))
 
+    @functools.cached_property
+    def covered(self) -> Mapping[str, tuple[float, float]]:
+        """Input → its least and greatest value that count as trained on.
+
+        A hundredth beyond the range is within it: what is observed is not
+        that exact, and one request more must not make a pool look slower by
+        the whole width of an interval.
+        """
+        return {name: (least * (1 - _SLACK), greatest * (1 + _SLACK))
+                for name, (least, greatest) in self.range.items()}
+
     def _covers(self, name: str, value: float) -> bool:
-        least, greatest = self.range.get(name, (value, value))
+        least, greatest = self.covered.get(name, (value, value))
         return least <= value <= greatest
 
     def extrapolates(self, load: wl.Load) -> bool:

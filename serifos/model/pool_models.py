@@ -96,7 +96,7 @@ class Fleet:
         for column, model in enumerate(self._models, len(_COMMON)):
             found[:, column] = ~functools.reduce(np.logical_and, (
                 (seen[name] >= least) & (seen[name] <= greatest)
-                for name, (least, greatest) in model.range.items()
+                for name, (least, greatest) in model.covered.items()
                 if name in seen), np.ones(len(found), bool))
         found[found[:, 0] == 0] = 0.0
         return found

@@ -99,6 +99,17 @@ class FleetTest(testtools.TestCase):
         latency = many.latency(pools, np.tile(own.sum(axis=0), (4, 1)))
         self.assertTrue((found[2] == latency[2]).all())
 
+    def test_a_hair_beyond_the_range_is_within_it(self):
+        model = table6('SSD1')
+        for block_kib, beyond in (128.0, False), (128.0000001, False), (
+                129.0, False), (130.0, True):
+            seen = wl.Workload(50, block_kib)
+            load = model.load([seen])
+            self.assertEqual(beyond, bool(model.outside(seen)))
+            self.assertEqual(beyond, model.extrapolates(load))
+            planned = pool_models.Fleet([model])
+            self.assertEqual(float(beyond), planned.loads([seen])[0, -1])
+
     def test_planning_is_pessimistic_only_outside_of_the_range(self):
         model = table6('SSD1')
         inside = model.load([wl.Workload(50, 32)])
