@@ -15,7 +15,7 @@ from typing import Any
 
 from oslo_log import log
 
-from serifos.balancer import followed
+from serifos.balancer.achieved import moves as followed
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import planning

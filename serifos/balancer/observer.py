@@ -7,24 +7,19 @@ It is written to ``cluster.json``; each migration under way is diagnosed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import functools
 
 from oslo_log import log
 
-from serifos.balancer import achieved as ac
+from serifos.balancer.achieved import pools as ac
 from serifos.balancer import join
 from serifos.balancer import planning
 from serifos.balancer import recorder as rr
-from serifos.balancer.recovery import copies
+from serifos.balancer.recovery import diagnosing
 from serifos.balancer.recovery import diagnosis as dg
-from serifos.balancer.recovery import inquiry
 from serifos.balancer.recovery import recover
-from serifos.balancer.recovery import stuck
-from serifos.balancer.recovery import swap as sw
 from serifos.balancer import settings as sg
 from serifos.balancer import space
 from serifos import errors
@@ -41,9 +36,6 @@ from serifos.model import model as mm
 from serifos.plan import recent as rc
 
 LOG = log.getLogger(__name__)
-
-_MOST_ASKED = 50
-"""Backends whose logical volumes are listed for one volume, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +102,12 @@ class Observer:
     growth: space.Growth | None = None
     achieved: ac.Achieved | None = None
 
+    @property
+    def diagnoser(self) -> diagnosing.Diagnoser:
+        return diagnosing.Diagnoser(
+            self.cinder, self.telemetry, self.journal, self.nova,
+            self.settings.window_s, self.settings.timeouts)
+
     def observe(self, cool_down: bool = True) -> Observation:
         """Observes the cloud and writes ``cluster.json``.
 
@@ -163,8 +161,9 @@ class Observer:
         if self.achieved is not None:
             self.achieved.note(cluster, settings.limits, models, entries,
                                observed.at)
-        watched = self._watch(inventory, observed)
-        diagnoses = tuple(self._diagnoses(inventory, watched, now))
+        watched = self.diagnoser.watch(inventory, observed)
+        diagnoses = tuple(self.diagnoser.diagnoses(
+            inventory, watched, now))
         pools = {end.pool for diagnosis in diagnoses if diagnosis.over
                  for end in diagnosis.ends}
         for diagnosis in diagnoses:
@@ -190,66 +189,6 @@ class Observer:
                         'whether it can copy them: %s.', found.absent)
         return found
 
-    def _diagnoses(self, inventory: inv.Inventory,
-                   watched: activity.Observed,
-                   now: float) -> Iterator[dg.Diagnosis]:
-        """Diagnoses of the migrations under way and of copies left behind."""
-        entries = clock_skew.corrected(self.journal.entries(), now)
-        swaps = inquiry.swaps(self.cinder, self.nova, inventory, entries)
-        inquiry.note(swaps.values(), self.journal, now)
-        for diagnosis in stuck.diagnoses(
-                inventory, watched, now, swaps,
-                inquiry.unasked(self.nova, inventory, entries),
-                self.settings.timeouts.limit_s):
-            yield self._confirmed(diagnosis, inventory, watched)
-
-    def _confirmed(self, diagnosis: dg.Diagnosis, inventory: inv.Inventory,
-                   watched: activity.Observed) -> dg.Diagnosis:
-        """One that counts as forgotten, by the logical volumes there are."""
-        if not diagnosis.forgotten:
-            return diagnosis
-        groups = copies.volume_groups(inventory)
-        pools = self._pools(diagnosis, groups) & {*groups}
-        try:
-            names = {pool: self.cinder.logical_volumes(pool)
-                     for pool in sorted(pools)}
-        except errors.CloudError as exc:
-            return dataclasses.replace(diagnosis, forgotten=False, why=(
-                'Cinder does not list the logical volumes of '
-                f'{" and ".join(sorted(pools))}: {exc}'.rstrip('.')))
-        return recover.remembered(
-            stuck.confirm(diagnosis, names, groups, watched),
-            self.journal.entries())
-
-    def _pools(self, diagnosis: dg.Diagnosis,
-               groups: Collection[str]) -> set[str]:
-        """The pools that may have its logical volumes.
-
-        Where it is on its target already its old one may be on any other,
-        unless the journal has the request.
-        """
-        asked = [entry.facts['source'] for entry in self.journal.entries()
-                 if entry.kind == 'request'
-                 and entry.facts['volume'] == diagnosis.record.id]
-        if not asked and len(groups) <= _MOST_ASKED and any(
-                half.target_of and half.pool == diagnosis.record.pool
-                for half in diagnosis.halves):
-            return {*groups}
-        return {*asked[-1:], *(end.pool for end in diagnosis.ends if end.pool)}
-
-    def _watch(self, inventory: inv.Inventory,
-               observed: activity.Observed) -> activity.Observed:
-        """Activity over a window long enough for the diagnoses."""
-        found = stuck.suspects(inventory)
-        if not found:
-            return observed
-        ends = {*found, *(half.id for halves in found.values()
-                          for half in halves)}
-        return self.telemetry.observe(
-            [place for place in join.places(inventory)
-             if place.volume in ends],
-            max(self.settings.window_s, stuck.WATCH_S))
-
     def diagnose(self, volume: str, disk: str | None = None,
                  keep: bool = False) -> dg.Diagnosis:
         """Whether the migration of a volume has been forgotten.
@@ -271,7 +210,8 @@ class Observer:
                 f'status is {record.migration_status}) and no copy of it is '
                 'left; there is nothing to recover.')
         if found.stuck or found.complete:
-            found = self._proven(found, seen.inventory, disk, keep)
+            found = self.diagnoser.proven(
+                found, seen.inventory, disk, keep)
         if keep and found.forgotten:
             found = dataclasses.replace(found, keep=True)
             if found.kept is None:
@@ -279,13 +219,3 @@ class Observer:
                     f'Volume {volume} has no copy with data of its own; run '
                     'recover without --keep-copy.')
         return found
-
-    def _proven(self, found: dg.Diagnosis, inventory: inv.Inventory,
-                disk: str | None, keep: bool) -> dg.Diagnosis:
-        """One that is stuck, by what was found on the compute host."""
-        ends = {end.id for end in found.ends}
-        recent = self.telemetry.observe(
-            [place for place in join.places(inventory)
-             if place.volume in ends], sw.LOOK_S)
-        return self._confirmed(sw.proven(found, recent, disk, keep),
-                               inventory, recent)

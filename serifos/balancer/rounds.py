@@ -18,11 +18,12 @@ from types import MappingProxyType
 
 from oslo_log import log
 
-from serifos.balancer import achieved as ac
+from serifos.balancer.achieved import moves as followed
+from serifos.balancer.achieved import pools as ac
 from serifos.balancer import act
 from serifos.balancer import batch
+from serifos.balancer import carrying
 from serifos.balancer import deciding
-from serifos.balancer import followed
 from serifos.balancer import join
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
@@ -40,7 +41,6 @@ from serifos.balancer import space
 from serifos.balancer import steady as sd
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import clock_skew
 from serifos.facts import history as hs
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
@@ -119,23 +119,16 @@ class Balancer:
             self.settings.rules, self.clock, self.pause)
 
     @property
+    def carrier(self) -> carrying.Carrier:
+        return carrying.Carrier(self.executor, self.settings, self._refresh)
+
+    @property
     def requests(self) -> requests.Requests:
         return requests.Requests(self.cinder, self.prove)
 
     def entries(self) -> tuple[jn.Entry, ...]:
-        """The journal's entries, none of them in the future."""
-        return clock_skew.corrected(self.journal.entries(), self.clock())
-
-    def _note_clock_skew(self) -> None:
-        """Writes an entry that dates those in the future, and warns once."""
-        ahead = clock_skew.uncorrected(self.journal.entries(), self.clock())
-        if ahead:
-            LOG.warning(
-                'The last %d entries of the journal lie in the future: the '
-                'clock here was ahead, or is behind now. They count as of '
-                'now at the latest.', ahead)
-            self.journal.write(
-                'clock', reason=f'{ahead} entries lie in the future')
+        """As :meth:`.carrying.Carrier.entries`."""
+        return self.carrier.entries()
 
     def observe(self, cool_down: bool = True) -> observer.Observation:
         """As :meth:`.observer.Observer.observe`."""
@@ -170,7 +163,7 @@ class Balancer:
         for asked in jn.open_moves(self.journal.entries()):
             if asked.facts['volume'] == diagnosis.record.id:
                 self.executor.recovered(asked)
-        self._pause_after_failures()
+        self.carrier.pause_after_failures()
 
     def round(self) -> pl.Plan | None:
         """One round; returns its plan, None where none was made."""
@@ -205,7 +198,7 @@ class Balancer:
         kept = plans.keep(settings.plans_dir, plan, self.clock(),
                           functools.partial(LOG.warning, '%s'))
         LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
-        if settings.auto and not self._must_wait():
+        if settings.auto and not self.carrier.must_wait():
             entries, now = self.entries(), self.clock()
             self.carry_out(batch.chosen(
                 plan.moves, settings.batch, cluster,
@@ -252,85 +245,17 @@ class Balancer:
         return dataclasses.replace(found, copying=pc.learnt(
             self.journal.entries(), found.copying))
 
-    def _must_wait(self) -> bool:
-        """Whether nothing may be moved yet; logs the reason."""
-        entries = self.entries()
-        if jn.paused(entries):
-            LOG.warning('Nothing is moved: the balancer is paused; look at '
-                        'serifos-balancer history, then serifos-balancer '
-                        'resume.')
-            return True
-        closed = self.settings.pace.closed(self.clock())
-        if closed is not None:
-            LOG.info('Nothing is moved: %s.', closed)
-            return True
-        since = self.clock() - jn.last_outcome(entries)
-        if since < self.settings.settle_s:
-            LOG.info('Nothing is moved for another %.0f s: the last '
-                     'migration ended %.0f s ago.',
-                     self.settings.settle_s - since, since)
-            return True
-        return False
-
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
                   devices: Mapping[str, str] = MappingProxyType({})
                   ) -> list[oc.Outcome]:
-        """Carries the moves out, those of different devices in parallel.
-
-        The batch ends where another move cannot be requested now, or the
-        balancer pauses.
-
-        :param over: volumes whose migrations nobody goes on with
-        :param pace: what is looked at before each move
-        :param devices: pool → its device, where that is not its own
-        """
-        def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
-            now = self.clock()
-            return pace.closed(now) or pace.exceeded(
-                move.size_gib, self.entries(), now) or next(join.in_flight(
-                    self.cinder.inventory(), {*over, *ours}), None)
-
-        return self._batch(hindrance, devices).carry_out(moves, plan_id)
-
-    def _batch(self, hindrance: Callable[
-            [pl.Move, frozenset[str]], str | None] = lambda *_: None,
-            devices: Mapping[str, str] = MappingProxyType({})
-            ) -> batch.Batch:
-        settings = self.settings
-        return batch.Batch(self.executor, settings.parallel, devices,
-                           hindrance, self._ends, self._refresh,
-                           settings.interval_s)
-
-    def _ends(self, outcome: oc.Outcome) -> bool:
-        self._pause_after_failures()
-        return self.ends_a_batch(outcome)
+        """As :meth:`.carrying.Carrier.carry_out`."""
+        return self.carrier.carry_out(moves, plan_id, over, pace, devices)
 
     def ends_a_batch(self, outcome: oc.Outcome) -> bool:
         """Whether the next move must not be requested."""
-        return outcome.ends_a_batch or (
-            outcome.failed and jn.paused(self.journal.entries()))
+        return self.carrier.ends_a_batch(outcome)
 
     def settle_open_moves(self) -> None:
-        """Waits for migrations that were requested and have no outcome.
-
-        Also for unanswered requests that were given up and have begun since.
-        """
-        self._note_clock_skew()
-        entries, begun = self.entries(), []
-        for asked in jn.open_moves(entries):
-            LOG.info('The migration of volume %s, requested at %s, has no '
-                     'outcome yet.', asked.facts['volume'], asked.at)
-            begun.append(act.Request(asked, oc.was_taken_up(entries, asked)))
-        self._batch().follow(begun)
-        self._batch().follow(filter(None, map(
-            self.executor.begun_late, oc.doubtful(entries))))
-
-    def _pause_after_failures(self) -> None:
-        entries = self.journal.entries()
-        failures = jn.failures_in_a_row(entries)
-        if failures >= self.settings.max_failures and not jn.paused(entries):
-            LOG.error('%d migrations in a row failed; the balancer pauses '
-                      'until serifos-balancer resume.', failures)
-            self.journal.write(
-                'pause', reason=f'{failures} failures in a row')
+        """As :meth:`.carrying.Carrier.settle_open_moves`."""
+        self.carrier.settle_open_moves()

@@ -8,7 +8,7 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer import achieved as ac
+from serifos.balancer.achieved import pools as ac
 from serifos.balancer import recorder as rr
 from serifos.balancer import space
 from serifos.cmd.balancer import adapters

@@ -9,7 +9,7 @@ import json
 import time
 from typing import Any
 
-from serifos.balancer import followed
+from serifos.balancer.achieved import moves as followed
 from serifos.balancer import join
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories

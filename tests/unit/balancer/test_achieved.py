@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from serifos.balancer import achieved as ac
+from serifos.balancer.achieved import pools as ac
 from serifos.database import connection
 from serifos.database import pool_errors as db
 from serifos.facts import pool_errors as pe

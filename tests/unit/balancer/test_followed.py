@@ -6,8 +6,8 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer import achieved as ac
-from serifos.balancer import followed
+from serifos.balancer.achieved import moves as followed
+from serifos.balancer.achieved import pools as ac
 from serifos.database import connection
 from serifos.database import pool_errors as db
 from serifos.facts import journal as jn

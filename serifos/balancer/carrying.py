@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves carried out in batches, and what ends a batch or hinders a move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from types import MappingProxyType
+
+from oslo_log import log
+
+from serifos.balancer import act
+from serifos.balancer import batch
+from serifos.balancer import join
+from serifos.balancer import outcome as oc
+from serifos.balancer import pace as pc
+from serifos.balancer import settings as sg
+from serifos.facts import clock_skew
+from serifos.facts import journal as jn
+from serifos.plan import plan as pl
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Carrier:
+    """Carries moves out, and waits for those that were requested before.
+
+    :param refresh: observes the cloud while a migration runs; volume → a
+        sentence, for each migration that nobody goes on with
+    """
+
+    executor: act.Executor
+    settings: sg.BalancerSettings
+    refresh: Callable[[], dict[str, str]]
+
+    def entries(self) -> tuple[jn.Entry, ...]:
+        """The journal's entries, none of them in the future."""
+        return clock_skew.corrected(
+            self.executor.journal.entries(), self.executor.clock())
+
+    def must_wait(self) -> bool:
+        """Whether nothing may be moved yet; logs the reason."""
+        entries = self.entries()
+        if jn.paused(entries):
+            LOG.warning('Nothing is moved: the balancer is paused; look at '
+                        'serifos-balancer history, then serifos-balancer '
+                        'resume.')
+            return True
+        closed = self.settings.pace.closed(self.executor.clock())
+        if closed is not None:
+            LOG.info('Nothing is moved: %s.', closed)
+            return True
+        since = self.executor.clock() - jn.last_outcome(entries)
+        if since < self.settings.settle_s:
+            LOG.info('Nothing is moved for another %.0f s: the last '
+                     'migration ended %.0f s ago.',
+                     self.settings.settle_s - since, since)
+            return True
+        return False
+
+    def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
+                  over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
+                  devices: Mapping[str, str] = MappingProxyType({})
+                  ) -> list[oc.Outcome]:
+        """Carries the moves out, those of different devices in parallel.
+
+        The batch ends where another move cannot be requested now, or the
+        balancer pauses.
+
+        :param over: volumes whose migrations nobody goes on with
+        :param pace: what is looked at before each move
+        :param devices: pool → its device, where that is not its own
+        """
+        def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
+            now = self.executor.clock()
+            return pace.closed(now) or pace.exceeded(
+                move.size_gib, self.entries(), now) or next(join.in_flight(
+                    self.executor.cinder.inventory(), {*over, *ours}), None)
+
+        return self._batch(hindrance, devices).carry_out(moves, plan_id)
+
+    def _batch(self, hindrance: Callable[
+            [pl.Move, frozenset[str]], str | None] = lambda *_: None,
+            devices: Mapping[str, str] = MappingProxyType({})
+            ) -> batch.Batch:
+        settings = self.settings
+        return batch.Batch(self.executor, settings.parallel, devices,
+                           hindrance, self._ends, self.refresh,
+                           settings.interval_s)
+
+    def _ends(self, outcome: oc.Outcome) -> bool:
+        self.pause_after_failures()
+        return self.ends_a_batch(outcome)
+
+    def ends_a_batch(self, outcome: oc.Outcome) -> bool:
+        """Whether the next move must not be requested."""
+        return outcome.ends_a_batch or (
+            outcome.failed and jn.paused(self.executor.journal.entries()))
+
+    def settle_open_moves(self) -> None:
+        """Waits for migrations that were requested and have no outcome.
+
+        Also for unanswered requests that were given up and have begun since.
+        """
+        self._note_clock_skew()
+        entries, begun = self.entries(), []
+        for asked in jn.open_moves(entries):
+            LOG.info('The migration of volume %s, requested at %s, has no '
+                     'outcome yet.', asked.facts['volume'], asked.at)
+            begun.append(act.Request(asked, oc.was_taken_up(entries, asked)))
+        self._batch().follow(begun)
+        self._batch().follow(filter(None, map(
+            self.executor.begun_late, oc.doubtful(entries))))
+
+    def pause_after_failures(self) -> None:
+        """Pauses the balancer where too many moves in a row failed."""
+        entries = self.executor.journal.entries()
+        failures = jn.failures_in_a_row(entries)
+        if failures >= self.settings.max_failures and not jn.paused(entries):
+            LOG.error('%d migrations in a row failed; the balancer pauses '
+                      'until serifos-balancer resume.', failures)
+            self.executor.journal.write(
+                'pause', reason=f'{failures} failures in a row')
+
+    def _note_clock_skew(self) -> None:
+        """Writes an entry that dates those in the future, and warns once."""
+        ahead = clock_skew.uncorrected(
+            self.executor.journal.entries(), self.executor.clock())
+        if ahead:
+            LOG.warning(
+                'The last %d entries of the journal lie in the future: the '
+                'clock here was ahead, or is behind now. They count as of '
+                'now at the latest.', ahead)
+            self.executor.journal.write(
+                'clock', reason=f'{ahead} entries lie in the future')
