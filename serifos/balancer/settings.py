@@ -46,7 +46,7 @@ class BalancerSettings:
     correction: float = recent.SHARE
     demand: dm.Demand = dm.Demand()
     history_s: float = 0.0
-    mend_at_once: bool = True
+    mend_at_once: bool = False
     interval_s: float = 300.0
     window_s: float = 600.0
     settle_s: float = 600.0

@@ -70,10 +70,11 @@ OPTS = [
              'of what is predicted for a pool, by which it is judged. '
              'Unset: the mean.'),
     cfg.BoolOpt(
-        'mend_at_once', default=True,
+        'mend_at_once', default=False,
         help='With window: whether a promise of latency that is broken at '
              'present, for hold rounds, is mended at once. If false, only '
-             'one that is broken by what volumes are planned as.'),
+             'one that is broken by what volumes are planned as: bursts '
+             'break promises that no place keeps for long.'),
     cfg.IntOpt(
         'hold', default=3, min=1, max=1000,
         help='Rounds of serifos-balancer run in a row that a pool must be '

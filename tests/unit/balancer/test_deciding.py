@@ -107,14 +107,15 @@ class PromisesTestCase(_Case):
             cloud.record('w', B)], types=[inv.Type(
                 'gold', {'serifos:max_latency_us': '700'})])
 
-    def test_by_history_alone_a_promise_broken_for_minutes_is_kept(self):
-        self.set(mend_at_once=False)
+    def test_by_history_alone_a_promise_broken_for_minutes_moves_nothing(self):
         self.assertEqual([], self.moved(u=[], v=[], w=[]))
 
     def test_a_promise_that_is_broken_now_is_mended_at_once(self):
+        self.set(mend_at_once=True)
         self.assertEqual(1, len(self.moved(u=[], v=[], w=[])))
 
     def test_once_it_was_broken_for_as_long_as_a_pool_is_hot(self):
+        self.set(mend_at_once=True)
         latest = recent.Recent(2, 0.0)
         for homes in {'u': A, 'v': A, 'w': B}, {'u': B, 'v': A, 'w': B}:
             self.round(latest, u=[], v=[], w=[])
