@@ -150,7 +150,7 @@ class DocumentedCommandsTest(testtools.TestCase):
             self.assertNotIn('no model', err)
             if not printed.strip():
                 continue
-            if verb in ('design', 'plan'):
+            if verb in ('design', 'plan', 'slo'):
                 self.assertRegex(' '.join(out.split()), as_shown(printed))
             if verb == 'show':
                 self.assertEqual(fields(printed), fields(out))

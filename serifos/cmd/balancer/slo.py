@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer slo: which promise can be kept at which load."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+
+from cliff import command
+
+from serifos.balancer import planning
+from serifos.cmd import app
+from serifos.cmd.balancer import adapters
+from serifos import errors
+from serifos.files import documents
+from serifos.plan.promises import supported as sp
+from serifos.report import table
+
+_LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
+
+
+class Slo(app.Fails, command.Command):
+    """Tell which promise of latency each pool can keep at which load.
+
+    That is the latency which 99 % of its volumes are predicted to stay below,
+    now (1) and with more or fewer of the same volumes; and up to which load
+    the promises that are made (serifos:max_latency_us) are kept. Nothing is
+    written.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--cluster', metavar='FILE', help='the observation (default: '
+            'cluster.json in [serifos] state_dir)')
+        parser.add_argument(
+            '--models', metavar='DIR', help='directory of the latency models '
+            '(default: [serifos] models_dir)')
+        parser.add_argument(
+            '--load', type=float, action='append', metavar='FACTOR',
+            help='a load, by the present one; give it once for each '
+            f'(default: {", ".join(f"{load:g}" for load in _LOADS)})')
+        parser.add_argument(
+            '--share', type=float, default=99.0, metavar='PERCENT',
+            help='of the volumes that stay below (default: 99)')
+        parser.add_argument('-f', '--format', choices=('table', 'json'),
+                            default='table')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf = self.app.conf
+        loads, share = _checked(parsed_args)
+        directory = parsed_args.models or conf.serifos.models_dir
+        if not os.path.isdir(directory):
+            raise errors.InputError(
+                f'There is no directory of models {directory}; name it with '
+                '--models.')
+        cluster = documents.read_cluster(
+            parsed_args.cluster
+            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        planning.tell_strays(cluster, self.say)
+        limits = adapters.limits_of(conf)
+        models = planning.models(cluster, directory, self.say)
+        found = sp.supported(cluster, planning.fleet_of(
+            cluster, models, limits.active_floor), limits, loads, share / 100)
+        print(_json(found, loads, share) if parsed_args.format == 'json'
+              else _text(found, loads, share))
+
+
+def _checked(parsed_args: argparse.Namespace
+             ) -> tuple[tuple[float, ...], float]:
+    loads = tuple(parsed_args.load or _LOADS)
+    for load in loads:
+        if not 0 < load <= 1000:
+            raise errors.InputError(
+                f'A load of {load:g} cannot be looked at; give a factor '
+                'above 0, up to 1000.')
+    if not 0 < parsed_args.share <= 100:
+        raise errors.InputError(
+            f'{parsed_args.share:g} % of the volumes cannot stay below; give '
+            'above 0 to 100.')
+    return loads, parsed_args.share
+
+
+def _json(found: list[sp.Supported], loads: tuple[float, ...],
+          share: float) -> str:
+    *pools, cluster = ({
+        **{name: value for name, value in dataclasses.asdict(each).items()
+           if name not in ('seen_us', 'pool' if each.pool is None else '')},
+        'at': [{'load': load, 'latency_us': us}
+               for load, us in zip(loads, each.seen_us)]} for each in found)
+    return json.dumps({'share_pct': share, 'cluster': cluster,
+                       'pools': pools}, indent=1, allow_nan=False)
+
+
+def _text(found: list[sp.Supported], loads: tuple[float, ...],
+          share: float) -> str:
+    rows = [(each.pool or 'all', each.volumes, each.outstanding,
+             each.promised_us and each.promised_us / 1e3, _times(each),
+             *([us / 1e3 for us in each.seen_us] or [None] * len(loads)))
+            for each in found]
+    return table.as_text(table.Table(
+        ('pool', 'active', 'outstanding', 'promised, ms', 'kept up to',
+         *(f'x {load:g}' for load in loads)), rows,
+        f'What {share:g} % of the active volumes stay below at so many times '
+        'the load, ms.'))
+
+
+def _times(each: sp.Supported) -> str | None:
+    if each.kept_up_to is None:
+        return None
+    if each.kept_up_to <= 0:
+        return f'under x {1 / sp.MOST:.2f}'
+    more = 'over ' * (each.kept_up_to * sp.STEP > sp.MOST)
+    return f'{more}x {each.kept_up_to:.2f}'

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which promise pools can keep, by plain arithmetic."""
+
+import dataclasses
+
+import ddt
+import testtools
+
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.plan import limits as lm
+from serifos.plan.promises import supported as sp
+from tests.unit.plan import clusters
+from tests.unit.plan.clusters import pool
+from tests.unit.plan.clusters import volume
+
+
+def found(pools, volumes, loads=(1.0,), share=0.99):
+    cluster = cl.Cluster(tuple(pools), tuple(volumes))
+    return {each.pool: each for each in sp.supported(
+        cluster, clusters.models_of(cluster), lm.Limits(), loads, share)}
+
+
+@ddt.ddt
+class SupportedTest(testtools.TestCase):
+    """The model 'flat' is 10 µs per KiB of all blocks on a pool."""
+
+    POOLS = pool('a'), pool('b', 'slow'), pool('c'), pool('d', None)
+    VOLUMES = (volume('u', 'a', 40), volume('v', 'a', 20),
+               volume('w', 'b', 10), volume('x', 'd', 10),
+               volume('y', 'a', workload=clusters.IDLE))
+
+    def test_each_pool_and_all_of_them(self):
+        seen = found(self.POOLS, self.VOLUMES, (0.5, 1.0, 3.0))
+        self.assertEqual(
+            {'a': (2, 16.0, (400.0, 600.0, 1800.0)),  # u alone sees 400
+             'b': (1, 8.0, (300.0, 300.0, 900.0)), 'c': (0, 0.0, ()),
+             None: (3, 24.0, (400.0, 600.0, 1800.0))},
+            {name: (each.volumes, each.outstanding, each.seen_us)
+             for name, each in seen.items()})
+        self.assertEqual({None}, {each.promised_us
+                                  for each in seen.values()})
+        self.assertEqual({None}, {each.kept_up_to for each in seen.values()})
+
+    @ddt.data((1.0, 600), (0.67, 600), (0.6, 600), (0.3, 300))
+    @ddt.unpack
+    def test_the_share_of_volumes_that_stay_below(self, share, us):
+        self.assertEqual((us,), found(
+            self.POOLS, self.VOLUMES, share=share)[None].seen_us)
+
+    @ddt.data((1200, 2.0), (599, 1.0), (601, 1.0), (60, 0.0), (1e6, 20.0))
+    @ddt.unpack
+    def test_the_load_up_to_which_a_promise_is_kept(self, promise_us, load):
+        kept, = (each.kept_up_to for name, each in found(
+            self.POOLS[:1], [
+                volume('u', 'a', 40, max_latency_us=5e6),
+                volume('v', 'a', 20, max_latency_us=promise_us)]).items()
+            if name)
+        self.assertLessEqual(kept, load * (1 + 1e-9))
+        self.assertGreater(kept * sp.STEP ** (1.01 if load else 0), load - (
+            not load))
+
+    def test_the_cluster_keeps_what_its_worst_pool_keeps(self):
+        seen = found(self.POOLS, [
+            volume('u', 'a', 40, max_latency_us=800),
+            volume('w', 'b', 10, max_latency_us=2000), volume('v', 'a', 20)])
+        self.assertLess(seen['a'].kept_up_to, seen['b'].kept_up_to)
+        self.assertEqual((800, seen['a'].kept_up_to), (
+            seen[None].promised_us, seen[None].kept_up_to))
+
+    def test_what_each_sees_where_the_model_tells(self):
+        its = (volume('u', 'a', 4), volume('v', 'a', 64))
+        seen = found([pool('a', 'apart')], its, (1.0, 2.0))
+        model = clusters.MODELS['apart']
+        for load, us in zip((1, 2), seen['a'].seen_us):
+            total = model.load([v.workload for v in its] * load)
+            self.assertAlmostEqual(max(
+                model.tenant(total, v.workload).latency_us for v in its), us)
+
+    def test_pools_of_a_device_share_their_load(self):
+        shared = [pool('a', device='x'), pool('b', device='x')]
+        seen = found(shared, [volume('u', 'a', 40), volume('v', 'b', 20)])
+        self.assertEqual(((600,), (600,)), (seen['a'].seen_us,
+                                            seen['b'].seen_us))
+
+    def test_a_volume_without_telemetry_is_as_its_type(self):
+        unseen = dataclasses.replace(
+            volume('v', 'a', volume_type='t'), workload=None)
+        seen = found([pool('a')], [
+            unseen, volume('u', 'a', volume_type='t', workload=wl.Workload(
+                50, 40))])
+        self.assertEqual((2, (800,)), (seen['a'].volumes, seen['a'].seen_us))
+
+    def test_nothing_to_look_at(self):
+        self.assertEqual({None: sp.Supported(None, 0, 0.0, ())}, found(
+            [], []))
