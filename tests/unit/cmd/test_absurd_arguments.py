@@ -102,11 +102,11 @@ class AbsurdArgumentsTest(case.DirectoryCase):
 
     def test_vectors_of_endless_patterns(self):
         # It made them all, until memory was full.
-        many = ','.join(str(n / 50) for n in range(1, 4000))
+        many = ','.join(str(n) for n in range(1, 4000))
         err = self.refused(
-            command.model, 'design', '--full', '--write-pcts', many,
-            '--random-pcts', many)
-        self.assertIn('63,968,004 patterns', err)
+            command.model, 'design', '--full', '--block-kibs', many,
+            '--think-times', many)
+        self.assertIn('47,976,003 patterns', err)
 
     @ddt.data('--max-moves=0', '--max-moves=x', '--min-gain=nan',
               '--active-floor=inf', '--max-moves=' + DIGITS)

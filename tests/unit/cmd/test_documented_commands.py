@@ -53,12 +53,15 @@ QUICKSTART = {
     'predicts': 'latency_us', 'dataset': {'sha256': '0' * 64, 'runs': 30},
     'device': {'model': 'file on ext4 (/dev/vda)'},
     'range': {'write_pct': [0, 100], 'block_kib': [4, 256],
-              'iodepth': [1, 32], 'random_pct': [100, 100], 'count': [1, 10]},
-    'quality': {'mre': 0.11, 'why': 'On held-out runs', 'mre_by_count': {},
-                'adj_r2': {'any': 0.949}, 'interval': [-0.295, 0.32]},
-    'parameters': {'intercept_us': 62.47, 'sum_q_r': 5.1665,
-                   'sum_q_w': 3.9123, 'sum_q_s_r': 0.42689,
-                   'sum_q_s_w': 0.27122}}
+              'iodepth': [0.118022, 32], 'random_pct': [100, 100],
+              'count': [1, 10]},
+    'quality': {'mre': 0.219, 'why': 'On held-out runs', 'mre_by_count': {},
+                'tenant_mre': 0.213, 'mre_by_kind': {},
+                'adj_r2': {'any': 0.905},
+                'interval': [-0.2539, 4.811]},
+    'parameters': {'intercept_us': 86.302, 'sum_q_r': 5.7528,
+                   'sum_q_w': 1.6694, 'sum_q_s_r': 0.43522,
+                   'sum_q_s_w': 0.42916}}
 """The model that README shows, by which it plans."""
 
 
