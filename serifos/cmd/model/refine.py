@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-model refine: a model fitted again to what pools show."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import time
+from typing import Any
+
+from cliff import show
+from oslo_config import cfg
+
+from serifos.cmd import app
+from serifos.cmd import options
+from serifos import errors
+from serifos.facts import activity
+from serifos.facts import bounds
+from serifos.facts import cluster as cl
+from serifos.facts import dataset as ds
+from serifos.facts import space
+from serifos.files import atomic
+from serifos.files import documents
+from serifos.model import kinds
+from serifos.model import model as mm
+
+
+class Refine(app.Fails, show.ShowOne):
+    """Fit a model again to live observations, without touching a disk.
+
+    What volumes did is read from the history ([history], Prometheus or
+    Gnocchi), of the pools whose model this is; the volumes are those of the
+    last observation. A model that is fitted to the older two thirds of the
+    hours is held against the newest third, beside the model as it is: exit 1
+    where it is not better. Only --output writes anything, and only a better
+    one, fitted to all hours.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('model', metavar='MODEL',
+                            help='NAME.json; pools that name NAME are read')
+        parser.add_argument(
+            '--observations', metavar='DATASET', help='runs in the order of '
+            'time, NAME.jsonl, in place of the history')
+        parser.add_argument(
+            '--cluster', metavar='FILE', help='the observation that says '
+            'which volumes are where (default: cluster.json in [serifos] '
+            'state_dir)')
+        parser.add_argument('--days', type=float, default=7.0,
+                            help='of the history, back from now (default: 7)')
+        parser.add_argument('--step', type=int, default=3600,
+                            metavar='SECONDS', help='of a slot (default: '
+                            '3600)')
+        parser.add_argument(
+            '--kind', choices=('auto', *kinds.names()),
+            help='kind of the model (default: as it is)')
+        options.add_seed(parser, 'the cross-validation')
+        parser.add_argument('--output', metavar='FILE',
+                            help='write the model here if it is better')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.model import live
+        bounds.refuse_outside('--seed', parsed_args.seed, 0)
+        if parsed_args.output:
+            atomic.refuse_unwritable(parsed_args.output)
+        path = pathlib.Path(parsed_args.model)
+        model = documents.read_model(path)
+        found = live.refined(
+            model, documents.read_dataset(parsed_args.observations)
+            if parsed_args.observations
+            else self._observed(parsed_args, path.stem, model),
+            parsed_args.kind, parsed_args.seed)
+        if not found.better:
+            self.exit_code = 1
+        elif parsed_args.output:
+            documents.write_model(parsed_args.output, found.model)
+        return zip(*{
+            'runs': found.runs[0], 'held_out_runs': found.runs[1],
+            'mre': found.error[0], 'refined_mre': found.error[1],
+            'better': found.better,
+            'predicts_times': list(found.ratio),
+            'range': {name: list(ends) for name, ends
+                      in model.range.items()},
+            'refined_range': {name: list(ends) for name, ends
+                              in found.model.range.items()},
+            'written': parsed_args.output if (
+                found.better and parsed_args.output) else None}.items())
+
+    def _observed(self, parsed_args: argparse.Namespace, stem: str,
+                  model: mm.Model) -> ds.Dataset:
+        """The live runs of the pools that name the model."""
+        from serifos.cmd.balancer import adapters
+        from serifos.cmd.balancer import histories
+        from serifos.model import live
+        conf = self.app.conf
+        if not 0 < 86400 * parsed_args.days <= 366 * 86400 or not (
+                0 < parsed_args.step <= 86400 * parsed_args.days):
+            raise errors.InputError(
+                f'{parsed_args.days:g} days in slots of {parsed_args.step} s '
+                'cannot be read; give up to 366 days, in shorter slots.')
+        cluster = documents.read_cluster(
+            parsed_args.cluster
+            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        pools = _pools(cluster, stem, conf)
+        if not pools:
+            raise errors.InputError(
+                f'The cluster has no pool with volumes that names the model '
+                f'{stem}; the name of the file is that of the model.')
+        now = time.time()
+        past = histories.history(conf, adapters.telemetry(conf))
+        home = {volume.id: volume.pool for volume in cluster.volumes}
+        series = past.read(
+            [activity.MeasuredVolume(volume, volume, home[volume])
+             for pool in pools for volume in pool.volumes],
+            now - 86400 * parsed_args.days, now, parsed_args.step)
+        return ds.Dataset(
+            ds.Header(dict(model.device or {})),
+            tuple(live.runs(series, pools, conf.balancer.active_floor)))
+
+
+def _pools(cluster: cl.Cluster, stem: str, conf: cfg.ConfigOpts) -> list[Any]:
+    """The devices of the pools that name the model, since the last moves."""
+    from serifos.cmd.balancer import adapters
+    from serifos.database import journal
+    from serifos.model import live
+    moved: dict[str, float] = {}
+    for move in space.moved(journal.Journal(
+            adapters.database(conf), time.time).entries()):
+        for pool in move.source, move.target:
+            moved[pool] = max(move.at, moved.get(pool, 0.0))
+    devices: dict[str, list[str]] = {}
+    for pool in cluster.pools:
+        devices.setdefault(pool.device_key, []).append(pool.name)
+    named = {pool.device_key for pool in cluster.pools if pool.model == stem}
+    found = [live.Pool(
+        [volume.id for volume in cluster.volumes
+         if volume.pool in devices[device]],
+        max(moved.get(name, 0.0) for name in devices[device]))
+        for device in sorted(named)]
+    return [pool for pool in found if pool.volumes]
