@@ -14,7 +14,9 @@ OPTS = [
              'that of the journal. Its other settings are those of '
              '[database]. Unset: history.sqlite in [serifos] state_dir, '
              'which every balancer has for itself. With [telemetry] source '
-             '= prometheus or gnocchi nothing is kept: they have it.'),
+             '= prometheus or gnocchi nothing of volumes is kept: they have '
+             'it. How far pools are from their models, and with [balancer] '
+             'capacity_horizon their space, is kept in any case.'),
     cfg.IntOpt(
         'hours_of_minutes', default=6, min=1, max=24 * 7,
         help='Hours for which what volumes did is kept minute by minute.'),
