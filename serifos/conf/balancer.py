@@ -73,8 +73,7 @@ OPTS = [
         'mend_at_once', default=False,
         help='With window: whether a promise of latency that is broken at '
              'present, for hold rounds, is mended at once. If false, only '
-             'one that is broken by what volumes are planned as: bursts '
-             'break promises that no place keeps for long.'),
+             'one that is broken by what volumes are planned as.'),
     cfg.IntOpt(
         'hold', default=3, min=1, max=1000,
         help='Rounds of serifos-balancer run in a row that a pool must be '

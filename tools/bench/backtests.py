@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several backtests in one table: python -m tools.bench.backtests FILE...
+
+Each FILE is what ``serifos-sim backtest -f json`` printed, of the same
+policies on another history. Figures are means over them, beside the worst.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import sys
+from typing import Any
+
+from serifos.report import table
+
+HEADER = ('policy', 'worst pool, ms', 'promise broken, volume minutes',
+          'fewer than the first', 'moves', 'moves per 10 volumes, week',
+          'at most', 'busiest pool by best', 'at most')
+
+
+def rows(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    """A row for each policy, in the order of the first document."""
+    found = []
+    for i, first in enumerate(documents[0]['policies']):
+        its = [document['policies'][i] for document in documents]
+        others = [document['policies'][0] for document in documents]
+        fewer = sum(one['promise_minutes'] < other['promise_minutes']
+                    for one, other in zip(its, others))
+        moves, next_day = ([one[name] for one in its] for name in (
+            'moves_per_ten_a_week', 'next_day'))
+        found.append((
+            first['policy'],
+            statistics.mean(one['worst_us'] for one in its) / 1e3,
+            round(statistics.mean(one['promise_minutes'] for one in its)),
+            f'{fewer} of {len(its)}',
+            statistics.mean(one['moves'] for one in its),
+            statistics.mean(moves), max(moves),
+            statistics.mean(next_day), max(next_day)))
+    return found
+
+
+if __name__ == '__main__':
+    read = [json.loads(pathlib.Path(name).read_text())
+            for name in sys.argv[1:]]
+    print(table.as_text(table.Table(
+        HEADER, rows(read), f'{len(read)} histories')))
