@@ -90,8 +90,8 @@ def _too_large(path: Path, what: str, most: int) -> errors.FormatError:
         f'{path} is larger than the {most >> 20} MiB that a {what} may have.')
 
 
-def replace(path: Path, text: str) -> None:
-    """Replaces a file by a text, atomically, mode 0640.
+def replace(path: Path, text: str | bytes) -> None:
+    """Replaces a file by a text, or bytes, atomically, mode 0640.
 
     A symbolic link is itself replaced; what it names stays as it is.
 
@@ -99,7 +99,7 @@ def replace(path: Path, text: str) -> None:
     """
     path = pathlib.Path(path)
     try:
-        data = text.encode()
+        data = text.encode() if isinstance(text, str) else text
         with _directory(path.parent) as directory:
             _refuse_special(path, directory)
             _remove_stale(path.name, directory)

@@ -13,6 +13,7 @@ from serifos.balancer.achieved import moves as followed
 from serifos.balancer import join
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import history_file
 from serifos.cmd.balancer import series
 from serifos.cmd.balancer import verb
 from serifos.database.history import store
@@ -26,22 +27,27 @@ _MOST_DAYS, _MOST_SLOTS = 3660, 100_000
 
 
 class History(verb.Verb):
-    """Show the migrations that were requested, or what a volume did.
+    """Show the migrations that were requested, or what volumes did.
 
     Without a VOLUME: the migrations and their outcomes. With one: its
     requests, latency and outstanding requests over the last days, in slots
     of time; where it is and how often it was migrated does not matter.
+    With --out: what all volumes did, as CSV for serifos-sim backtest.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('what', nargs='?', metavar='VOLUME',
                             help='a volume whose activity is shown')
-        parser.add_argument('--days', type=float, default=1.0,
-                            help='with VOLUME: back from now (default: 1)')
+        parser.add_argument('--out', metavar='FILE',
+                            help='write what all volumes did to this file, '
+                            'compressed where it ends in .gz')
+        parser.add_argument('--days', type=float,
+                            help='of what volumes did: back from now '
+                            '(default: 1; with --out 7)')
         parser.add_argument('--step', type=int, metavar='SECONDS',
-                            help='with VOLUME: of a slot (default: an hour, '
-                            'five minutes for less than a day)')
+                            help='of a slot (default: an hour; five minutes '
+                            'for less than a day, and with --out)')
         parser.add_argument('--volume', metavar='ID',
                             help='the migrations of one volume only')
         parser.add_argument('--last', type=int, default=50, metavar='N',
@@ -52,6 +58,9 @@ class History(verb.Verb):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.out is not None:
+            self._write(parsed_args)
+            return
         if parsed_args.what is None:
             self._show_migrations(parsed_args)
             return
@@ -74,18 +83,28 @@ class History(verb.Verb):
 
     def _activity(self, past: hs.History,
                   parsed_args: argparse.Namespace) -> hs.Series:
-        days, step_s = parsed_args.days, parsed_args.step
+        days = 1.0 if parsed_args.days is None else parsed_args.days
+        step_s = parsed_args.step
         if step_s is None:
             step_s = 3600 if days >= 1 else 300
-        if not 0 < days <= _MOST_DAYS or not (
-                0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
-            raise errors.InputError(
-                f'{days:g} days in slots of {step_s} s cannot be shown; '
-                f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
-                'longer than that time.')
         now = time.time()
         return past.read([self._place(parsed_args.what, past)],
-                         now - 86400 * days, now, step_s)
+                         now - _seconds(days, step_s), now, step_s)
+
+    def _write(self, parsed_args: argparse.Namespace) -> None:
+        """Writes what all volumes did."""
+        if (parsed_args.what, parsed_args.volume) != (None, None):
+            raise errors.InputError(
+                '--out writes what all volumes did; give no VOLUME with it.')
+        days = 7.0 if parsed_args.days is None else parsed_args.days
+        step_s = 300 if parsed_args.step is None else parsed_args.step
+        seconds = _seconds(days, step_s)
+        past = self.past()
+        inventory = adapters.cinder(self.app.conf).inventory()
+        seen, known = history_file.write(
+            parsed_args.out, past, inventory, jn.last_moves(
+                self.journal().entries()), seconds, step_s)
+        print(f'{parsed_args.out} has {seen} of {known} volumes.')
 
     def past(self) -> hs.History:
         """Where the past is read.
@@ -123,6 +142,20 @@ class History(verb.Verb):
             print(f'{entry.at}  {entry.kind:8}  {_said(entry)}')
         if not entries:
             print('No migration was requested yet.')
+
+
+def _seconds(days: float, step_s: int) -> float:
+    """The days in seconds.
+
+    :raises InputError: where they cannot be shown in slots of that length
+    """
+    if not 0 < days <= _MOST_DAYS or not (
+            0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
+        raise errors.InputError(
+            f'{days:g} days in slots of {step_s} s cannot be shown; '
+            f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
+            'longer than that time.')
+    return 86400 * days
 
 
 def _said(entry: jn.Entry) -> str:

@@ -26,12 +26,11 @@ import zlib
 from serifos import errors
 from serifos.facts import times
 from serifos.files import atomic
+from serifos.files import history_csv
 from serifos.lab.backtest import grid as gr
 from serifos.lab.backtest import rates as rt
 
-_NEEDED = ('volume', 'begin', 'seconds', 'read_iops', 'write_iops',
-           'read_mib_s', 'write_mib_s')
-_SIZE = 'size_gib'
+_NEEDED, _SIZE = history_csv.COLUMNS, history_csv.SIZE
 _RATES = _NEEDED[3:]
 
 _MOST_BYTES = 2 ** 36
@@ -163,7 +162,7 @@ def _begin(text: str) -> float:
 def lines(series: rt.Rates,
           size_gib: Mapping[str, float]) -> Iterator[str]:
     """The lines of a file with a history, slot by slot."""
-    yield ','.join((*_NEEDED, _SIZE)) + '\n'
+    yield history_csv.header()
     for slot in range(series.slots):
         begin = f'{series.begin + slot * series.step_s:.0f}'
         for volume, (reads, writes, kib, *_) in zip(

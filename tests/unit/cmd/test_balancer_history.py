@@ -11,6 +11,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos import conf
 from serifos.facts import inventory as inv
+from serifos.lab.backtest import csv_history
 from tests.fakes import prometheus as fake
 from tests.unit import case
 from tests.unit.cmd import command
@@ -22,8 +23,7 @@ NONE = {'at': None, 'seconds': 0.0, 'read_iops': None, 'write_iops': None,
         'outstanding': None}
 
 
-@ddt.ddt
-class HistoryOfAVolumeTest(case.DirectoryCase):
+class _Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
@@ -43,6 +43,10 @@ class HistoryOfAVolumeTest(case.DirectoryCase):
     def history(self, *arguments):
         return command.balance('--config-file', self.file, 'history',
                                *arguments)
+
+
+@ddt.ddt
+class HistoryOfAVolumeTest(_Case):
 
     def slots(self, *arguments):
         code, out, err = self.history('-f', 'json', *arguments)
@@ -134,6 +138,61 @@ class HistoryOfAVolumeTest(case.DirectoryCase):
         code, out, err = self.history('a', *arguments)
         self.assertEqual((2, '', 1), (code, out, err.count('\n')), err)
         self.assertIn(why, err)
+
+
+@ddt.ddt
+class HistoryOfAllVolumesTest(_Case):
+    """What is written is what a backtest reads."""
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.dir / 'week.csv.gz'
+        inventory = inv.Inventory((), (), (
+            inv.Record('a', 10.0, 'available', pool='n@ssd#ssd'),
+            inv.Record('b', 20.0, 'available', pool='n@ssd#ssd'),
+            inv.Record('c', 30.0, 'available', pool='n@ssd#ssd'),
+            inv.Record('copy', 10.0, 'available', pool='m@ssd#ssd',
+                       migration_status='target:a')))
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.cmd.balancer.adapters.cinder', lambda *_: self))
+        self.inventory = lambda: inventory
+
+    @ddt.data('week.csv.gz', 'week.csv')
+    def test_a_backtest_reads_it(self, name):
+        self.written()
+        self.assertEqual(
+            (0, f'{self.dir / name} has 2 of 3 volumes.\n', ''),
+            self.history('--out', self.dir / name))
+        found = csv_history.read(self.dir / name)
+        self.assertEqual({'a': 10.0, 'b': 20.0}, found.size_gib)
+        series = found.series
+        self.assertEqual(('a', 'b'), tuple(sorted(series.volumes)))
+        self.assertEqual((24, 300.0), (series.slots, series.step_s))
+        self.assertEqual(self.end - 24 * 300, series.begin)
+        by_name = dict(zip(series.volumes, series.values))
+        for volume, iops in ('a', 50.0), ('b', 100.0):
+            for slot in by_name[volume]:
+                self.assertEqual([iops, iops, 8 * iops],
+                                 [round(float(v), 2) for v in slot[:3]])
+
+    def test_nothing_is_written_of_nothing(self):
+        self.written(2, gap=24)
+        self.out.write_text('before')
+        code, out, err = self.history('--out', self.out, '--days', '0.05')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('Nothing is known of any volume', err)
+        self.assertEqual('before', self.out.read_text())
+
+    def test_where_it_cannot_be_written(self):
+        self.written(2)
+        code, _, err = self.history('--out', self.dir / 'no' / 'week.csv')
+        self.assertEqual(2, code)
+        self.assertIn('cannot be written', err)
+
+    def test_of_one_volume_nothing_is_written(self):
+        code, _, err = self.history('a', '--out', self.out)
+        self.assertEqual(2, code)
+        self.assertIn('give no VOLUME with it', err)
 
 
 class HistoryOfASourceTest(case.DirectoryCase):
