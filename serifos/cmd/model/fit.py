@@ -124,12 +124,13 @@ class Check(app.Fails, show.ShowOne):
                   f'the {most:.1%} allowed.', file=sys.stderr)
         return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
                  'samples'),
-                (found.mre, _by_label(found.mre_by_count), found.tenant_mre,
+                (cells.percent(found.mre), _by_label(found.mre_by_count),
+                 cells.percent(found.tenant_mre),
                  _by_label(found.tenant_mre_by_count), found.samples))
 
 
-def _by_label(by_count: Mapping[int, float]) -> dict[str, float]:
-    return {str(count): value for count, value in by_count.items()}
+def _by_label(by_count: Mapping[int, float]) -> cells.Cell:
+    return _percents({str(count): value for count, value in by_count.items()})
 
 
 class Show(app.Fails, show.ShowOne):

@@ -55,8 +55,11 @@ class Predict(app.Fails, show.ShowOne):
             say_of_means(self.app.NAME, model)
         return ((model.predicts, f'interval_{unit}', 'extrapolated',
                  'tenants'),
-                (model.predict(load), list(model.interval(load)),
-                 sorted(outside),
+                (cells.number(model.predict(load), '.4g'),
+                 cells.Cell([*model.interval(load)], ' to '.join(
+                     f'{end:.4g}' for end in model.interval(load))),
+                 cells.Cell(sorted(outside), ', '.join(
+                     sorted(outside)) or 'nothing'),
                  tenants(model, load, workloads if of_tenants else ())))
 
 

@@ -144,6 +144,9 @@ class PredictTest(ModelCase):
             (large['latency_us'] + small['latency_us']) / 2, places=6)
         _, out, _ = command.model('predict', self.model, '-w', '20:256')
         self.assertRegex(out, r'tenants +\| \d+ µs')
+        self.assertRegex(out, r'latency_us +\| [\d.]+ +\|\n')
+        self.assertRegex(out, r'interval_us +\| [\d.]+ to [\d.]+ +\|\n')
+        self.assertRegex(out, r'extrapolated +\| nothing +\|\n')
 
     def test_a_kind_that_does_not_tell_tenants_apart_says_so(self):
         _, said = self.run_json('predict', self.fitted(), '-w', '50:64',
@@ -222,6 +225,13 @@ class CheckTest(ModelCase):
     def test_an_absurd_bound(self):
         self.refused('--max-mre', 'check', self.fitted(), self.dataset,
                      '--max-mre', 'nan')
+
+
+    def test_a_table_is_for_a_person(self):
+        _, out, _ = command.model('check', self.fitted(), self.dataset)
+        self.assertRegex(out, r'mre +\| 0\.0% ')
+        self.assertRegex(out, r'mre_by_count +\| 1: 0\.0%, 2: 0\.0%, ')
+        self.assertNotIn('{', out)
 
 
 class ShowTest(ModelCase):
