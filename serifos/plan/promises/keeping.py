@@ -66,6 +66,8 @@ class Made:
     def make(self, priced: _Priced) -> None:
         """Makes moves, each off and to devices of its own."""
         moves = priced.moves
+        if not len(moves.volume):
+            return
         devices = self.state.problem.device[self.state.home[moves.volume]]
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
         self.why += [KEPT if keeps else EASED
