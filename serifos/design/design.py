@@ -53,8 +53,8 @@ class Space:
                         f'{greatest:.12g}.')
                 if what.endswith('_pct') and value != round(value):
                     raise errors.InputError(
-                        f'{what} {value:g} cannot be run; fio takes whole '
-                        'percentages.')
+                        f'fio cannot run a {what} of {value:g}; give a whole '
+                        'number.')
         if self.size > _MOST_PATTERNS:
             raise errors.InputError(
                 f'These vectors make {self.size:,} patterns, more than the '

@@ -52,8 +52,8 @@ class CombinationsTest(testtools.TestCase):
         ({'write_pcts': ()}, 'at least one write_pct'),
         ({'write_pcts': (101,)}, 'write_pct 101'),
         ({'write_pcts': (float('nan'),)}, 'write_pct nan'),
-        ({'write_pcts': (0.5,)}, 'fio takes whole percentages'),
-        ({'random_pcts': (99.9,)}, 'random_pct 99.9'),
+        ({'write_pcts': (0.5,)}, 'write_pct of 0.5; give a whole'),
+        ({'random_pcts': (99.9,)}, 'random_pct of 99.9'),
         ({'block_kibs': (0,)}, 'block_kib 0'),
         ({'iodepths': (0,)}, 'iodepth 0'),
         ({'counts': (65,)}, 'count 65'))
