@@ -120,7 +120,7 @@ OPTS = [
              'out: until then the figures still show the time before it, '
              'and the copying. Unset: [telemetry] window.'),
     cfg.IntOpt(
-        'cool_down', default=86400, min=0, max=_TEN_YEARS_S,
+        'cool_down', default=604800, min=0, max=_TEN_YEARS_S,
         help='Seconds for which a volume that was moved stays where it is.'),
     cfg.IntOpt(
         'back_off', default=3600, min=0, max=86400,
