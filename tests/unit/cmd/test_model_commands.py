@@ -226,7 +226,6 @@ class CheckTest(ModelCase):
         self.refused('--max-mre', 'check', self.fitted(), self.dataset,
                      '--max-mre', 'nan')
 
-
     def test_a_table_is_for_a_person(self):
         _, out, _ = command.model('check', self.fitted(), self.dataset)
         self.assertRegex(out, r'mre +\| 0\.0% ')
