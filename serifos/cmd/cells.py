@@ -42,3 +42,8 @@ def figures(values: Mapping[str, float | None]) -> Cell:
     """Numbers after their names."""
     return named(values, lambda value: (
         'unknown' if value is None else f'{value:.6g}'))
+
+
+def ranges(values: Mapping[str, tuple[float, float]]) -> Cell:
+    """From and to after the names."""
+    return named(values, lambda ends: f'{ends[0]:g} to {ends[1]:g}')

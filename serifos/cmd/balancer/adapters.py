@@ -25,7 +25,9 @@ from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import cluster as cl
 from serifos.facts import servers
+from serifos.files import documents
 from serifos.plan import limits
 from serifos.plan.loads import demand
 from serifos import plugins
@@ -84,6 +86,15 @@ def settings(conf: cfg.ConfigOpts,
         max_failures=said.max_failures, auto_recover=said.auto_recover,
         allow_attached=said.allow_attached,
         excluded_projects=frozenset(said.excluded_projects))
+
+
+def cluster(conf: cfg.ConfigOpts, path: str | None) -> cl.Cluster:
+    """The observation in a file, None for that of the balancer.
+
+    :raises InputError: where it cannot be read
+    """
+    return documents.read_cluster(path or pathlib.Path(
+        conf.serifos.state_dir, 'cluster.json'))
 
 
 def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:

@@ -7,7 +7,6 @@ import argparse
 import dataclasses
 import json
 import os
-import pathlib
 import time
 
 from cliff import command
@@ -75,9 +74,7 @@ class Plan(app.Fails, command.Command):
         limits = _limits(parsed_args, conf)
         if parsed_args.out:
             atomic.refuse_unwritable(parsed_args.out)
-        cluster = documents.read_cluster(
-            parsed_args.cluster
-            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        cluster = adapters.cluster(conf, parsed_args.cluster)
         planning.tell_strays(cluster, self.say)
         directory = parsed_args.models or conf.serifos.models_dir
         if not os.path.isdir(directory):

@@ -7,7 +7,6 @@ import argparse
 import dataclasses
 import json
 import os
-import pathlib
 
 from cliff import command
 
@@ -15,7 +14,6 @@ from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos import errors
-from serifos.files import documents
 from serifos.plan.promises import supported as sp
 from serifos.report import table
 
@@ -58,9 +56,7 @@ class Slo(app.Fails, command.Command):
             raise errors.InputError(
                 f'There is no directory of models {directory}; name it with '
                 '--models.')
-        cluster = documents.read_cluster(
-            parsed_args.cluster
-            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        cluster = adapters.cluster(conf, parsed_args.cluster)
         planning.tell_strays(cluster, self.say)
         limits = adapters.limits_of(conf)
         models = planning.models(cluster, directory, self.say)

@@ -188,8 +188,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
             f'{name} {value}' for name, value in device.items()
             if value is not None)),
         'runs': (model.dataset or {}).get('runs'),
-        'range': cells.named(
-            model.range, lambda ends: f'{ends[0]:g} to {ends[1]:g}'),
+        'range': cells.ranges(model.range),
         **chosen,
         'mre': cells.percent(quality.get('mre')),
         'mre_by_count': _percents(quality.get('mre_by_count') or {}),

@@ -12,6 +12,7 @@ from cliff import show
 from oslo_config import cfg
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import activity
@@ -78,13 +79,13 @@ class Refine(app.Fails, show.ShowOne):
             documents.write_model(parsed_args.output, found.model)
         return zip(*{
             'runs': found.runs[0], 'held_out_runs': found.runs[1],
-            'mre': found.error[0], 'refined_mre': found.error[1],
+            'mre': cells.percent(found.error[0]),
+            'refined_mre': cells.percent(found.error[1]),
             'better': found.better,
-            'predicts_times': list(found.ratio),
-            'range': {name: list(ends) for name, ends
-                      in model.range.items()},
-            'refined_range': {name: list(ends) for name, ends
-                              in found.model.range.items()},
+            'predicts_times': cells.Cell([*found.ratio], ', '.join(
+                f'{ratio:.3g}' for ratio in found.ratio)),
+            'range': cells.ranges(model.range),
+            'refined_range': cells.ranges(found.model.range),
             'written': parsed_args.output if (
                 found.better and parsed_args.output) else None}.items())
 
@@ -100,9 +101,7 @@ class Refine(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'{parsed_args.days:g} days in slots of {parsed_args.step} s '
                 'cannot be read; give up to 366 days, in shorter slots.')
-        cluster = documents.read_cluster(
-            parsed_args.cluster
-            or pathlib.Path(conf.serifos.state_dir, 'cluster.json'))
+        cluster = adapters.cluster(conf, parsed_args.cluster)
         pools = _pools(cluster, stem, conf)
         if not pools:
             raise errors.InputError(

@@ -77,6 +77,16 @@ class RefineTest(case.DirectoryCase):
         refined = documents.read_model(self.out)
         self.assertEqual('outstanding', refined.kind)
 
+    def test_a_table_is_for_a_person(self):
+        self.observe()
+        self.keep(1.5)
+        code, out, err = command.model(
+            '--config-file', self.conf, 'refine', self.model)
+        self.assertEqual((0, ''), (code, err))
+        self.assertRegex(out, r'\| mre +\| 33\.\d% ')
+        self.assertRegex(out, r'\| range +\| write_pct \d+ to \d+, ')
+        self.assertNotRegex(out, r'[{\[]')
+
     def test_nothing_is_written_unless_asked(self):
         self.observe()
         self.keep(1.5)

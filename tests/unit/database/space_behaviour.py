@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 
 from serifos.database import space as db
 from serifos.facts import space as sp
+from tests.unit.database import at_once
 
 BEGIN = 1_800_003_600.0
 SLOT, DAY = db.SLOT_S, 86400
@@ -58,20 +58,11 @@ class Behaviour:
 
     def test_two_that_note_at_once(self):
         self.note(0, a=1.0)
-        wrong = []
 
         def note():
-            try:
-                for slot in range(8):
-                    db.Space(dataclasses.replace(self.database), DAY).note(
-                        sp.Used(BEGIN + slot * SLOT, {'a': 1.0, 'b': 2.0}))
-            except Exception as exc:  # noqa: BLE001
-                wrong.append(exc)
-        threads = [threading.Thread(target=note) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual([], wrong)
+            for slot in range(8):
+                db.Space(dataclasses.replace(self.database), DAY).note(
+                    sp.Used(BEGIN + slot * SLOT, {'a': 1.0, 'b': 2.0}))
+        self.assertEqual([], at_once.failures(note))
         self.assertEqual({'a', 'b'}, {
             pool for _, gib in self.found() for pool in gib})
