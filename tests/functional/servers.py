@@ -8,6 +8,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -32,6 +33,7 @@ class Server:
 
     programs: tuple[str, ...]
     user: str | None = None
+    ended_by = signal.SIGTERM
 
     def __init__(self, test: machine.MachineTest) -> None:
         self.test = test
@@ -66,7 +68,7 @@ class Server:
 
     def stop(self) -> None:
         if self.process is not None:
-            self.process.terminate()
+            self.process.send_signal(self.ended_by)
             self.process.wait(60)
             self.process = None
 
@@ -132,6 +134,8 @@ class PostgreSQL(Server):
 
     programs = ()
     user = 'postgres'
+    # Its fast shutdown; at SIGTERM it waits for clients that stay connected.
+    ended_by = signal.SIGINT
 
     def make(self) -> None:
         found = sorted(pathlib.Path('/usr/lib/postgresql').glob('*/bin'))

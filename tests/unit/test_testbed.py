@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The testbed's processes, directories, command line and readings of fio."""
 
+from concurrent import futures
 import contextlib
 import io
 import json
 import os
 import pathlib
 import subprocess
+import threading
 import types
 
 import ddt
@@ -73,6 +75,16 @@ class RecordsTest(testtools.TestCase):
         self.records.stop('one')
         self.assertEqual([], [found for found in children
                               if records.process(found.pid) == found])
+
+    def test_threads_may_learn_at_once_that_a_child_ended(self):
+        self._start('one')
+        pid, = self.records._children
+        both = threading.Barrier(2, timeout=30)
+        self.records._children[pid] = types.SimpleNamespace(
+            poll=lambda: both.wait())
+        with futures.ThreadPoolExecutor(2) as pool:
+            found = pool.map(self.records.alive, ('one', 'one'))
+            self.assertEqual([True, True], list(found))
 
     def test_a_process_that_got_the_pid_later_lives_on(self):
         bystander = subprocess.Popen(['sleep', '60'], start_new_session=True)

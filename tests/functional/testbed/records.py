@@ -114,9 +114,10 @@ class Records:
                 records.pop(name, None)
 
     def _reap(self) -> None:
+        # Several threads may ask at once, and find the same child ended.
         for pid, child in list(self._children.items()):
             if child.poll() is not None:
-                del self._children[pid]
+                self._children.pop(pid, None)
 
     @contextlib.contextmanager
     def _file(self) -> Iterator[dict]:
