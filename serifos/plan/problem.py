@@ -211,11 +211,11 @@ class Problem:
                 return_inverse=True)
             seen[piece] = self.models.tenants(
                 every % len(self.device), loads[every // len(self.device)],
-                place, self._own(volumes[piece]))
+                place, self.mix(volumes[piece]))
         return np.nan_to_num(
             np.maximum(seen - self.promise_us[volumes], 0.0))
 
-    def _own(self, volumes: Ints) -> Floats:
+    def mix(self, volumes: Ints) -> Floats:
         """float[n, slots, features]: by what mix each volume is judged."""
         its = self.loads[volumes]
         idle = its[..., 0] == 0

@@ -3,22 +3,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import pathlib
 import time
 
 from oslo_config import cfg
 
 from serifos.balancer.achieved import pools as ac
+from serifos.balancer import join
+from serifos.balancer import past
 from serifos.balancer import recorder as rr
 from serifos.balancer import space
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
-from serifos.database.history import slots
+from serifos.database.history import slots as tiers
 from serifos.database.history import store as st
+from serifos.database import journal
 from serifos.database import pool_errors
 from serifos.database import space as sp
+from serifos import errors
 from serifos.facts import activity
+from serifos.facts import cluster as cl
 from serifos.facts import history as hs
+from serifos.facts import journal as jn
+from serifos.facts import times
+from serifos.files import owners
+from serifos.plan.loads import slots as sl
 from serifos.telemetry.history import remembered as rm
 from serifos.telemetry import scrape
 from serifos.telemetry import window
@@ -43,9 +53,9 @@ def store(conf: cfg.ConfigOpts) -> st.Store:
     minute, five, hour = (tier.step_s for tier in st.TIERS)
     return st.Store(
         connection.Database(url, options, connection.HISTORY),
-        (slots.Tier(minute, said.hours_of_minutes * _HOUR),
-         slots.Tier(five, said.days_of_five_minutes * _DAY),
-         slots.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
+        (tiers.Tier(minute, said.hours_of_minutes * _HOUR),
+         tiers.Tier(five, said.days_of_five_minutes * _DAY),
+         tiers.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
 
 
 def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
@@ -89,10 +99,51 @@ def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
     return source
 
 
-def remembered(conf: cfg.ConfigOpts, past: hs.History | None,
+def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
+          say: Callable[[str], None]) -> sl.Slots | None:
+    """What the volumes of an observation did before it, as plans take it.
+
+    Root goes on as the owner of state_dir.
+
+    :param say: is called with a sentence where that is not known
+    :returns: None where it is not, or the present is planned for
+    """
+    settings = adapters.settings(conf)
+    if not settings.history_s:
+        return None
+    owners.work_as_owner(settings.state_dir)
+    now = time.time() if cluster.observed_at is None else times.parse(
+        cluster.observed_at)
+    try:
+        read = store(conf) if conf.telemetry.source == 'scrape' else history(
+            conf, adapters.telemetry(conf))
+        found = past.slots(read, _places(conf, read, cluster), now, settings)
+    except errors.SerifosError as exc:
+        say(f'The days before are left out: {exc}')
+        return None
+    if found is None:
+        say('Nothing is known of the days before; serifos-balancer run keeps '
+            'what volumes do.')
+    return found
+
+
+def _places(conf: cfg.ConfigOpts, read: hs.History,
+            cluster: cl.Cluster) -> list[activity.MeasuredVolume]:
+    """Where the volumes are, as far as the source has to know that."""
+    if isinstance(read, st.Store):
+        return [activity.MeasuredVolume(volume.id, volume.id, volume.pool)
+                for volume in cluster.volumes]
+    moved = jn.last_moves(journal.Journal(
+        adapters.database(conf), time.time).entries())
+    wanted = {volume.id for volume in cluster.volumes}
+    return [place for place in join.places(
+        adapters.cinder(conf).inventory(), moved) if place.volume in wanted]
+
+
+def remembered(conf: cfg.ConfigOpts, read: hs.History | None,
                memory: rm.Memory) -> hs.History | None:
     """The same for round after round, where reading it takes long."""
-    if past is None or isinstance(past, st.Store):
-        return past
-    return rm.Remembered(past, memory, time.time, max(
+    if read is None or isinstance(read, st.Store):
+        return read
+    return rm.Remembered(read, memory, time.time, max(
         _SETTLED_S, 3 * conf.telemetry.gnocchi_granularity))

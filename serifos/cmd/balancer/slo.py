@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import json
 import os
+from typing import Any
 
 from cliff import command
 
 from serifos.balancer import planning
+from serifos.balancer import settings as sg
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
 from serifos import errors
 from serifos.plan.promises import supported as sp
 from serifos.report import table
@@ -25,8 +29,9 @@ class Slo(app.Fails, command.Command):
 
     That is the latency which 99 % of its volumes are predicted to stay below,
     now (1) and with more or fewer of the same volumes; and up to which load
-    the promises that are made (serifos:max_latency_us) are kept. Nothing is
-    written.
+    the promises that are made (serifos:max_latency_us) are kept. Where plans
+    are made by days ([balancer] window), a second table has the same for
+    these. Nothing is written.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -59,11 +64,15 @@ class Slo(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         planning.tell_strays(cluster, self.say)
         limits = adapters.limits_of(conf)
-        models = planning.models(cluster, directory, self.say)
-        found = sp.supported(cluster, planning.fleet_of(
-            cluster, models, limits.active_floor), limits, loads, share / 100)
-        print(_json(found, loads, share) if parsed_args.format == 'json'
-              else _text(found, loads, share))
+        fleet = planning.fleet_of(
+            cluster, planning.models(cluster, directory, self.say),
+            limits.active_floor)
+        supported = functools.partial(
+            sp.supported, cluster, fleet, limits, loads, share / 100)
+        past = histories.slots(conf, cluster, self.say)
+        shown = _Shown(loads, share, adapters.settings(conf))
+        print((shown.json if parsed_args.format == 'json' else shown.text)(
+            supported(), None if past is None else supported(slots=past)))
 
 
 def _checked(parsed_args: argparse.Namespace
@@ -81,28 +90,57 @@ def _checked(parsed_args: argparse.Namespace
     return loads, parsed_args.share
 
 
-def _json(found: list[sp.Supported], loads: tuple[float, ...],
-          share: float) -> str:
-    *pools, cluster = ({
-        **{name: value for name, value in dataclasses.asdict(each).items()
-           if name not in ('seen_us', 'pool' if each.pool is None else '')},
-        'at': [{'load': load, 'latency_us': us}
-               for load, us in zip(loads, each.seen_us)]} for each in found)
-    return json.dumps({'share_pct': share, 'cluster': cluster,
-                       'pools': pools}, indent=1, allow_nan=False)
+@dataclasses.dataclass(frozen=True)
+class _Shown:
+    """How it is shown.
 
+    :param share: percent
+    """
 
-def _text(found: list[sp.Supported], loads: tuple[float, ...],
-          share: float) -> str:
-    rows = [(each.pool or 'all', each.volumes, each.outstanding,
-             each.promised_us and each.promised_us / 1e3, _times(each),
-             *([us / 1e3 for us in each.seen_us] or [None] * len(loads)))
-            for each in found]
-    return table.as_text(table.Table(
-        ('pool', 'active', 'outstanding', 'promised, ms', 'kept up to',
-         *(f'x {load:g}' for load in loads)), rows,
-        f'What {share:g} % of the active volumes stay below at so many times '
-        'the load, ms.'))
+    loads: tuple[float, ...]
+    share: float
+    settings: sg.BalancerSettings
+
+    def json(self, now: list[sp.Supported],
+             past: list[sp.Supported] | None) -> str:
+        """A document; its ``window`` is null where the past is not known."""
+        return json.dumps({
+            'share_pct': self.share, **self._document(now),
+            'window': None if past is None else {
+                'seconds': self.settings.history_s,
+                'demand': self.settings.demand.figure,
+                **self._document(past)}}, indent=1, allow_nan=False)
+
+    def text(self, now: list[sp.Supported],
+             past: list[sp.Supported] | None) -> str:
+        """A table of the present, and one of the past where it is known."""
+        tables = [self._table(now, (
+            f'What {self.share:g} % of the active volumes stay below at so '
+            'many times the load, ms.'))]
+        if past is not None:
+            tables += ['', self._table(past, (
+                'The same by what they did in the last '
+                f'{self.settings.history_s / 3600:g} hours, as plans judge '
+                f'pools (demand = {self.settings.demand.figure}).'))]
+        return '\n'.join(tables)
+
+    def _document(self, found: list[sp.Supported]) -> dict[str, Any]:
+        *pools, cluster = ({
+            **{name: value for name, value in dataclasses.asdict(each).items()
+               if name not in ('seen_us', 'pool' * (each.pool is None))},
+            'at': [{'load': load, 'latency_us': us}
+                   for load, us in zip(self.loads, each.seen_us)]}
+            for each in found)
+        return {'cluster': cluster, 'pools': pools}
+
+    def _table(self, found: list[sp.Supported], title: str) -> str:
+        rows = [(each.pool or 'all', each.volumes, each.outstanding,
+                 each.promised_us and each.promised_us / 1e3, _times(each),
+                 *([us / 1e3 for us in each.seen_us]
+                   or [None] * len(self.loads))) for each in found]
+        return table.as_text(table.Table(
+            ('pool', 'active', 'outstanding', 'promised, ms', 'kept up to',
+             *(f'x {load:g}' for load in self.loads)), rows, title))
 
 
 def _times(each: sp.Supported) -> str | None:

@@ -5,7 +5,9 @@ As the paper's Figure 6 has it, the promise that can be kept is the latency
 that a share of the volumes, 99 %, stays below. A load of 2 is twice the
 tenants: on each pool twice as many volumes that do what those there do. What
 each volume sees then is predicted for it alone, where the model tells tenants
-apart, else it is the mean of the pool.
+apart, else it is the mean of the pool. Over the slots of a history it is one
+figure of them, the one by which plans judge promises: for a volume that is
+idle in a slot what it would see there, doing what it does in others.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 
@@ -35,8 +38,8 @@ class Supported:
     """What a pool, or all of them, can promise.
 
     :param pool: its name; None for the cluster
-    :param volumes: active ones
-    :param outstanding: their requests
+    :param volumes: active ones, in any slot
+    :param outstanding: their requests, over slots as their latencies
     :param seen_us: at each load asked for, the latency that the share of them
         stays below; empty where there are none
     :param promised_us: the least that any of them was promised
@@ -54,21 +57,24 @@ class Supported:
 
 def supported(cluster: cl.Cluster, models: pr.Predictions,
               limits: lm.Limits, loads: Sequence[float],
-              share: float = 0.99) -> list[Supported]:
+              share: float = 0.99,
+              slots: sl.Slots | None = None) -> list[Supported]:
     """What each pool with a model can promise, then what all of them can.
 
-    :param loads: each above 0; 1 is the present one
+    :param loads: each above 0; 1 is what there is
     :param share: of the volumes that stay below, above 0 to 1
+    :param slots: what the volumes did; None for what the cluster says
     """
-    view = _View.of(cluster, models, limits)
+    view = _View.of(pm.Problem.of(cluster, models, limits, slots))
     seen = [view.seen_us(load) for load in loads]
-    kept = view.kept_up_to()
+    kept, outstanding = view.kept_up_to(), view.outstanding
+    promise_us, modelled = view.promise_us, view.problem.modelled
 
     def row(name: str | None, its: Ints) -> Supported:
-        promised = view.promise_us[its]
+        promised = promise_us[its]
         some = np.isfinite(promised)
         return Supported(
-            name, len(its), float(view.outstanding[its].sum()),
+            name, len(its), float(outstanding[its].sum()),
             tuple(float(np.quantile(us[its], share, method='inverted_cdf'))
                   for us in seen) if len(its) else (),
             float(promised.min()) if some.any() else None,
@@ -78,7 +84,7 @@ def supported(cluster: cl.Cluster, models: pr.Predictions,
     ends = np.searchsorted(view.pool[order], np.arange(
         len(cluster.pools) + 1))
     return [*(row(pool.name, order[ends[i]:ends[i + 1]])
-              for i, pool in enumerate(cluster.pools) if view.modelled[i]),
+              for i, pool in enumerate(cluster.pools) if modelled[i]),
             row(None, np.arange(len(view.pool)))]
 
 
@@ -86,34 +92,32 @@ def supported(cluster: cl.Cluster, models: pr.Predictions,
 class _View:
     """The active volumes on pools with a model.
 
+    :param which: int[n], index into the problem's volumes
     :param pool: int[n], where each is
-    :param own: float[n, features]
-    :param total: float[n, features], of the device of each
-    :param promise_us: µs[n], infinite for none
-    :param outstanding: float[n]
-    :param modelled: bool[pools]
+    :param total: float[devices, slots, features]
     """
 
-    models: pr.Predictions
+    problem: pm.Problem
+    which: Ints
     pool: Ints
-    own: Floats
     total: Floats
-    promise_us: Floats
-    outstanding: Floats
-    modelled: pm.Bools
 
     @classmethod
-    def of(cls, cluster: cl.Cluster, models: pr.Predictions,
-           limits: lm.Limits) -> _View:
-        problem = pm.Problem.of(cluster, models, limits)
-        own = problem.loads[:, 0]
-        here = np.flatnonzero((problem.home >= 0) & (own[:, 0] > 0))
+    def of(cls, problem: pm.Problem) -> _View:
+        here = np.flatnonzero((problem.home >= 0) & problem.active)
         here = here[problem.modelled[problem.home[here]]]
-        pool = problem.home[here]
-        total = problem.device_loads(problem.home)[:, 0]
-        return cls(models, pool, own[here], total[problem.device[pool]],
-                   problem.promise_us[here], problem.queued(
-                       problem.loads[here]), problem.modelled)
+        return cls(problem, here, problem.home[here],
+                   problem.device_loads(problem.home))
+
+    @property
+    def promise_us(self) -> Floats:
+        """µs[n], infinite for none."""
+        return self.problem.promise_us[self.which]
+
+    @property
+    def outstanding(self) -> Floats:
+        """float[n]: requests of each."""
+        return self.problem.queued(self.problem.loads[self.which])
 
     def seen_us(self, load: float, which: Ints | None = None) -> Floats:
         """What volumes see at a load, µs.
@@ -121,21 +125,36 @@ class _View:
         :param which: None for all
         """
         its = np.arange(len(self.pool)) if which is None else which
-        total = load * self.total[its]
-        total[:, 0] = np.rint(total[:, 0])
+        found = np.empty(len(its))
+        for piece in sl.pieces(len(its), self.total.shape[1]):
+            some = its[piece]
+            found[piece] = self.problem.models.tenants(
+                self.pool[some], *self._at(load, some))
+        return found
+
+    def _at(self, load: float, its: Ints) -> tuple[Floats, Ints, Floats]:
+        """The Loads that volumes are on at a load, and what they do there.
+
+        :returns: float[n, slots, features]; int[n], the row of each in it;
+            float[n, slots, features]
+        """
+        own = self.problem.mix(self.which[its])
+        there = self.total[self.problem.device[self.pool[its]]]
+        total = load * there
+        total[..., 0] = np.maximum(np.rint(total[..., 0]), there[..., 0] > 0)
         # No pool holds less than the volume that looks at it.
-        return self.models.tenants(
-            self.pool[its], np.maximum(total, self.own[its]),
-            np.arange(len(its)), self.own[its])
+        busy = self.problem.loads[self.which[its], :, :1] > 0
+        return np.where(busy, np.maximum(total, own), total), np.arange(
+            len(its)), own
 
     def kept_up_to(self) -> Floats:
         """float[n]: the load up to which each one's promise is kept."""
-        found = np.full(len(self.pool), np.inf)
-        left = np.flatnonzero(np.isfinite(self.promise_us))
+        found, promise_us = np.full(len(self.pool), np.inf), self.promise_us
+        left = np.flatnonzero(np.isfinite(promise_us))
         found[left] = 0.0
         load = 1 / MOST
         while load <= MOST * (1 + 1e-9) and len(left):
-            left = left[self.seen_us(load, left) <= self.promise_us[left]]
+            left = left[self.seen_us(load, left) <= promise_us[left]]
             found[left] = load
             load *= STEP
         return found

@@ -4,9 +4,19 @@ import json
 import pathlib
 
 import ddt
+import fixtures
 import testtools
 
+from serifos.cmd.balancer import histories
+from serifos import conf
+from serifos.facts import history as hs
+from serifos.facts import inventory as inv
+from serifos.facts import names
+from serifos.facts import times
+from tests.fakes import prometheus as fake
+from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.telemetry import readings as rd
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
 
@@ -55,3 +65,123 @@ class SloTest(testtools.TestCase):
         code, _, err = command.balance('slo', '--models', '/nowhere')
         self.assertEqual(2, code)
         self.assertIn('There is no directory of models /nowhere', err)
+
+
+class SloOfDaysTest(case.DirectoryCase):
+    """The example's volumes, of which a day before is known."""
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = json.loads((EXAMPLES / 'cluster.json').read_text())
+        self.at = times.parse(self.cluster['observed_at'])
+        self.conf()
+
+    def conf(self, *lines, window=86400):
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text('\n'.join((
+            '[serifos]', f'state_dir = {self.dir}', '[balancer]',
+            f'window = {window}', *lines)))
+
+    def past(self, idle=(), hours=24):
+        """All volumes read 100 times a second, 8 ms each, but the idle."""
+        volumes = [each['id'] for each in self.cluster['volumes']]
+        found = hs.Series.empty(volumes, self.at - 3600 * hours, self.at, 60)
+        for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
+            found.sums[figure] = 60 * rate
+        found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0
+        return found
+
+    def keep(self, series):
+        store = histories.store(conf.load([str(self.file)]))
+        self.assertTrue(store.add(series, store.until()))
+
+    def slo(self, *arguments):
+        return command.balance(
+            '--config-file', self.file, 'slo', '--cluster',
+            EXAMPLES / 'cluster.json', '--models', EXAMPLES / 'models',
+            *arguments)
+
+    def documents(self, *arguments):
+        code, out, err = self.slo('-f', 'json', *arguments)
+        self.assertEqual(0, code, err)
+        return json.loads(out)
+
+    def test_a_table_of_the_days_follows_that_of_the_present(self):
+        self.keep(self.past())
+        _, present, _ = command.balance(
+            'slo', '--cluster', EXAMPLES / 'cluster.json', '--models',
+            EXAMPLES / 'models')
+        code, out, err = self.slo()
+        self.assertEqual((0, 1), (code, err.count('\n')), err)
+        self.assertTrue(out.startswith(present))
+        title, header, _, *rows = out[len(present):].strip().splitlines()
+        self.assertIn('in the last 24 hours', title)
+        self.assertIn('demand = joint', title)
+        self.assertEqual(present.splitlines()[1].split(), header.split())
+        self.assertEqual([row.split()[0] for row in
+                          present.splitlines()[3:]],
+                         [row.split()[0] for row in rows])
+
+    def test_json_of_the_days(self):
+        first = self.cluster['volumes'][0]
+        self.keep(self.past(idle=[first['id']]))
+        found = self.documents('--load', 1)
+        self.assertEqual((86400, 'joint'), (
+            found['window']['seconds'], found['window']['demand']))
+        active, = ({each['pool']: each['volumes']
+                    for each in doc['pools']}[first['pool']]
+                   for doc in [found['window']])
+        self.assertEqual(active, sum(
+            each['pool'] == first['pool']
+            for each in self.cluster['volumes']) - 1)
+        self.assertNotEqual(found['cluster']['outstanding'],
+                            found['window']['cluster']['outstanding'])
+        for each in (*found['window']['pools'], found['window']['cluster']):
+            self.assertAlmostEqual(
+                0.8 * each['volumes'], each['outstanding'], 5)
+
+    def test_days_that_are_not_known(self):
+        code, out, err = self.slo()
+        self.assertEqual((0, 1), (code, out.count('What')))
+        self.assertIn('Nothing is known of the days before', err)
+        self.assertNotIn('The same', out)
+        self.assertIsNone(self.documents()['window'])
+        self.assertFalse((self.dir / 'history.sqlite').exists())
+
+    def test_the_present_alone_is_asked_for(self):
+        self.keep(self.past())
+        self.conf(window=0)
+        code, out, err = self.slo()
+        self.assertEqual((0, 1), (code, out.count('stay below')))
+        self.assertNotIn('days before', err)
+
+    def test_a_history_that_cannot_be_read(self):
+        (self.dir / 'history.sqlite').write_text('no database' * 99)
+        code, out, err = self.slo()
+        self.assertEqual((0, 1), (code, out.count('stay below')))
+        self.assertIn('The days before are left out: The history', err)
+
+    def test_the_days_that_a_server_of_metrics_has(self):
+        """Where volumes are is Cinder's to say; there may be others."""
+        first = self.cluster['volumes'][0]
+        server = fake.Prometheus(fake.Exporter(
+            {'instance': f'{names.host(first["pool"])}:9100'},
+            range(int(self.at) - 8000, int(self.at), 15),
+            lambda at: {first['id']: rd.steady(
+                at - self.at + 9000, iops=400, latency_us=4000)}))
+        url = self.enterContext(rd.serving(server.answer))
+        self.conf('[telemetry]', 'source = prometheus',
+                  f'prometheus_url = {url}', window=7200)
+        inventory = inv.Inventory((), (), tuple(
+            inv.Record(volume, 1.0, 'available', pool=first['pool'])
+            for volume in (first['id'], 'new')))
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.cmd.balancer.adapters.cinder', lambda *_: self))
+        self.inventory = lambda: inventory
+        found = self.documents()
+        its, before = (next(
+            each['outstanding'] for each in doc['pools']
+            if each['pool'] == first['pool'])
+            for doc in (found['window'], found))
+        self.assertAlmostEqual(
+            1.6 - first['workload']['iodepth'], its - before, 3)

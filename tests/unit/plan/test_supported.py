@@ -3,22 +3,39 @@
 
 import dataclasses
 
+import random
+
 import ddt
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
 import testtools
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
+from serifos.plan import problem as pm
+from serifos.plan.promises import beyond
 from serifos.plan.promises import supported as sp
+from serifos.plan import state
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
 
-def found(pools, volumes, loads=(1.0,), share=0.99):
+def found(pools, volumes, loads=(1.0,), share=0.99, slots=None):
     cluster = cl.Cluster(tuple(pools), tuple(volumes))
     return {each.pool: each for each in sp.supported(
-        cluster, clusters.models_of(cluster), lm.Limits(), loads, share)}
+        cluster, clusters.models_of(cluster), lm.Limits(), loads, share,
+        slots)}
+
+
+def parts(percentile=None, **blocks):
+    """Volume → KiB of its requests in each part; 0 for an idle one."""
+    return sl.Slots(tuple(blocks), np.array([
+        [(50, kib, 8 if kib else 0, 100) for kib in its]
+        for its in blocks.values()], float), percentile)
 
 
 @ddt.ddt
@@ -94,3 +111,73 @@ class SupportedTest(testtools.TestCase):
     def test_nothing_to_look_at(self):
         self.assertEqual({None: sp.Supported(None, 0, 0.0, ())}, found(
             [], []))
+
+
+@ddt.ddt
+class OverSlotsTest(testtools.TestCase):
+    """The same by what volumes did in parts of a day."""
+
+    BUSY = volume('u', 'a', 40), volume('v', 'a', 20)
+
+    @ddt.data((None, 1.0, 300.0), (None, 2.0, 600.0), (90, 1.0, 480.0),
+              (100, 1.0, 600.0))
+    @ddt.unpack
+    def test_one_figure_of_all_parts(self, percentile, load, us):
+        """Both make 600 µs in one part, one of them 200 in each other."""
+        slots = parts(percentile, u=(40, 20, 0, 20), v=(20, 0, 20, 0))
+        seen, = found([pool('a')], self.BUSY, (load,), slots=slots)[
+            'a'].seen_us
+        self.assertAlmostEqual(us, seen)
+
+    def test_a_volume_that_is_idle_at_present_counts(self):
+        its = volume('u', 'a', workload=clusters.IDLE),
+        self.assertEqual(0, found([pool('a')], its)['a'].volumes)
+        seen = found([pool('a')], its, slots=parts(u=(0, 40)))['a']
+        self.assertEqual((1, 4.0, (200.0,)), (
+            seen.volumes, seen.outstanding, seen.seen_us))
+
+    def test_one_that_is_busy_at_present_alone_does_not(self):
+        seen = found([pool('a')], self.BUSY, slots=parts(
+            u=(40, 40), v=(0, 0)))['a']
+        self.assertEqual((1, (400.0,)), (seen.volumes, seen.seen_us))
+
+    def test_of_whom_nothing_is_known_the_present_stands(self):
+        seen = found([pool('a')], self.BUSY, slots=parts(u=(40, 0)))['a']
+        self.assertEqual((2, (400.0,)), (seen.volumes, seen.seen_us))
+
+    @ddt.data((300, 1.0), (280, 0.8), (200, 0.0))
+    @ddt.unpack
+    def test_the_load_up_to_which_a_promise_is_kept(self, promise_us, load):
+        """It makes 400 µs by itself, then would see 200 of the other."""
+        its = volume('u', 'a', 40, max_latency_us=promise_us), self.BUSY[1]
+        kept = found([pool('a')], its, slots=parts(
+            u=(40, 0), v=(0, 20)))['a'].kept_up_to
+        self.assertLessEqual(kept, load)
+        self.assertGreaterEqual(kept * sp.STEP, load)
+
+    def test_volumes_in_pieces(self):
+        slots = parts(u=(40, 0, 7), v=(0, 20, 3))
+        whole = found([pool('a')], self.BUSY, (0.5, 3.0), slots=slots)
+        self.patch(sl, 'AT_ONCE', 1)
+        self.assertEqual(whole, found(
+            [pool('a')], self.BUSY, (0.5, 3.0), slots=slots))
+
+    @hypothesis.settings(max_examples=25, deadline=None)
+    @hypothesis.given(st.integers(0, 2 ** 32), st.sampled_from([1, 2, 5]),
+                      st.sampled_from([None, 0, 50, 90]))
+    def test_a_promise_is_kept_now_where_plans_say_so(
+            self, seed, number, percentile):
+        cluster = clusters.of_seed(seed)
+        cluster = dataclasses.replace(cluster, volumes=tuple(
+            dataclasses.replace(v, max_latency_us=500)
+            for v in cluster.volumes))
+        slots = clusters.slots(
+            cluster, random.Random(seed), number, percentile)
+        problem = pm.Problem.of(
+            cluster, clusters.models_of(cluster), lm.Limits(), slots)
+        broken = {problem.volumes[which].pool for which in beyond.broken(
+            state.State.of(problem)) if problem.active[which]}
+        for name, each in found(cluster.pools, cluster.volumes, share=1.0,
+                                slots=slots).items():
+            if name is not None and each.volumes:
+                self.assertEqual(name in broken, each.seen_us[0] > 500)
