@@ -20,11 +20,11 @@ from serifos.facts import bounds
 from serifos.facts import cluster as cl
 from serifos.files import model_files
 from serifos.lab.backtest import csv_history
-from serifos.lab.backtest import devices
 from serifos.lab.backtest import pools
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import replay
-from serifos.lab.backtest import truth
+from serifos.lab.backtest.simulated import devices
+from serifos.lab.backtest.simulated import truth
 from serifos.model import model as mm
 from serifos.plan import capacity
 from serifos import plugins

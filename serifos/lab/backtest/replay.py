@@ -21,14 +21,14 @@ import numpy as np
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos import errors
-from serifos.lab.backtest import cinder
 from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
 from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.simulated import cinder
+from serifos.lab.backtest.simulated import telemetry as tm
+from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest.simulated import world as wd
 from serifos.lab.backtest import tally as tl
-from serifos.lab.backtest import telemetry as tm
-from serifos.lab.backtest import truth
-from serifos.lab.backtest import world as wd
 from serifos.lab.sim import ssd as ssds
 from serifos.plan import recent
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from serifos.lab.backtest.truth import Floats
-from serifos.lab.backtest import world as wd
+from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated import world as wd
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 

@@ -8,7 +8,7 @@ import numpy as np
 import testtools
 
 from serifos.facts import workload as wl
-from serifos.lab.backtest import truth
+from serifos.lab.backtest.simulated import truth
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 

@@ -7,10 +7,10 @@ import testtools
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
-from serifos.lab.backtest import cinder
-from serifos.lab.backtest import telemetry
-from serifos.lab.backtest import truth
-from serifos.lab.backtest import world as wd
+from serifos.lab.backtest.simulated import cinder
+from serifos.lab.backtest.simulated import telemetry
+from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest.simulated import world as wd
 from serifos.lab.sim import devices
 from tests.unit.lab.backtest import histories as hs
 

@@ -19,8 +19,8 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
-from serifos.lab.backtest import truth
-from serifos.lab.backtest.truth import Floats
+from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest.simulated.truth import Floats
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import ssd as ssds
 from serifos.model import model as mm

@@ -20,9 +20,9 @@ import numpy as np
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.lab.backtest import rates as rt
-from serifos.lab.backtest import truth
-from serifos.lab.backtest.truth import Floats
-from serifos.lab.backtest.truth import Ints
+from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated.truth import Ints
 from serifos.plan import capacity
 
 ABSENT = -1

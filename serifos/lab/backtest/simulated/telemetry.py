@@ -13,8 +13,8 @@ from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import workload as wl
 from serifos.lab.backtest import rates as rt
-from serifos.lab.backtest.truth import Floats
-from serifos.lab.backtest import world as wd
+from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated import world as wd
 
 _COPY = wl.Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)
 _IDLE = wl.Workload(0.0, 4.0, 0.0, iops=0.0, latency_us=0.0)

@@ -3,7 +3,7 @@
 
 import testtools
 
-from serifos.lab.backtest import devices
+from serifos.lab.backtest.simulated import devices
 from serifos.model import model as mm
 from tests.unit.lab.backtest import histories as hs
 

@@ -22,7 +22,7 @@ from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import names
 from serifos.facts import times
-from serifos.lab.backtest import world as wd
+from serifos.lab.backtest.simulated import world as wd
 
 TYPE = 'backtest'
 """The volume type of all volumes."""
