@@ -44,6 +44,7 @@ class Asked:
     :param options: OPTION=VALUE or GROUP.OPTION=VALUE, for all policies
     :param cluster: the observation whose pools and places are replayed
     :param scale: what all demands are multiplied by
+    :param volume_clear: as in cinder.conf, zero or none
     """
 
     models_dir: str
@@ -62,6 +63,7 @@ class Asked:
     add: Sequence[str] = ()
     remove: Sequence[str] = ()
     other: Sequence[str] = ()
+    volume_clear: str = 'zero'
     config_files: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -107,7 +109,8 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
-        settings[text], 1000 * asked.promise_ms)
+        settings[text], 1000 * asked.promise_ms,
+        asked.volume_clear != 'none')
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 

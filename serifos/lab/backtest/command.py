@@ -56,6 +56,7 @@ class Backtest(app.Fails, command.Command):
         options.add_number(parser, '--scale', 1.0, 'FACTOR',
                            'multiply all demands')
         _add_pools(parser)
+        _add_migrations(parser)
         runner.add_arguments(parser, 'backtest.html and backtest.json')
         return parser
 
@@ -74,7 +75,8 @@ class Backtest(app.Fails, command.Command):
             args.days, args.size_gib, args.promise, args.scale, args.pools,
             args.pool_gib, documents.read_cluster(args.cluster)
             if args.cluster else None, args.truth, args.drift, args.seed,
-            args.add, args.remove, args.other, self.app.options.config_file)
+            args.add, args.remove, args.other, args.volume_clear,
+            self.app.options.config_file)
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
@@ -123,6 +125,16 @@ def _add_pools(parser: argparse.ArgumentParser) -> None:
     options.add_number(
         pools, '--drift', 0.1, 'SD', 'how far each pool is off its device: '
         'the standard deviation of the log of each time')
+
+
+def _add_migrations(parser: argparse.ArgumentParser) -> None:
+    """How they go."""
+    group = parser.add_argument_group('migrations')
+    group.add_argument(
+        '--volume-clear', choices=('zero', 'none'), default='zero',
+        help='what is done with the source of a copy afterwards, as '
+             'volume_clear of cinder.conf says: zero is the default there, '
+             'which LVM follows for thick volumes; for thin ones give none')
 
 
 def _again() -> str:

@@ -25,6 +25,7 @@ from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import cinder
+from serifos.lab.backtest.simulated import copies as cp
 from serifos.lab.backtest.simulated import telemetry as tm
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated import world as wd
@@ -48,6 +49,7 @@ class Case:
     :param devices: what each pool is in truth
     :param settings: the balancer's, mode auto
     :param promise_us: of all volumes
+    :param wiping: whether the source of a copy is wiped afterwards
     :param most_outstanding: of a volume on a saturated device
     """
 
@@ -59,6 +61,7 @@ class Case:
     devices: tuple[ssds.Ssd, ...]
     settings: sg.BalancerSettings
     promise_us: float
+    wiping: bool = True
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
@@ -106,9 +109,11 @@ def run(case: Case) -> tl.Score:
         tally.take(done)
         telemetry.take(done)
 
+    mib_s = _MIB / settings.limits.copying.s_per_gib[0]
     world = wd.World(
-        demand, sizes, case.fleet.pools, devices,
-        _MIB / settings.limits.copying.s_per_gib[0], take, case.fleet.home)
+        demand, sizes, case.fleet.pools, devices, cp.How(
+            np.full(len(sizes), mib_s), mib_s if case.wiping else None),
+        take, case.fleet.home)
     telemetry.world = world
     journal = cinder.MemoryJournal(world)
     if case.policy in (CINDER, STAY):

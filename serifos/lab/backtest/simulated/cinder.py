@@ -2,7 +2,7 @@
 """Cinder and a journal for a balancer in a simulated world.
 
 The same ports as those of the real ones. Every volume counts as detached,
-migrations succeed, and the old copy is gone when the new one is there.
+migrations succeed, and the old copy is gone when it is wiped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class SimulatedCinder:
                               updated_at=world.now) for host, zone in {
                                   names.backend(pool.name): pool.zone
                                   for pool in world.pools}.items()),
-            (*self._records.values(), *map(self._half, world.copies)),
+            (*self._records.values(), *map(
+                self._half, (*world.copies, *world.wipes))),
             self._types)
 
     def volume(self, volume_id: str) -> inv.Record | None:
@@ -69,7 +70,9 @@ class SimulatedCinder:
 
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         number = self._number.get(volume_id)
-        return (self._half(number),) if number in self._world.copies else ()
+        return (self._half(number),) if (
+            number in self._world.copies or number in self._world.wipes
+        ) else ()
 
     def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
         return ()
@@ -81,7 +84,8 @@ class SimulatedCinder:
         world, number = self._world, self._number.get(volume_id, -1)
         target = world.number.get(pool)
         if number not in self._records or target is None or (
-                number in world.copies or world.home[number] == target
+                number in world.copies or number in world.wipes
+                or world.home[number] == target
                 or world.free_gib(target) < world.size_gib[number]):
             raise refused.Refused(
                 f'Cinder refuses: volume {volume_id} cannot go to {pool}.')
@@ -120,12 +124,16 @@ class SimulatedCinder:
             else 'success' if moved else None, updated_at=world.now)
 
     def _half(self, number: int) -> inv.Record:
-        """The hidden record of a copy."""
-        volume = self._records[number]
-        return dataclasses.replace(
-            volume, id=f'copy-of-{volume.id}', status='available',
-            pool=self._world.pools[self._world.copies[number].target].name,
-            migration_status=f'target:{volume.id}')
+        """The hidden record of a copy, or of an old one that is wiped."""
+        world, volume = self._world, self._world.demand.volumes[number]
+        copy = world.copies.get(number) or world.wipes[number]
+        found = inv.Record(
+            f'copy-of-{volume}', float(world.size_gib[number]), 'available',
+            world.pools[copy.target].name, volume_type=TYPE,
+            migration_status=f'target:{volume}', updated_at=copy.began)
+        return found if number in world.copies else dataclasses.replace(
+            found, status='deleting', migration_status='deleting',
+            description=f'migration src for {volume}')
 
 
 def _never(what: str) -> errors.CloudError:

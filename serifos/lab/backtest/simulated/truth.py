@@ -53,6 +53,12 @@ class Demand:
     kib: Floats
     random: Floats
 
+    def beside(self, other: Demand) -> Demand:
+        """These and then others."""
+        return Demand(*(np.concatenate([getattr(each, field.name)
+                                        for each in (self, other)])
+                        for field in dataclasses.fields(self)))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answer:

@@ -3,9 +3,8 @@
 
 Between two events, which are the ends of slots and of copies and the
 beginnings of migrations, nothing changes: what the devices answer then is
-computed once, and counts for the seconds that it lasts. A copy reads its
-source and writes its target, 128 KiB at a time in order, and is as much
-slower as these devices fall behind.
+computed once, and counts for the seconds that it lasts. Where sources are
+wiped, a volume that was copied takes space on both pools until that is over.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.simulated import copies as cp
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated.truth import Floats
 from serifos.lab.backtest.simulated.truth import Ints
@@ -27,19 +27,6 @@ from serifos.plan import capacity
 
 ABSENT = -1
 """The home of a volume that is not there yet, or no more."""
-
-_COPY_KIB = 128.0
-_NOTHING_S = 1e-4  # of a copy, which is within the rounding of times
-
-
-@dataclasses.dataclass
-class Copy:
-    """A volume on its way."""
-
-    volume: int
-    target: int
-    left_mib: float
-    mib_s: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +38,7 @@ class Stretch:
     :param latency_us: float[volumes], 0 without a request
     :param asked: float[volumes], requests per second asked for
     :param parts: float[volumes, parts], how busy each makes its device
-    :param answer: of the devices, copies included
+    :param answer: of the devices, copies and wiping included
     """
 
     begin: float
@@ -75,24 +62,27 @@ class World:
         first known slot and after its last
     :param size_gib: float[volumes]
     :param home: volume → pool, of volumes that need not be placed
-    :param copy_mib_s: how fast a copy is on devices that keep up
+    :param how: copies go
     :param seen: is called with each stretch
+
+    ``copies`` are the volumes on their way, ``wipes`` those whose old copy is
+    being wiped.
     """
 
     def __init__(self, demand: rt.Rates, size_gib: Floats,
                  pools: tuple[cl.Pool, ...], devices: truth.Devices,
-                 copy_mib_s: float, seen: Callable[[Stretch], object],
+                 how: cp.How, seen: Callable[[Stretch], object],
                  home: Mapping[str, str]) -> None:
         self.demand, self.size_gib, self.pools = demand, size_gib, pools
         self.number = {pool.name: i for i, pool in enumerate(pools)}
         self.now = demand.begin
         self.end = demand.begin + demand.slots * demand.step_s
-        self.copies: dict[int, Copy] = {}
+        self.copies: dict[int, cp.Transfer] = {}
+        self.wipes: dict[int, cp.Transfer] = {}
         self.home = np.full(len(demand.volumes), ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
-        self._devices, self._copy_mib_s, self._seen = (
-            devices, copy_mib_s, seen)
+        self._devices, self._how, self._seen = devices, how, seen
         known = ~np.isnan(demand.values[:, :, 0])
         some = known.any(axis=1)
         self._first = np.where(some, known.argmax(axis=1), demand.slots)
@@ -113,8 +103,12 @@ class World:
         while self.now < self.end and (then := self._next()) <= to:
             self._close(then)
             for volume, copy in list(self.copies.items()):
-                if copy.left_mib <= _NOTHING_S * copy.mib_s:
+                if copy.over:
                     self._arrived(volume, copy)
+            for volume, wipe in list(self.wipes.items()):
+                if wipe.over:
+                    del self.wipes[volume]
+                    self._taken[wipe.target] -= self.size_gib[volume]
             if then >= self._slot_end - 1e-6:
                 self._slot += 1
                 if self._slot == self.demand.slots:
@@ -128,8 +122,10 @@ class World:
     def migrate(self, volume: int, target: int) -> None:
         """Begins to copy a volume; there has to be room."""
         self._close(self.now)
-        self.copies[volume] = Copy(
-            volume, target, 1024 * float(self.size_gib[volume]))
+        self.copies[volume] = cp.Transfer(
+            int(self.home[volume]), target, self.now,
+            1024 * float(self.size_gib[volume]),
+            float(self._how.mib_s[volume]))
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
@@ -144,22 +140,34 @@ class World:
     def _next(self) -> float:
         """When something changes."""
         return min(self._slot_end, *(
-            self._open.begin + copy.left_mib / copy.mib_s
-            for copy in self.copies.values()), math.inf)
+            self._open.begin + each.left_s
+            for each in self._transfers()), math.inf)
 
     def _close(self, at: float) -> None:
         done = dataclasses.replace(self._open, end=at)
-        for copy in self.copies.values():
-            copy.left_mib -= copy.mib_s * done.seconds
+        for each in self._transfers():
+            each.left_mib -= each.mib_s * done.seconds
         if done.seconds > 0:
             self._seen(done)
         self.now = at
 
-    def _arrived(self, volume: int, copy: Copy) -> None:
+    def _transfers(self) -> list[cp.Transfer]:
+        return [*self.copies.values(), *self.wipes.values()]
+
+    def _arrived(self, volume: int, copy: cp.Transfer) -> None:
         del self.copies[volume]
-        self._taken[self.home[volume]] -= self.size_gib[volume]
+        self._leave(volume, int(self.home[volume]))
         self.home[volume] = copy.target
         self.changed(volume)
+
+    def _leave(self, volume: int, pool: int) -> None:
+        """What is left of a volume there is wiped."""
+        if self._how.wiping_mib_s is None:
+            self._taken[pool] -= self.size_gib[volume]
+        else:
+            self.wipes[volume] = cp.Transfer(
+                None, pool, self.now, 1024 * float(self.size_gib[volume]),
+                self._how.wiping_mib_s)
 
     def _begin_slot(self) -> None:
         """Volumes are created and deleted."""
@@ -199,25 +207,16 @@ class World:
         values = np.nan_to_num(
             self.demand.values[:, self._slot].astype(float))
         there = np.flatnonzero(self.home != ABSENT)
-        count, copies = len(there), list(self.copies.values())
+        count, transfers = len(there), self._transfers()
         reads, writes, kib, random = values[there, :4].T
         asked = reads + writes
         some = np.maximum(asked, 1e-12)
-        ways = len(copies)
-        rate = np.full(ways, self._copy_mib_s * 1024 / _COPY_KIB)
-        none = np.zeros(ways)
-        sources = np.array([self.home[copy.volume] for copy in copies], int)
-        targets = np.array([copy.target for copy in copies], int)
-        pool = np.concatenate([self.home[there], sources, targets])
-        asks = truth.Demand(
-            np.concatenate([reads, rate, none]),
-            np.concatenate([writes, none, rate]),
-            np.concatenate([kib / some, np.full(2 * ways, _COPY_KIB)]),
-            np.concatenate([random / some, none, none]))
-        answer = self._devices.answer(pool, asks)
-        for copy, source in zip(copies, sources):
-            copy.mib_s = self._copy_mib_s * max(1e-3, min(
-                answer.served[source], answer.served[copy.target]))
+        own = truth.Demand(reads, writes, kib / some, random / some)
+        on, theirs = cp.demands(transfers)
+        pool = np.concatenate([self.home[there], on])
+        answer = self._devices.answer(pool, own.beside(theirs))
+        for each in transfers:
+            each.slow(answer.served)
         rates = np.zeros((len(self.home), len(rt.COLUMNS)))
         rates[there, :4] = values[there, :4] * answer.served[
             self.home[there], None]
@@ -225,7 +224,6 @@ class World:
         latency, every = np.zeros((2, len(self.home)))
         latency[there], every[there] = answer.latency_us[:count], asked
         parts = np.zeros((len(self.home), 3))
-        parts[there] = self._devices.busy(pool[:count], truth.Demand(
-            reads, writes, kib / some, random / some))
+        parts[there] = self._devices.busy(pool[:count], own)
         return Stretch(self.now, self.now, self.home.copy(), rates, latency,
                        every, parts, answer)

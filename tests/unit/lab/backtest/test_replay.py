@@ -60,6 +60,13 @@ class ReplayTest(case.DirectoryCase):
         self.assertEqual(0, relieve.moves)
         self.assertEqual(cinder.hours, relieve.hours)
 
+    def test_wiping_loads_the_pools_that_are_relieved(self):
+        wiped, kept = (self.scores(
+            steady(5, 5, DAY), 'relieve:batch=1', 'relieve:batch=1',
+            volume_clear=clear)[0] for clear in ('zero', 'none'))
+        self.assertEqual(kept.moves, wiped.moves)
+        self.assertLess(kept.worst_us, wiped.worst_us)
+
     def test_options_of_a_policy_are_its_own(self):
         still, moving = self.scores(
             steady(5, 5, DAY), 'relieve:min_gain=1', 'relieve')

@@ -8,10 +8,12 @@ from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
 from serifos.lab.backtest.simulated import cinder
+from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import telemetry
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated import world as wd
 from serifos.lab.sim import devices
+from serifos.plan import eligibility
 from tests.unit.lab.backtest import histories as hs
 
 
@@ -19,14 +21,17 @@ class Made:
     """A world, its adapters, and every stretch of its time."""
 
     def __init__(self, rates, size_gib=10.0, number=2, gib=1000.0,
-                 ssd=devices.FAST, home=None, copy_mib_s=100.0, **how):
+                 ssd=devices.FAST, home=None, copy_mib_s=100.0,
+                 wiping_mib_s=None, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
         demand = hs.series(rates, **how)
+        count = len(demand.volumes)
         self.world = wd.World(
-            demand, np.full(len(demand.volumes), size_gib),
-            hs.pools(number, gib), truth.Devices([ssd] * number), copy_mib_s,
-            self.take, home or {})
+            demand, np.full(count, size_gib), hs.pools(number, gib),
+            truth.Devices([ssd] * number),
+            copies.How(np.full(count, copy_mib_s), wiping_mib_s), self.take,
+            home or {})
         self.telemetry.world = self.world
         self.cinder = cinder.SimulatedCinder(self.world)
 
@@ -109,6 +114,48 @@ class WorldTest(testtools.TestCase):
         self.assertEqual('success',
                          made.cinder.volume('v0').migration_status)
         self.assertEqual((), made.cinder.halves('v0'))
+
+    def test_the_source_is_wiped_afterwards(self):
+        made = Made(flat(500, 500), size_gib=10.0, wiping_mib_s=50.0, home={
+            'v0': 'h0@sim#sim', 'v1': 'h0@sim#sim'})
+        made.world.advance(100)
+        before = made.world.so_far().latency_us
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        made.world.advance(102.5)
+        self.assertEqual([1, 0], made.where())
+        wiped = made.world.so_far().latency_us
+        self.assertLess(before[1], wiped[1])
+        self.assertEqual((980.0, 990.0), (
+            made.world.free_gib(0), made.world.free_gib(1)))
+        record = made.cinder.volume('v0')
+        self.assertEqual(('success', 'h1@sim#sim'),
+                         (record.migration_status, record.pool))
+        half, = made.cinder.halves('v0')
+        self.assertEqual(('v0', 'h0@sim#sim', 'deleting'), (
+            eligibility.leftover_of(half), half.pool, half.status))
+        self.assertRaises(refused.Refused, made.cinder.migrate, 'v0',
+                          'h0@sim#sim')
+        made.world.advance(204.6)
+        self.assertEqual(1, len(made.cinder.halves('v0')))
+        made.world.advance(0.2)
+        self.assertEqual((), made.cinder.halves('v0'))
+        self.assertEqual(990.0, made.world.free_gib(0))
+        self.assertGreater(wiped[1], made.world.so_far().latency_us[1])
+
+    def test_what_a_deleted_volume_left_is_wiped_to_its_end(self):
+        nan = np.nan
+        made = Made([[5, nan, nan, nan], [5] * 4], size_gib=20.0,
+                    wiping_mib_s=50.0)
+        made.world.advance(50)
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        made.world.advance(300)
+        self.assertEqual([None, 1], made.where())
+        self.assertEqual((980.0, 980.0), (
+            made.world.free_gib(0), made.world.free_gib(1)))
+        self.assertIsNone(made.cinder.volume('v0'))
+        self.assertEqual(2, len(made.cinder.inventory().records))
+        made.world.advance(500)
+        self.assertEqual(1000.0, made.world.free_gib(0))
 
     def test_a_copy_is_slower_where_a_pool_falls_behind(self):
         made = Made(flat(40000, 1), size_gib=10.0, ssd=devices.SSD1, home={
