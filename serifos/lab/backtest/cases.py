@@ -23,6 +23,7 @@ from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import replay
+from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import devices
 from serifos.lab.backtest.simulated import truth
 from serifos.model import model as mm
@@ -45,6 +46,7 @@ class Asked:
     :param cluster: the observation whose pools and places are replayed
     :param scale: what all demands are multiplied by
     :param volume_clear: as in cinder.conf, zero or none
+    :param attached: the share of volumes that are in use
     """
 
     models_dir: str
@@ -64,6 +66,7 @@ class Asked:
     remove: Sequence[str] = ()
     other: Sequence[str] = ()
     volume_clear: str = 'zero'
+    attached: float = 1.0
     config_files: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -72,6 +75,7 @@ class Asked:
         bounds.refuse_outside('--promise', self.promise_ms, 1e-3, 1e6, 'ms')
         bounds.refuse_outside('--scale', self.scale, 1e-3, 1e3)
         bounds.refuse_outside('--seed', self.seed, 0)
+        bounds.refuse_outside('--attached', self.attached, 0.0, 1.0)
 
 
 def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
@@ -106,11 +110,12 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
             placed(found, demand, sizes), sorted(models), add=asked.add,
             remove=asked.remove, other=asked.other)
 
+    migrations = copies.Migrations(
+        asked.volume_clear != 'none', asked.attached, asked.seed)
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
-        settings[text], 1000 * asked.promise_ms,
-        asked.volume_clear != 'none')
+        settings[text], 1000 * asked.promise_ms, migrations)
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 

@@ -3,8 +3,8 @@
 
 What decides and acts is :class:`.rounds.Balancer` as ``serifos-balancer run``
 has it in mode auto, with its limits, pace, batches and journal; what it
-observes and asks are :mod:`.telemetry` and :mod:`.cinder`. Time passes while
-it waits.
+observes and asks are :mod:`.telemetry`, :mod:`.cinder` and :mod:`.nova`. Time
+passes while it waits.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from serifos.lab.backtest import pools as pl
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import cinder
 from serifos.lab.backtest.simulated import copies as cp
+from serifos.lab.backtest.simulated import nova
 from serifos.lab.backtest.simulated import telemetry as tm
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated import world as wd
@@ -37,8 +38,6 @@ CINDER, STAY = 'cinder', 'stay'
 """The policies that move nothing: from where Cinder places volumes, and from
 where they are."""
 
-_MIB = 1024.0
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
@@ -49,7 +48,6 @@ class Case:
     :param devices: what each pool is in truth
     :param settings: the balancer's, mode auto
     :param promise_us: of all volumes
-    :param wiping: whether the source of a copy is wiped afterwards
     :param most_outstanding: of a volume on a saturated device
     """
 
@@ -61,7 +59,7 @@ class Case:
     devices: tuple[ssds.Ssd, ...]
     settings: sg.BalancerSettings
     promise_us: float
-    wiping: bool = True
+    migrations: cp.Migrations = cp.Migrations()
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
@@ -109,11 +107,9 @@ def run(case: Case) -> tl.Score:
         tally.take(done)
         telemetry.take(done)
 
-    mib_s = _MIB / settings.limits.copying.s_per_gib[0]
-    world = wd.World(
-        demand, sizes, case.fleet.pools, devices, cp.How(
-            np.full(len(sizes), mib_s), mib_s if case.wiping else None),
-        take, case.fleet.home)
+    how = case.migrations.how(len(sizes), settings.limits.copying)
+    world = wd.World(demand, sizes, case.fleet.pools, devices, how, take,
+                     case.fleet.home)
     telemetry.world = world
     journal = cinder.MemoryJournal(world)
     if case.policy in (CINDER, STAY):
@@ -126,6 +122,8 @@ def run(case: Case) -> tl.Score:
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
                 lambda: world.now, world.advance,
+                nova=nova.SimulatedNova(
+                    demand.volumes[i] for i in np.flatnonzero(how.attached)),
                 recent=recent.Recent(settings.hold, settings.correction),
                 history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])

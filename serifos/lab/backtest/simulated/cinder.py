@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cinder and a journal for a balancer in a simulated world.
 
-The same ports as those of the real ones. Every volume counts as detached,
-migrations succeed, and the old copy is gone when it is wiped.
+The same ports as those of the real ones. Migrations succeed, and the old copy
+is gone when it is wiped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import names
 from serifos.facts import times
+from serifos.lab.backtest.simulated import nova
 from serifos.lab.backtest.simulated import world as wd
 
 TYPE = 'backtest'
 """The volume type of all volumes."""
+
+_COPY_OF = 'copy-of-'
 
 
 class SimulatedCinder:
@@ -75,7 +78,14 @@ class SimulatedCinder:
         ) else ()
 
     def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
-        return ()
+        copied = volume_id.removeprefix(_COPY_OF)
+        number = self._number.get(volume_id, self._number.get(copied, -1))
+        if not self._attached(number):
+            return ()
+        if volume_id in self._number:
+            return (nova.attachment(volume_id),)
+        return (nova.attachment(copied, 'attaching', volume_id),) if (
+            number in self._world.copies) else ()
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
         return None
@@ -118,17 +128,24 @@ class SimulatedCinder:
         moved = was is not None and was.migration_status is not None
         self._records[number] = inv.Record(
             world.demand.volumes[number], float(world.size_gib[number]),
+            'in-use' if self._attached(number) else
             'maintenance' if under_way else 'available',
             world.pools[home].name, volume_type=TYPE,
+            attachments=(nova.server_of(world.demand.volumes[number]),)
+            if self._attached(number) else (),
             migration_status='migrating' if under_way
             else 'success' if moved else None, updated_at=world.now)
+
+    def _attached(self, number: int) -> bool:
+        return number >= 0 and bool(self._world.how.attached[number])
 
     def _half(self, number: int) -> inv.Record:
         """The hidden record of a copy, or of an old one that is wiped."""
         world, volume = self._world, self._world.demand.volumes[number]
         copy = world.copies.get(number) or world.wipes[number]
         found = inv.Record(
-            f'copy-of-{volume}', float(world.size_gib[number]), 'available',
+            _COPY_OF + volume, float(world.size_gib[number]),
+            'attaching' if self._attached(number) else 'available',
             world.pools[copy.target].name, volume_type=TYPE,
             migration_status=f'target:{volume}', updated_at=copy.began)
         return found if number in world.copies else dataclasses.replace(

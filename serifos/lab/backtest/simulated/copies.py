@@ -13,24 +13,55 @@ from collections.abc import Iterator
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated.truth import Floats
 from serifos.lab.backtest.simulated.truth import Ints
+from serifos.plan import limits as lm
 
+_MIB = 1024.0
 _KIB = 128.0
 _NOTHING_S = 1e-4  # of a copy, which is within the rounding of times
 _LEAST = 1e-3  # of its rate, on whatever device
+
+
+@dataclasses.dataclass(frozen=True)
+class Migrations:
+    """How migrations go, as a person says it.
+
+    :param wiping: whether what a volume leaves is wiped
+    :param attached: the share of volumes that are in use
+    :param seed: by which these are drawn
+    """
+
+    wiping: bool = True
+    attached: float = 1.0
+    seed: int = 0
+
+    def how(self, volumes: int, copying: lm.Copying) -> How:
+        """The same of each volume.
+
+        :param copying: how long copies take as the balancer assumes; wiping
+            is limited as the copies by Cinder are
+        """
+        rng = np.random.default_rng(self.seed)
+        attached = rng.random(volumes) < self.attached
+        by_cinder, by_nova = (_MIB / each for each in copying.s_per_gib)
+        return How(attached, np.where(attached, by_nova, by_cinder),
+                   by_cinder if self.wiping else None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class How:
     """How migrations go on devices that keep up.
 
+    :param attached: bool[volumes], whether each is in use
     :param mib_s: float[volumes], how fast each is copied
     :param wiping_mib_s: how fast a source is wiped, None where it is not
     """
 
+    attached: npt.NDArray[np.bool_]
     mib_s: Floats
     wiping_mib_s: float | None = None
 

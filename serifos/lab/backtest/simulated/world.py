@@ -82,7 +82,7 @@ class World:
         self.home = np.full(len(demand.volumes), ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
-        self._devices, self._how, self._seen = devices, how, seen
+        self.how, self._devices, self._seen = how, devices, seen
         known = ~np.isnan(demand.values[:, :, 0])
         some = known.any(axis=1)
         self._first = np.where(some, known.argmax(axis=1), demand.slots)
@@ -125,7 +125,7 @@ class World:
         self.copies[volume] = cp.Transfer(
             int(self.home[volume]), target, self.now,
             1024 * float(self.size_gib[volume]),
-            float(self._how.mib_s[volume]))
+            float(self.how.mib_s[volume]))
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
@@ -162,12 +162,12 @@ class World:
 
     def _leave(self, volume: int, pool: int) -> None:
         """What is left of a volume there is wiped."""
-        if self._how.wiping_mib_s is None:
+        if self.how.wiping_mib_s is None:
             self._taken[pool] -= self.size_gib[volume]
         else:
             self.wipes[volume] = cp.Transfer(
                 None, pool, self.now, 1024 * float(self.size_gib[volume]),
-                self._how.wiping_mib_s)
+                self.how.wiping_mib_s)
 
     def _begin_slot(self) -> None:
         """Volumes are created and deleted."""

@@ -67,6 +67,32 @@ class ReplayTest(case.DirectoryCase):
         self.assertEqual(kept.moves, wiped.moves)
         self.assertLess(kept.worst_us, wiped.worst_us)
 
+    @ddt.data((1.0, 0), (0.5, 1), (0.0, 2))
+    @ddt.unpack
+    def test_volumes_in_use_stay_where_they_may_not_move(self, attached,
+                                                         least):
+        still, moving = self.scores(
+            steady(5, 5, DAY), 'relieve:allow_attached=false', 'relieve',
+            attached=attached)
+        self.assertTrue(moving.moves)
+        self.assertTrue(least <= still.moves <= 9 * least, still.moves)
+
+    def test_volumes_in_use_are_copied_by_nova_at_its_own_rate(self):
+        found = [self.scores(
+            steady(5, 5, DAY), 'relieve', attached=attached, options=[
+                'volume_copy_bps_limit=1000000', 'horizon=0'])[0].moves
+            for attached in (1.0, 0.0)]
+        self.assertTrue(found[0] > 2 * found[1], found)
+
+    def test_a_copy_of_hours_is_waited_for(self):
+        of = history(np.outer([HOT, COLD] * 5, np.ones(DAY)), 500.0)
+        for attached in 0.0, 1.0:
+            with self.assertNoLogs('serifos', 'WARNING'):
+                found, = self.scores(
+                    of, 'relieve', attached=attached, options=[
+                        'copy_rate=50', 'horizon=0', 'max_moves=1'])
+            self.assertTrue(found.moves, attached)
+
     def test_options_of_a_policy_are_its_own(self):
         still, moving = self.scores(
             steady(5, 5, DAY), 'relieve:min_gain=1', 'relieve')
@@ -153,7 +179,8 @@ class ReplayTest(case.DirectoryCase):
         ({'pools': 0}, '--pools of 0'), ({'pool_gib': 0.0}, '--pool-gib'),
         ({'days': 0.0}, '--days of 0'), ({'drift': 9.0}, '--drift of 9'),
         ({'size_gib': -1.0}, '--size-gib'), ({'promise_ms': 0.0}, '--prom'),
-        ({'scale': 0.0}, '--scale'), ({'truth': ['FAST=SLOW']}, 'SLOW'),
+        ({'scale': 0.0}, '--scale'), ({'attached': 1.1}, '--attached'),
+        ({'truth': ['FAST=SLOW']}, 'SLOW'),
         ({'add': ['SLOW']}, '--add-pool names a model SLOW'),
         ({'add': ['FAST=x']}, '--add-pool'), ({'remove': ['x']}, 'no pool x'),
         ({'other': ['FAST']}, 'no pool'), ({'other': ['S=h']}, '--model'),

@@ -22,7 +22,7 @@ class Made:
 
     def __init__(self, rates, size_gib=10.0, number=2, gib=1000.0,
                  ssd=devices.FAST, home=None, copy_mib_s=100.0,
-                 wiping_mib_s=None, **how):
+                 wiping_mib_s=None, attached=False, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
         demand = hs.series(rates, **how)
@@ -30,8 +30,8 @@ class Made:
         self.world = wd.World(
             demand, np.full(count, size_gib), hs.pools(number, gib),
             truth.Devices([ssd] * number),
-            copies.How(np.full(count, copy_mib_s), wiping_mib_s), self.take,
-            home or {})
+            copies.How(np.full(count, attached), np.full(count, copy_mib_s),
+                       wiping_mib_s), self.take, home or {})
         self.telemetry.world = self.world
         self.cinder = cinder.SimulatedCinder(self.world)
 
@@ -141,6 +141,25 @@ class WorldTest(testtools.TestCase):
         self.assertEqual((), made.cinder.halves('v0'))
         self.assertEqual(990.0, made.world.free_gib(0))
         self.assertGreater(wiped[1], made.world.so_far().latency_us[1])
+
+    def test_volumes_in_use_stay_so(self):
+        made = Made(flat(5, 5), attached=True, wiping_mib_s=100.0)
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        for seconds, statuses in ((50, ['attaching']), (60, ['deleting']),
+                                  (100, [])):
+            made.world.advance(seconds)
+            record = made.cinder.volume('v0')
+            self.assertEqual(('in-use', ('server-of-v0',)), (
+                record.status, record.attachments))
+            self.assertEqual(statuses, [
+                half.status for half in made.cinder.halves('v0')])
+            self.assertEqual([each for each in statuses
+                              if each != 'deleting'], [
+                each.status for each in made.cinder.attachments_of(
+                    'copy-of-v0')])
+            own, = made.cinder.attachments_of('v0')
+            self.assertEqual(('attached', 'server-of-v0'), (
+                own.status, own.server_id))
 
     def test_what_a_deleted_volume_left_is_wiped_to_its_end(self):
         nan = np.nan
