@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos relieves an overloaded host of a real Cinder, data intact."""
 
+import json
+
 from tests.functional.testbed import available
 from tests.functional.testbed import case
+from tests.unit.cmd import command
 
 
 class StoryTest(case.TestbedTest):
@@ -56,3 +59,27 @@ class StoryTest(case.TestbedTest):
         code, out, _ = self.story.balancer.run('history')
         self.assertEqual(0, code)
         self.assertIn('success', out)
+
+        self.replay(after.worst)
+
+    def replay(self, worst_us):
+        """Its own past, on pools as its models say."""
+        balancer = self.story.balancer
+        week = self.directory / 'week.csv.gz'
+        code, out, err = balancer.run(
+            'history', '--out', week, '--days', 1, '--step', 60)
+        self.assertEqual((0, f'{week} has 4 of 4 volumes.\n'), (code, out),
+                         err)
+        code, out, err = command.simulate(
+            'backtest', week, '--models', balancer.models, '--cluster',
+            balancer.state / 'cluster.json', '--policy', 'stay',
+            '--policy', 'relieve', '--option', 'interval=60', '--option',
+            'hold=1', '--jobs', 1, '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.detail('backtest', [out])
+        stay, relieve = json.loads(out)['policies']
+        for found in stay, relieve:
+            self.assertEqual((3, 4), (found['pools'], found['volumes']))
+        self.assertEqual(0, stay['moves'])
+        self.assertTrue(0.1 < stay['worst_us'] / worst_us < 10,
+                        (stay['worst_us'], worst_us))
