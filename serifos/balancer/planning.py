@@ -14,6 +14,7 @@ import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
+from serifos.facts import pool_errors as pe
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.model import pool_models
@@ -72,10 +73,15 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
     """
-    fleet = pool_models.Fleet([found.get(pool.model or '')
-                               for pool in cluster.pools], floor)
+    fleet = _models_of(cluster, found, floor)
     factors = np.array([pool.correction for pool in cluster.pools])
     return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
+
+
+def _models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
+               floor: float) -> pool_models.Fleet:
+    return pool_models.Fleet([found.get(pool.model or '')
+                              for pool in cluster.pools], floor)
 
 
 def ratios(cluster: cl.Cluster, limits: lm.Limits,
@@ -87,11 +93,25 @@ def ratios(cluster: cl.Cluster, limits: lm.Limits,
 
 
 def achieved(cluster: cl.Cluster, limits: lm.Limits,
-             found: Mapping[str, mm.Model]) -> dict[str, tuple[float, float]]:
-    """Pool → what its tenants see, and what its model alone predicts, µs."""
-    cluster = recent.corrected(cluster, {})
-    return recent.achieved(pm.Problem.of(
-        cluster, fleet_of(cluster, found, limits.active_floor), limits))
+             found: Mapping[str, mm.Model]) -> dict[str, pe.Check]:
+    """Pool → what its tenants see, held against what its model predicts.
+
+    Of the pools of which both are known; by the model's interval at the Load
+    that there is.
+    """
+    fleet = _models_of(cluster, found, limits.active_floor)
+    its = {name: one for name, one in recent.achieved(pm.Problem.of(
+        recent.corrected(cluster, {}), fleet, limits)).items()
+        if one.seen_us > 0 and one.predicted_us > 0}
+    if not its:
+        return {}
+    place = {pool.name: i for i, pool in enumerate(cluster.pools)}
+    intervals = fleet.intervals(
+        np.array([place[name] for name in its]),
+        np.array([one.load for one in its.values()]))
+    return {name: pe.Check.of(one.seen_us, one.predicted_us, interval)
+            for (name, one), interval in zip(its.items(),
+                                             intervals.tolist())}
 
 
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,

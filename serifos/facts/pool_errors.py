@@ -4,7 +4,7 @@
 The error of a round is the logarithm of the ratio of two latencies: of what
 the tenants of a pool see in the mean, and of what its model predicts for them
 under the load that they make. It is far where the ratio is outside of the
-model's 90 % interval.
+model's 90 % interval for that load.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Check:
 
     @classmethod
     def of(cls, seen_us: float, predicted_us: float,
-           interval: tuple[float, float]) -> Check:
+           interval: Sequence[float]) -> Check:
         """:param interval: the ends of the model's, as fractions"""
         low, high = interval
         ratio = seen_us / predicted_us - 1

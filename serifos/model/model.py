@@ -86,7 +86,7 @@ class Model:
                         ) -> tuple[float, float] | None:
         """The 90 % interval of what a workload sees; None where unknown."""
         middle = self.tenant(load, workload).latency_us
-        ends = self._deviations('tenant_deviations', load)
+        ends = self.ends('tenant_deviations', load.sum_iodepth)
         if middle is None or not ends or not isinstance(
                 self.predictor, kinds.TenantPredictor):
             return None
@@ -143,7 +143,8 @@ class Model:
         if self.deviations is not None:
             log_std = self.predictor.log_std(load)
             low, high = (math.exp(end * log_std)
-                         for end in self._deviations('deviations', load))
+                         for end in self.ends(
+                             'deviations', load.sum_iodepth))
             return middle * low, middle * high
         low, high = self.relative_interval
         return middle * (1 + low), middle * (1 + high)
@@ -155,10 +156,15 @@ class Model:
         return tuple(ends) if ends and isinstance(
             self.predictor, kinds.UncertainPredictor) else None
 
-    def _deviations(self, name: str, load: wl.Load) -> Sequence[float]:
-        ends = self.quality.get(name) or ()
-        return self.quality.get(f'light_{name}', ends) if (
-            load.sum_iodepth < LIGHT) else ends
+    def ends(self, name: str, outstanding: float) -> Sequence[float]:
+        """The 90 % interval in standard deviations; empty where not known.
+
+        :param name: of the quality: ``deviations``, ``tenant_deviations``
+        :param outstanding: the requests of the pool
+        """
+        found = self.quality.get(name) or ()
+        return self.quality.get(f'light_{name}', found) if (
+            outstanding < LIGHT) else found
 
     def plan(self, load: wl.Load) -> float:
         """The latency for planning: the upper end when extrapolating."""

@@ -162,6 +162,30 @@ class Fleet:
                 found[asked] += part[row[which[asked]]] * factor
         return found
 
+    def intervals(self, pools: npt.NDArray[np.intp], loads: Floats) -> Floats:
+        """The 90 % intervals of predictions, as fractions: float[n, 2].
+
+        Of the whole model where its kind has no standard deviation for each
+        Load, as of :meth:`.model.Model.interval`. NaN without a model.
+
+        :param pools: int[n], as :meth:`latency` takes them
+        :param loads: float[n, features]
+        """
+        slot, found = self._slot[pools], np.full((len(pools), 2), np.nan)
+        light = loads[:, _COMMON.index('sum_iodepth')] < mm.LIGHT
+        for one, model in enumerate(self._models):
+            its = np.flatnonzero(slot == one)
+            if model.deviations is None:
+                found[its] = model.relative_interval
+                continue
+            ends = np.array([model.ends('deviations', q)
+                             for q in (mm.LIGHT, 0.0)])
+            found[its] = np.expm1(
+                ends[light[its].astype(np.intp)]
+                * model.predictor.log_std_many(
+                    loads[its, :len(_COMMON)])[:, None])
+        return found
+
     def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """How far planning is above the prediction: a factor, float[n]."""
         count = loads[:, 0]

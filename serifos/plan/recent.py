@@ -49,12 +49,25 @@ def ratios(problem: pm.Problem) -> dict[str, float]:
 
     Of the pools with active volumes whose latency was observed.
     """
-    return {pool: float(np.clip(seen / max(predicted, 1e-9), 1 / MOST, MOST))
-            for pool, (seen, predicted) in achieved(problem).items()}
+    return {pool: float(np.clip(its.seen_us / max(its.predicted_us, 1e-9),
+                                1 / MOST, MOST))
+            for pool, its in achieved(problem).items()}
 
 
-def achieved(problem: pm.Problem) -> dict[str, tuple[float, float]]:
-    """Pool → what its tenants see, and what is predicted for them, µs."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Achieved:
+    """What the tenants of a pool see, and what is predicted for them.
+
+    :param load: of its device, float[features]
+    """
+
+    seen_us: float
+    predicted_us: float
+    load: pm.Floats
+
+
+def achieved(problem: pm.Problem) -> dict[str, Achieved]:
+    """Pool → what it shows, of those of which anything is seen."""
     seen = np.array([
         v.workload.latency_us if v.workload is not None and v.workload.iops
         and v.workload.latency_us else np.nan for v in problem.volumes], float)
@@ -75,8 +88,9 @@ def achieved(problem: pm.Problem) -> dict[str, tuple[float, float]]:
     predicted = problem.models.tenants(
         pools, loads, np.arange(len(pools)), own)
     found = np.bincount(place, seen[here]) / number
-    return {problem.cluster.pools[pool].name: (float(us), float(by)) for
-            pool, us, by in zip(pools, found, predicted)}
+    return {problem.cluster.pools[pool].name: Achieved(
+        float(us), float(by), load[0]) for pool, us, by, load in zip(
+            pools, found, predicted, loads)}
 
 
 def corrected(cluster: cl.Cluster,

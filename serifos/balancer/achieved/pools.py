@@ -65,13 +65,10 @@ class Achieved:
         copied |= {pool.name for pool in cluster.pools if pool.copies_gib}
         devices = {pool.device_key for pool in cluster.pools
                    if pool.name in copied}
-        quiet = {pool.name: models[pool.model] for pool in cluster.pools
-                 if pool.device_key not in devices and pool.model in models}
-        checks = {
-            name: pe.Check.of(seen, predicted, quiet[name].relative_interval)
-            for name, (seen, predicted) in planning.achieved(
-                cluster, limits, models).items()
-            if name in quiet and seen > 0 and predicted > 0}
+        quiet = {pool.name for pool in cluster.pools
+                 if pool.device_key not in devices}
+        checks = {name: check for name, check in planning.achieved(
+            cluster, limits, models).items() if name in quiet}
         try:
             self.kept.note(checks, now)
         except errors.SerifosError as exc:

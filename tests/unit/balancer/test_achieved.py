@@ -3,12 +3,19 @@
 
 import dataclasses
 
+import ddt
+import testtools
+
 from serifos.balancer.achieved import pools as ac
+from serifos.balancer import planning
 from serifos.database import connection
 from serifos.database import pool_errors as db
+from serifos.facts import cluster as cl
 from serifos.facts import pool_errors as pe
 from serifos.facts import workload as wl
 from serifos.files import documents
+from serifos.model import model as mm
+from serifos.plan import limits as lm
 from serifos.plan import recent
 from serifos.plan import text
 from tests.unit.balancer import cloud
@@ -16,6 +23,30 @@ from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
 from tests.unit.balancer.cloud import C
 from tests.unit.balancer.cloud import record
+from tests.unit import samples
+
+
+@ddt.ddt
+class FarTest(testtools.TestCase):
+    """A model of ±30 % in all, of ±8 % for busy and ±65 % for light pools."""
+
+    MODEL = mm.Model(
+        'm', 'tenant', samples.APART, cloud.MODEL.range,
+        {'interval': (-0.3, 0.3), 'deviations': (-1.6, 1.6),
+         'light_deviations': (-10, 10)})
+
+    @ddt.data((20, 1.0, 0), (20, 1.2, 1), (20, 0.85, -1), (2, 1.2, 0),
+              (2, 0.85, 0), (2, 2.0, 1), (2, 0.5, -1))
+    @ddt.unpack
+    def test_by_the_interval_at_the_load_that_there_is(self, q, ratio, far):
+        pattern = wl.Workload(50, 64, q)
+        us = ratio * self.MODEL.predict(self.MODEL.load([pattern]))
+        seen = planning.achieved(cl.Cluster((cl.Pool('p', 'm', 1, 1),), (
+            cl.Volume('v', 'p', 1, workload=dataclasses.replace(
+                pattern, iops=1e6 * q / us, latency_us=us)),)),
+            lm.Limits(), {'m': self.MODEL})['p']
+        self.assertAlmostEqual(ratio, seen.seen_us / seen.predicted_us)
+        self.assertEqual(far, seen.far)
 
 
 class AchievedTest(cloud.Case):

@@ -50,7 +50,8 @@ _hybrid = mm.Model(
 _too_high = dataclasses.replace(
     _hybrid, quality={'deviations': (-1.5, -0.4)})
 _apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
-                  {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3)})
+                  {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3),
+                   'light_deviations': (-0.5, 0.6)})
 _models = st.none() | st.sampled_from(
     [table6('SSD1'), table6('SSD2'), _hybrid, _too_high,
      _apart]) | _outstanding
@@ -74,6 +75,23 @@ class FleetTest(testtools.TestCase):
             self.assertGreaterEqual(expected, model.predict(load))
             self.assertLessEqual(abs(value - expected),
                                  1e-9 * max(1, expected))
+
+    @given(st.lists(st.tuples(_models, st.lists(workloads, max_size=8)),
+                    min_size=1, max_size=5))
+    @settings(deadline=None)
+    def test_intervals_agree_with_the_standard_library(self, pools):
+        models = [model for model, _ in pools]
+        many = pool_models.Fleet(models)
+        found = many.intervals(np.arange(len(pools)), np.array(
+            [many.loads(ws).sum(axis=0) for _, ws in pools]))
+        for (model, ws), ends in zip(pools, found):
+            if model is None:
+                self.assertTrue(np.isnan(ends).all())
+                continue
+            load = model.load(ws)
+            np.testing.assert_allclose(
+                model.interval(load), model.predict(load) * (1 + ends),
+                rtol=1e-9, atol=1e-9)
 
     @given(st.lists(workloads, min_size=1, max_size=8))
     @settings(deadline=None)
