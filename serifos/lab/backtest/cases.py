@@ -47,6 +47,7 @@ class Asked:
     :param scale: what all demands are multiplied by
     :param volume_clear: as in cinder.conf, zero or none
     :param attached: the share of volumes that are in use
+    :param failures: the share of migrations that fail midway
     """
 
     models_dir: str
@@ -67,6 +68,7 @@ class Asked:
     other: Sequence[str] = ()
     volume_clear: str = 'zero'
     attached: float = 1.0
+    failures: float = 0.0
     config_files: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +78,7 @@ class Asked:
         bounds.refuse_outside('--scale', self.scale, 1e-3, 1e3)
         bounds.refuse_outside('--seed', self.seed, 0)
         bounds.refuse_outside('--attached', self.attached, 0.0, 1.0)
+        bounds.refuse_outside('--failures', self.failures, 0.0, 1.0)
 
 
 def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
@@ -111,7 +114,8 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
             remove=asked.remove, other=asked.other)
 
     migrations = copies.Migrations(
-        asked.volume_clear != 'none', asked.attached, asked.seed)
+        asked.volume_clear != 'none', asked.attached, asked.failures,
+        asked.seed)
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),

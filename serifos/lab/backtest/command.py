@@ -76,7 +76,7 @@ class Backtest(app.Fails, command.Command):
             args.pool_gib, documents.read_cluster(args.cluster)
             if args.cluster else None, args.truth, args.drift, args.seed,
             args.add, args.remove, args.other, args.volume_clear,
-            args.attached, self.app.options.config_file)
+            args.attached, args.failures, self.app.options.config_file)
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
@@ -138,6 +138,9 @@ def _add_migrations(parser: argparse.ArgumentParser) -> None:
     options.add_number(
         group, '--attached', 1.0, 'SHARE', 'of volumes that are in use by '
         'servers which all run, so that Nova copies them')
+    options.add_number(
+        group, '--failures', 0.0, 'SHARE', 'of migrations that fail, '
+        'somewhere in the copy')
 
 
 def _again() -> str:

@@ -130,8 +130,10 @@ def run(case: Case) -> tl.Score:
     packed = [packing.least_worst(parts(
         devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)
         for day in range(tally.days)]
-    return tally.score(case.name, cinder.moved(journal.entries()), packed,
-                       time.monotonic() - began)
+    entries = journal.entries()
+    return dataclasses.replace(
+        tally.score(case.name, cinder.moved(entries), packed,
+                    time.monotonic() - began), failed=cinder.failed(entries))
 
 
 def _balance(world: wd.World, balancer: rounds.Balancer) -> None:

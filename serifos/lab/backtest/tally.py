@@ -33,6 +33,7 @@ class Score:
     :param day_worst: of each day the busiest device by its mean, as a
         fraction of its time; copies do not count
     :param day_packed: the same, packed with that day known
+    :param failed: migrations that were begun and failed
     :param hours: begin, worst pool of the hour in the mean, µs, volumes with
         a broken promise in the mean, GiB moved so far
     """
@@ -53,6 +54,7 @@ class Score:
     day_packed: tuple[float, ...]
     hours: tuple[tuple[float, float, float, float], ...]
     seconds: float = 0.0
+    failed: int = 0
 
     @property
     def moves_a_day(self) -> float:

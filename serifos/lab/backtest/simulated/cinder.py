@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cinder and a journal for a balancer in a simulated world.
 
-The same ports as those of the real ones. Migrations succeed, and the old copy
-is gone when it is wiped.
+The same ports as those of the real ones. The old copy of a migration that
+succeeds, and the new one of one that fails, is gone when it is wiped.
 """
 
 from __future__ import annotations
@@ -134,13 +134,14 @@ class SimulatedCinder:
             attachments=(nova.server_of(world.demand.volumes[number]),)
             if self._attached(number) else (),
             migration_status='migrating' if under_way
+            else 'error' if number in world.failed
             else 'success' if moved else None, updated_at=world.now)
 
     def _attached(self, number: int) -> bool:
         return number >= 0 and bool(self._world.how.attached[number])
 
     def _half(self, number: int) -> inv.Record:
-        """The hidden record of a copy, or of an old one that is wiped."""
+        """The hidden record of a copy, or of one that is wiped."""
         world, volume = self._world, self._world.demand.volumes[number]
         copy = world.copies.get(number) or world.wipes[number]
         found = inv.Record(
@@ -148,9 +149,12 @@ class SimulatedCinder:
             'attaching' if self._attached(number) else 'available',
             world.pools[copy.target].name, volume_type=TYPE,
             migration_status=f'target:{volume}', updated_at=copy.began)
-        return found if number in world.copies else dataclasses.replace(
-            found, status='deleting', migration_status='deleting',
-            description=f'migration src for {volume}')
+        if number in world.copies:
+            return found
+        return dataclasses.replace(found, status='deleting', **{} if (
+            number in world.failed) else {
+                'migration_status': 'deleting',
+                'description': f'migration src for {volume}'})
 
 
 def _never(what: str) -> errors.CloudError:
@@ -172,6 +176,12 @@ class MemoryJournal:
 
     def entries(self) -> tuple[jn.Entry, ...]:
         return tuple(self._entries)
+
+
+def failed(entries: Sequence[jn.Entry]) -> int:
+    """How many migrations failed."""
+    return sum(entry.kind == 'outcome' and entry.facts['result'] in jn.FAILED
+               for entry in entries)
 
 
 def moved(entries: Sequence[jn.Entry]) -> list[tuple[float, float]]:

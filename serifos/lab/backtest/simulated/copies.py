@@ -32,11 +32,13 @@ class Migrations:
 
     :param wiping: whether what a volume leaves is wiped
     :param attached: the share of volumes that are in use
+    :param failing: the share of migrations that fail
     :param seed: by which these are drawn
     """
 
     wiping: bool = True
     attached: float = 1.0
+    failing: float = 0.0
     seed: int = 0
 
     def how(self, volumes: int, copying: lm.Copying) -> How:
@@ -49,7 +51,7 @@ class Migrations:
         attached = rng.random(volumes) < self.attached
         by_cinder, by_nova = (_MIB / each for each in copying.s_per_gib)
         return How(attached, np.where(attached, by_nova, by_cinder),
-                   by_cinder if self.wiping else None)
+                   by_cinder if self.wiping else None, self.failing, rng)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,12 +60,22 @@ class How:
 
     :param attached: bool[volumes], whether each is in use
     :param mib_s: float[volumes], how fast each is copied
-    :param wiping_mib_s: how fast a source is wiped, None where it is not
+    :param wiping_mib_s: how fast what is left is wiped, None where it is not
+    :param failing: the share of copies that fail
+    :param rng: by which it is drawn which do
     """
 
     attached: npt.NDArray[np.bool_]
     mib_s: Floats
     wiping_mib_s: float | None = None
+    failing: float = 0.0
+    rng: np.random.Generator = dataclasses.field(
+        default_factory=np.random.default_rng)
+
+    def fails_at(self) -> float | None:
+        """The part of the next copy after which it fails, None for never."""
+        chance, part = self.rng.random(2).tolist()
+        return part if chance < self.failing else None
 
 
 @dataclasses.dataclass
@@ -73,7 +85,9 @@ class Transfer:
     :param source: the pool that is read, None for wiping
     :param target: the pool that is written
     :param began: seconds of the epoch
+    :param left_mib: until it is over
     :param full_mib_s: how fast on devices that keep up
+    :param fails: whether it ends before all is copied
     :param mib_s: how fast now
     """
 
@@ -82,6 +96,7 @@ class Transfer:
     began: float
     left_mib: float
     full_mib_s: float
+    fails: bool = False
     mib_s: float = 0.0
 
     @property

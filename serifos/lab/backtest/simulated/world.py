@@ -65,8 +65,8 @@ class World:
     :param how: copies go
     :param seen: is called with each stretch
 
-    ``copies`` are the volumes on their way, ``wipes`` those whose old copy is
-    being wiped.
+    ``copies`` are the volumes on their way, ``wipes`` those whose old or
+    failed copy is being wiped, ``failed`` those whose last migration failed.
     """
 
     def __init__(self, demand: rt.Rates, size_gib: Floats,
@@ -79,6 +79,7 @@ class World:
         self.end = demand.begin + demand.slots * demand.step_s
         self.copies: dict[int, cp.Transfer] = {}
         self.wipes: dict[int, cp.Transfer] = {}
+        self.failed: set[int] = set()
         self.home = np.full(len(demand.volumes), ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
@@ -104,7 +105,7 @@ class World:
             self._close(then)
             for volume, copy in list(self.copies.items()):
                 if copy.over:
-                    self._arrived(volume, copy)
+                    self._ended(volume, copy)
             for volume, wipe in list(self.wipes.items()):
                 if wipe.over:
                     del self.wipes[volume]
@@ -122,10 +123,13 @@ class World:
     def migrate(self, volume: int, target: int) -> None:
         """Begins to copy a volume; there has to be room."""
         self._close(self.now)
+        part = self.how.fails_at()
+        self.failed.discard(volume)
         self.copies[volume] = cp.Transfer(
             int(self.home[volume]), target, self.now,
-            1024 * float(self.size_gib[volume]),
-            float(self.how.mib_s[volume]))
+            1024 * float(self.size_gib[volume])
+            * (1.0 if part is None else part),
+            float(self.how.mib_s[volume]), part is not None)
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
@@ -154,10 +158,14 @@ class World:
     def _transfers(self) -> list[cp.Transfer]:
         return [*self.copies.values(), *self.wipes.values()]
 
-    def _arrived(self, volume: int, copy: cp.Transfer) -> None:
+    def _ended(self, volume: int, copy: cp.Transfer) -> None:
         del self.copies[volume]
-        self._leave(volume, int(self.home[volume]))
-        self.home[volume] = copy.target
+        if copy.fails:
+            self.failed.add(volume)
+            self._leave(volume, copy.target)
+        else:
+            self._leave(volume, int(self.home[volume]))
+            self.home[volume] = copy.target
         self.changed(volume)
 
     def _leave(self, volume: int, pool: int) -> None:

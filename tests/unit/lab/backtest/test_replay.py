@@ -93,6 +93,33 @@ class ReplayTest(case.DirectoryCase):
                         'copy_rate=50', 'horizon=0', 'max_moves=1'])
             self.assertTrue(found.moves, attached)
 
+    @ddt.data(0.0, 1.0)
+    def test_the_balancer_pauses_where_all_migrations_fail(self, attached):
+        cinder, paused, on = self.scores(
+            steady(5, 5, DAY), 'cinder', 'relieve',
+            'relieve:max_failures=1000',
+            failures=1.0, attached=attached)
+        self.assertEqual((0, 3), (paused.moves, paused.failed))
+        self.assertTrue(cinder.worst_us < paused.worst_us < on.worst_us)
+        self.assertEqual((0, 0), (on.moves, cinder.failed))
+
+    def test_a_volume_backs_off_after_a_failure(self):
+        often, seldom = self.scores(
+            steady(5, 5, DAY), 'relieve:back_off=60',
+            'relieve:back_off=86400',
+            options=['max_failures=1000'], failures=1.0)
+        self.assertTrue(seldom.failed <= 10 < often.failed, (
+            seldom.failed, often.failed))
+
+    def test_some_fail_and_some_succeed(self):
+        found, again, other = (self.scores(
+            steady(5, 5, DAY), 'relieve', failures=0.5, seed=seed)[0]
+            for seed in (2, 2, 3))
+        self.assertTrue(found.failed and found.moves, found)
+        self.assertEqual(*(dataclasses.replace(each, seconds=0.0)
+                           for each in (found, again)))
+        self.assertNotEqual(found.hours, other.hours)
+
     def test_options_of_a_policy_are_its_own(self):
         still, moving = self.scores(
             steady(5, 5, DAY), 'relieve:min_gain=1', 'relieve')
@@ -180,6 +207,7 @@ class ReplayTest(case.DirectoryCase):
         ({'days': 0.0}, '--days of 0'), ({'drift': 9.0}, '--drift of 9'),
         ({'size_gib': -1.0}, '--size-gib'), ({'promise_ms': 0.0}, '--prom'),
         ({'scale': 0.0}, '--scale'), ({'attached': 1.1}, '--attached'),
+        ({'failures': -0.1}, '--failures'),
         ({'truth': ['FAST=SLOW']}, 'SLOW'),
         ({'add': ['SLOW']}, '--add-pool names a model SLOW'),
         ({'add': ['FAST=x']}, '--add-pool'), ({'remove': ['x']}, 'no pool x'),

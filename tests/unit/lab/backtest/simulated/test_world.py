@@ -22,7 +22,7 @@ class Made:
 
     def __init__(self, rates, size_gib=10.0, number=2, gib=1000.0,
                  ssd=devices.FAST, home=None, copy_mib_s=100.0,
-                 wiping_mib_s=None, attached=False, **how):
+                 wiping_mib_s=None, attached=False, failing=0.0, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
         demand = hs.series(rates, **how)
@@ -31,7 +31,8 @@ class Made:
             demand, np.full(count, size_gib), hs.pools(number, gib),
             truth.Devices([ssd] * number),
             copies.How(np.full(count, attached), np.full(count, copy_mib_s),
-                       wiping_mib_s), self.take, home or {})
+                       wiping_mib_s, failing, np.random.default_rng(1)),
+            self.take, home or {})
         self.telemetry.world = self.world
         self.cinder = cinder.SimulatedCinder(self.world)
 
@@ -160,6 +161,35 @@ class WorldTest(testtools.TestCase):
             own, = made.cinder.attachments_of('v0')
             self.assertEqual(('attached', 'server-of-v0'), (
                 own.status, own.server_id))
+
+    def test_a_copy_that_fails_was_for_nothing(self):
+        made = Made(flat(500, 500), size_gib=100.0, failing=1.0,
+                    wiping_mib_s=200.0)
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        loaded = made.world.so_far().latency_us
+        while made.cinder.volume('v0').migration_status == 'migrating':
+            made.world.advance(1)
+        self.assertTrue(0 < made.world.now - hs.BEGIN < 1024)
+        self.assertEqual([0, 1], made.where())
+        record = made.cinder.volume('v0')
+        self.assertEqual(('error', 'available', 'h0@sim#sim'), (
+            record.migration_status, record.status, record.pool))
+        half, = made.cinder.halves('v0')
+        self.assertEqual(('v0', 'h1@sim#sim', 'deleting'), (
+            half.target_of, half.pool, half.status))
+        self.assertTrue(eligibility.hidden(half))
+        self.assertEqual(800.0, made.world.free_gib(1))
+        made.world.advance(512.5)
+        self.assertEqual((900.0, 900.0), (
+            made.world.free_gib(0), made.world.free_gib(1)))
+        self.assertTrue((loaded > made.world.so_far().latency_us).all())
+
+    def test_so_many_copies_fail(self):
+        made = Made(flat(5), failing=0.3)
+        ends = [made.world.how.fails_at() for _ in range(2000)]
+        self.assertTrue(550 < 2000 - ends.count(None) < 650)
+        parts = [each for each in ends if each is not None]
+        self.assertTrue(0 <= min(parts) < 0.02 and 0.98 < max(parts) < 1)
 
     def test_what_a_deleted_volume_left_is_wiped_to_its_end(self):
         nan = np.nan
