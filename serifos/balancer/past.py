@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from serifos.balancer import settings as sg
 from serifos.facts import activity
@@ -15,6 +16,12 @@ from serifos.plan.loads import slots as sl
 
 READ_AT_ONCE = 1 << 26
 """Numbers of a history that are read at once, 256 MiB."""
+
+REACHES = 0.9
+"""How far back a history has to reach, as a part of what is planned by.
+
+Until then the present tells more than the few hours of a night or a morning.
+"""
 
 REDUCED_AT_ONCE = 1 << 20
 """Numbers of a history that are reduced at once."""
@@ -25,7 +32,8 @@ def slots(history: hs.History | None,
           settings: sg.BalancerSettings) -> sl.Slots | None:
     """What volumes are planned as; None for what they do at present.
 
-    By the last whole slots of the history, up to now.
+    By the last whole slots of the history, up to now, once it reaches back
+    far enough.
 
     :param now: seconds of the epoch
     :raises SerifosError: where the history cannot be read
@@ -36,17 +44,25 @@ def slots(history: hs.History | None,
     count = max(1, round(settings.history_s / step_s))
     end = int(now // step_s) * step_s
     each = count * len(hs.FIGURES)
-    found = [
-        settings.demand.of(part)
-        for some in _pieces(places, READ_AT_ONCE // each)
-        for read in [history.read(some, end - count * step_s, end, step_s)]
-        for part in _parts(read, REDUCED_AT_ONCE // each)]
-    if not any(part.known for part in found):
+    seen = np.zeros(count, dtype=bool)
+    found: list[sl.Slots] = []
+    for some in _pieces(places, READ_AT_ONCE // each):
+        read = history.read(some, end - count * step_s, end, step_s)
+        seen |= (read.seconds > 0).any(axis=1)
+        found += [settings.demand.of(part)
+                  for part in _parts(read, REDUCED_AT_ONCE // each)]
+    if count - _first(seen) < REACHES * count or not any(
+            part.known for part in found):
         return None
     return sl.Slots(
         tuple(volume for part in found for volume in part.volumes),
         np.concatenate([part.patterns for part in found]),
         found[0].percentile)
+
+
+def _first(seen: npt.NDArray[np.bool_]) -> int:
+    """The first that is true; their number where none is."""
+    return int(seen.argmax()) if seen.any() else len(seen)
 
 
 def _pieces(places: Sequence[activity.MeasuredVolume], most: int

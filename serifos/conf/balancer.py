@@ -39,11 +39,12 @@ OPTS = [
              'above the mean of the pools that its volumes may live on for '
              'it to be hot. Volumes leave hot pools alone.'),
     cfg.IntOpt(
-        'window', default=0, min=0, max=28 * 86400,
+        'window', default=86400, min=0, max=28 * 86400,
         help='Seconds of its history that a volume is planned by in '
-             'serifos-balancer run, as far as there is one. What it did in '
-             '[telemetry] window is the present, beside it. 0: the present '
-             'alone, which moves volumes for what lasts minutes.'),
+             'serifos-balancer run; until that reaches back for nine tenths '
+             'of them, by what it does at present, in [telemetry] window. 0: '
+             'by the present alone, which moves volumes for what lasts '
+             'minutes.'),
     cfg.StrOpt(
         'demand', default='joint', choices=[
             ('mean', 'the mean'),
@@ -70,7 +71,7 @@ OPTS = [
              'of what is predicted for a pool, by which it is judged. '
              'Unset: the mean.'),
     cfg.BoolOpt(
-        'mend_at_once', default=False,
+        'mend_at_once', default=True,
         help='With window: whether a promise of latency that is broken at '
              'present, for hold rounds, is mended at once. If false, only '
              'one that is broken by what volumes are planned as.'),

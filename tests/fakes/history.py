@@ -19,10 +19,12 @@ class EveryDay:
 
     :param figures: volume → for each hour of a day, in a second, the figures
         of :data:`.facts.history.FIGURES` behind its seconds
+    :param since: before which nothing was seen, seconds of the epoch
     :ivar asked: (begin, end, step_s) of each reading
     """
 
     figures: Mapping[str, Sequence[Sequence[float]]]
+    since: float = 0.0
     asked: list[tuple[float, float, int]] = dataclasses.field(
         default_factory=list)
 
@@ -36,5 +38,6 @@ class EveryDay:
             if volume in self.figures:
                 its = np.array(self.figures[volume], float)[hours]
                 found.sums[:, :, column] = step_s * np.vstack(
-                    [np.ones(len(hours)), its.T])
+                    [np.ones(len(hours)), its.T]) * [
+                        at >= self.since for at in found.begins]
         return found

@@ -53,6 +53,25 @@ class PastTestCase(testtools.TestCase):
         self.assertIsNone(self.slots())
         self.assertIsNone(self.slots('u', history_s=0.0))
 
+    def test_a_young_history_leaves_planning_to_the_present(self):
+        for days, hours, told in ((1, 21, False), (1, 22, True),
+                                  (3, 64, False), (3, 65, True)):
+            self.history.since = NOW - hours * 3600
+            found = self.slots('u', history_s=days * 86400.0)
+            self.assertEqual(told, found is not None, (days, hours))
+
+    def test_a_gap_does_not(self):
+        self.history.since = NOW - 23 * 3600
+        whole = self.history.read
+
+        def gap(places, begin, end, step_s):
+            found = whole(places, begin, end, step_s)
+            found.sums[:, 4:20] = 0
+            return found
+
+        self.history.read = gap
+        self.assertIsNotNone(self.slots('u'))
+
     def test_parts_are_one(self):
         whole = self.slots(*'uxvw', joint_percentile=90.0)
         for name in 'READ_AT_ONCE', 'REDUCED_AT_ONCE':
