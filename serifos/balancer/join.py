@@ -16,11 +16,14 @@ from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.facts import names
+from serifos.facts import servers as sv
 from serifos.facts import times
 from serifos.plan import eligibility
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool of unknown load: neither source nor target."""
+
+_MOST_CHARACTERS = 255
 
 
 def places(inventory: inv.Inventory,
@@ -156,7 +159,21 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
                                else names.pool_name(record.pool or '')
                                or None),
         max_latency_us=_promise(kind), movable=why or True,
-        workload=seen and seen.mean, attached=record.status == 'in-use')
+        workload=seen and seen.mean, attached=record.status == 'in-use',
+        name=_short(record.name), project_id=record.project_id,
+        server=_server(record, rules.servers))
+
+
+def _server(record: inv.Record, known: sv.Servers) -> str | None:
+    """The servers that use a volume, by their names where those are known."""
+    return _short(', '.join(
+        known.by_id[each].name if each in known.by_id else each
+        for each in record.attachments if each))
+
+
+def _short(name: str | None) -> str | None:
+    """A name that is no longer than Cinder's own names are."""
+    return (name or '')[:_MOST_CHARACTERS] or None
 
 
 def _promise(kind: inv.Type | None) -> float | None:

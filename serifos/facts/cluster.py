@@ -31,7 +31,8 @@ class Volume:
     ``attached`` says that it is in use, so that Nova copies it;
     ``qemu_latency_us`` is its mean as QEMU sees it, where that is known.
     ``caps`` are those of its QoS, as far as they are in force; ``at_cap`` says
-    that it does what they let it do.
+    that it does what they let it do. ``name`` is what its owner calls it, any
+    text at all; ``server`` names the servers that use it.
     """
 
     id: str
@@ -46,6 +47,9 @@ class Volume:
     qemu_latency_us: float | None = None
     caps: cp.Caps | None = None
     at_cap: bool = False
+    name: str | None = None
+    project_id: str | None = None
+    server: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from serifos.balancer import join
 from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
 from serifos.facts import workload as wl
 from serifos.plan import eligibility
 
@@ -67,6 +68,22 @@ class ClusterTest(testtools.TestCase):
             [(p.name, p.state, p.zone, p.model, p.free_gib)
              for p in found.pools])
         self.assertEqual('2001-09-09T01:46:40Z', found.observed_at)
+
+    def test_it_says_whose_a_volume_is(self):
+        found = join.cluster(
+            inventory(*(
+                dataclasses.replace(record(volume), name=name, project_id='p',
+                                    attachments=servers)
+                for volume, name, servers in (
+                    ('u', 'db', ('s', 'gone')), ('v', '', ('',)),
+                    ('w', 'x' * 9999, ())))),
+            observed(), ('m',), eligibility.Rules(servers=sv.Servers(
+                {'s': sv.Server('s', 'web1', 'ACTIVE')})))
+        self.assertEqual(
+            [('db', 'p', 'web1, gone'), (None, 'p', None),
+             ('x' * 255, 'p', None)],
+            [(v.name, v.project_id, v.server) for v in found.volumes])
+        self.assertEqual(found, cl.Cluster.from_json(found.to_json()))
 
     def test_a_disk_is_found_by_the_volumes_id_or_its_name_id(self):
         found = join.cluster(
