@@ -9,6 +9,8 @@ spec :data:`PROMISE`.
 
 from __future__ import annotations
 
+import collections
+from collections.abc import Iterable
 from collections.abc import Mapping
 
 from serifos.facts import fields
@@ -37,6 +39,19 @@ def backend(pool: str) -> str:
 def pool_name(pool: str) -> str:
     """``pool`` of ``host@backend#pool``, empty where there is none."""
     return pool.partition('#')[2]
+
+
+def short(pools: Iterable[str]) -> dict[str, str]:
+    """Pool → the shortest of its host, its backend and its name that is its.
+
+    Where ``stor1`` has one pool, it is ``stor1``.
+    """
+    names = [*pools]
+    number = collections.Counter(
+        part for name in names for part in {host(name), backend(name), name})
+    return {name: next((part for part in (host(name), backend(name))
+                        if part and number[part] == 1), name)
+            for name in names}
 
 
 def promise_us(extra_specs: Mapping[str, object]) -> float | None:

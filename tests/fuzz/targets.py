@@ -30,8 +30,10 @@ from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import limits
+from serifos.plan.outlook import outlook
 from serifos.plan import relieve
 from serifos.plan import text as plan_text
+from serifos.report.plan import text as people
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs
@@ -127,6 +129,9 @@ def _cluster(data: bytes) -> None:
     for planner in bfd.plan, relieve.plan:
         plan = planner(cluster, them, limits.Limits())
         plan_text.table(plan).encode()
+        people.text(outlook.of(
+            cluster, them, limits.Limits(), plan, [{}, {}]), None, 900.0
+            ).encode()
         json.dumps(plan.to_json(), allow_nan=False).encode()
 
 

@@ -12,15 +12,18 @@ import time
 from cliff import command
 from oslo_config import cfg
 
+from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.conf import balancer as options
 from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import times
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.plan import limits as lm
-from serifos.plan import text
+from serifos.report.plan import text
 
 
 class Plan(app.Fails, command.Command):
@@ -95,7 +98,19 @@ class Plan(app.Fails, command.Command):
         if parsed_args.format == 'json':
             print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
         else:
-            print(text.table(plan), end='')
+            print(text.text(
+                outlook.outlook(plan, cluster, limits, models),
+                *_age(cluster, conf)), end='')
+
+
+def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts
+         ) -> tuple[float | None, float]:
+    """How old the observation is, and from when on that is told, s."""
+    try:
+        age_s = time.time() - times.parse(cluster.observed_at)
+    except ValueError:
+        age_s = None
+    return age_s, 3.0 * conf.balancer.interval
 
 
 def _limits(parsed_args: argparse.Namespace,

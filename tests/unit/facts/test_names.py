@@ -17,6 +17,12 @@ class PoolTest(testtools.TestCase):
         self.assertEqual(parts, (names.host(pool), names.backend(pool),
                                  names.pool_name(pool)))
 
+    def test_the_shortest_name_that_is_of_one_pool(self):
+        self.assertEqual(
+            {'a@x#x': 'a', 'b@x#x': 'b@x', 'b@y#1': 'b@y#1', 'b@y#2': 'b@y#2',
+             'c': 'c', '@#': '@'},
+            names.short(['a@x#x', 'b@x#x', 'b@y#1', 'b@y#2', 'c', '@#']))
+
 
 @ddt.ddt
 class PromiseTest(testtools.TestCase):

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan comes to: its pools before and after, and what stays.
+
+All of it is computed from the observation that was planned for, the models,
+and the plan; words are made of it elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.plan import acceptance
+from serifos.plan import limits as lm
+from serifos.plan.outlook import staying
+from serifos.plan import plan as pl
+from serifos.plan import predictions as pr
+from serifos.plan import problem as pm
+from serifos.plan.promises import beyond
+from serifos.plan import state as st
+
+Floats = pr.Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expected:
+    """What a model expects of a pool.
+
+    :param low_us: of the 90 % interval
+    :param outside: whether its Load is beyond what the model was trained on:
+        the upper end of the interval is planned with
+    """
+
+    low_us: float
+    high_us: float
+    outside: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Side:
+    """A pool before the plan, or after it.
+
+    :param latency_us: predicted, the mean over its active volumes; None
+        without a model
+    :param figure_us: the planning figure of its device
+    :param broken: promises of its volumes that are not kept
+    :param free_gib: that plans may fill
+    """
+
+    latency_us: float | None
+    figure_us: float | None
+    hot: bool
+    broken: int
+    free_gib: float
+    expected: Expected | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PoolOutlook:
+    """A pool before the plan and after it.
+
+    :param volumes: in it, before
+    :param active: those with a Load, as one is taken of unknown ones
+    :param seen_us: what they see, as measured, in the mean; None where that
+        is not known of any
+    :param frozen: which part of its outstanding I/Os is of volumes that may
+        move nowhere, 0 to 1
+    """
+
+    pool: cl.Pool
+    volumes: int
+    active: int
+    seen_us: float | None
+    frozen: float
+    before: Side
+    after: Side
+
+    @property
+    def planned(self) -> bool:
+        """Whether it has a model, and so is in the plan's figures."""
+        return self.before.latency_us is not None
+
+    @property
+    def latencies_us(self) -> tuple[float, float]:
+        """Before and after; 0 without a model."""
+        return self.before.latency_us or 0.0, self.after.latency_us or 0.0
+
+    @property
+    def within_interval(self) -> bool:
+        """Whether what is gained may be an error of the model."""
+        was, then = self.latencies_us
+        return then < was and self.before.expected is not None and (
+            then >= self.before.expected.low_us)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outlook:
+    """What a plan comes to.
+
+    :param pools: of the cluster, the slowest first
+    :param volumes: of the moves, as the cluster has them
+    :param staying: why volumes stay, as the plan says
+    :param frozen: what could move nowhere, whatever the plan
+    """
+
+    plan: pl.Plan
+    limits: lm.Limits
+    pools: tuple[PoolOutlook, ...]
+    volumes: tuple[cl.Volume | None, ...]
+    staying: tuple[staying.Staying, ...]
+    frozen: tuple[staying.Staying, ...]
+
+    @functools.cached_property
+    def touched(self) -> frozenset[str]:
+        """The pools that a move leaves or comes to."""
+        return frozenset(name for move in self.plan.moves
+                         for name in (move.source, move.target))
+
+    @property
+    def relieved(self) -> tuple[PoolOutlook, ...]:
+        """The sources that are faster afterwards, the slowest first."""
+        sources = {move.source for move in self.plan.moves}
+        return tuple(
+            each for each in self.pools if each.pool.name in sources
+            and each.latencies_us[1] < each.latencies_us[0])
+
+    @property
+    def slower(self) -> tuple[PoolOutlook, ...]:
+        """The pools that are slower afterwards, the worst loss first."""
+        found = [each for each in self.pools
+                 if each.latencies_us[1] > each.latencies_us[0] * (1 + 1e-9)]
+        return tuple(sorted(found, key=lambda each: (
+            each.latencies_us[0] - each.latencies_us[1])))
+
+    @property
+    def gib(self) -> float:
+        return sum(move.size_gib for move in self.plan.moves)
+
+    @property
+    def copy_s(self) -> float | None:
+        """How long the copies take one after another, where it is known."""
+        each = [move.copy_s for move in self.plan.moves]
+        return None if None in each else sum(
+            copy_s for copy_s in each if copy_s is not None)
+
+    @property
+    def meanwhile_us(self) -> float | None:
+        """The most that a pool shows while volumes are copied."""
+        return max((latency_us for move in self.plan.moves for latency_us in (
+            move.source_during_us, move.target_during_us)
+            if latency_us is not None), default=None)
+
+
+def of(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
+       plan: pl.Plan, expected: Sequence[Mapping[str, Expected]]) -> Outlook:
+    """What a plan for this cluster comes to.
+
+    :param models: predictions for the pools in the cluster's order
+    :param expected: pool → what its model expects, before and after the plan
+    """
+    first = st.State.of(pm.Problem.of(cluster, models, limits))
+    last = _carried_out(first, plan)
+    before, after = (_sides(state, said) for state, said in zip(
+        (first, last), expected))
+    found = tuple(
+        PoolOutlook(pool, *counted, *sides) for pool, counted, *sides
+        in zip(cluster.pools, _counted(first), before, after))
+    pools = tuple(sorted(found, key=lambda each: (
+        -each.latencies_us[0], each.pool.name)))
+    known = {volume.id: volume for volume in cluster.volumes}
+    rank = {each.pool.name: i for i, each in enumerate(pools)}
+    return Outlook(
+        plan, limits, pools,
+        tuple(known.get(move.volume) for move in plan.moves),
+        staying.refused(first, plan.refused, rank),
+        staying.frozen(first, rank))
+
+
+def _carried_out(first: st.State, plan: pl.Plan) -> st.State:
+    place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
+    pools = {pool.name: i
+             for i, pool in enumerate(first.problem.cluster.pools)}
+    moves = [(place[move.volume], pools[move.target]) for move in plan.moves
+             if move.volume in place and move.target in pools]
+    return first.moved(*map(list, zip(*moves))) if moves else first
+
+
+def _sides(state: st.State, expected: Mapping[str, Expected]) -> list[Side]:
+    pools = state.problem.cluster.pools
+    broken = np.bincount(state.home[beyond.broken(state)],
+                         minlength=len(pools))
+    figure_us = state.figure_us[state.problem.device]
+    return [Side(_known(latency), _known(figure), bool(hot), int(late),
+                 float(free), expected.get(pool.name))
+            for pool, latency, figure, hot, late, free in zip(
+                pools, state.latency_us, figure_us,
+                acceptance.hot_pools(state), broken, state.free)]
+
+
+def _counted(state: st.State) -> list[tuple[int, int, float | None, float]]:
+    """Of each pool: its volumes, the active ones, what they see, and stay."""
+    problem, home = state.problem, state.home
+    here, pools = home >= 0, len(problem.cluster.pools)
+    seen = np.array([
+        volume.workload.latency_us if volume.workload is not None
+        and volume.workload.is_active(problem.limits.active_floor)
+        and volume.workload.latency_us is not None else np.nan
+        for volume in problem.volumes], float)
+    some = here & ~np.isnan(seen)
+    total = np.bincount(home[some], seen[some], pools)
+    number = np.bincount(home[some], minlength=pools)
+    q = staying.outstanding(problem)
+    stays = here & np.array([bool(problem.refusal(volume))
+                             for volume in range(len(home))], bool)
+    every, held = (np.bincount(home[which], q[which], pools)
+                   for which in (here, stays))
+    return [(int(volumes), int(active), float(us / n) if n else None,
+             float(part / whole) if whole else 0.0)
+            for volumes, active, us, n, part, whole in zip(
+                np.bincount(home[here], minlength=pools),
+                np.bincount(home[here & problem.active], minlength=pools),
+                total, number, held, every)]
+
+
+def _known(latency_us: float) -> float | None:
+    return None if np.isnan(latency_us) else float(latency_us)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Volumes that stay, counted by the kind of reason.
+
+Each kind has its example on the slowest pool, the volume there that has the
+most requests outstanding; kinds are ordered by that pool, then by what they
+hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+
+from serifos.facts import cluster as cl
+from serifos.plan.outlook import reasons
+from serifos.plan import plan as pl
+from serifos.plan import problem as pm
+from serifos.plan.problem import Floats
+from serifos.plan import state as st
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Staying:
+    """The volumes that stay for one kind of reason.
+
+    :param share: of the outstanding I/Os of all volumes, 0 to 1
+    :param pools: where they are, the slowest first
+    :param example: one of them, and the reason of it
+    """
+
+    kind: reasons.Kind
+    volumes: int
+    share: float
+    pools: tuple[str, ...]
+    example: cl.Volume
+    reason: str
+
+
+def refused(state: st.State, refusals: Iterable[pl.Refusal],
+            rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    """The refusals of a plan.
+
+    :param rank: of each pool, 0 for the slowest
+    """
+    place = {volume.id: i for i, volume in enumerate(state.problem.volumes)}
+    return _counted(state, [
+        (place[refusal.volume], refusal.reason) for refusal in refusals
+        if refusal.volume in place], rank)
+
+
+def frozen(state: st.State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    """The active and the unknown volumes that may not move anywhere.
+
+    :param rank: of each pool, 0 for the slowest
+    """
+    said = ((volume, state.problem.refusal(volume))
+            for volume in range(len(state.problem.volumes)))
+    return _counted(state, [(volume, reason) for volume, reason in said
+                            if reason], rank)
+
+
+def _counted(state: st.State, said: Iterable[tuple[int, str]],
+             rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    problem, queued = state.problem, outstanding(state.problem)
+    last = len(rank)
+
+    def slowest(one: tuple[int, str]) -> tuple[int, float, int]:
+        volume, _ = one
+        return (rank.get(problem.volumes[volume].pool, last),
+                -queued[volume], volume)
+
+    by_kind: dict[reasons.Kind, list[tuple[int, str]]] = {}
+    for one in sorted(said, key=slowest):
+        by_kind.setdefault(reasons.kind(one[1]), []).append(one)
+    total = float(queued.sum()) or 1.0
+    found = [Staying(
+        kind, len(its), float(sum(queued[v] for v, _ in its)) / total,
+        tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
+        problem.volumes[its[0][0]], its[0][1])
+        for kind, its in by_kind.items()]
+    return tuple(sorted(found, key=lambda each: (
+        rank.get(each.pools[0], last), -each.share, -each.volumes)))
+
+
+def outstanding(problem: pm.Problem) -> Floats:
+    """The outstanding I/Os of each volume, over slots as their figures."""
+    return problem.queued(problem.loads)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan brings and costs, in one sentence, and what it does not bring.
+
+The sentences are those of a person who has to decide: which pool, from what
+to what, which promises, how many GiB, how long, and who waits meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos.plan import copying
+from serifos.plan.outlook import outlook as ol
+from serifos.report.plan import wording as wd
+
+
+def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    """What the plan comes to.
+
+    :param short: pool → the name that people call it
+    """
+    if not seen.plan.moves:
+        return _nothing(seen, short)
+    said = [_relief(seen, short)]
+    misses = seen.plan.slo_misses
+    if misses.before > misses.after:
+        said.append(f'{misses.before - misses.after:,.0f} of '
+                    f'{wd.count(int(misses.before), "broken promise")} '
+                    'mended')
+    took, moves = seen.copy_s, len(seen.plan.moves)
+    said.append(f'{seen.gib:,.6g} GiB copied' + (
+        '' if took is None else f' in about {copying.duration(took)}'
+    ) + (f' by {moves:,} moves, one after another' if moves > 1 else ''))
+    wait = seen.meanwhile_us
+    return ', '.join(said) + ('.' if wait is None else (
+        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.'))
+
+
+def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    faster = seen.relieved
+    if not faster:
+        return f'{wd.count(len(seen.plan.moves), "volume")} moved'
+    first, more = faster[0], len(faster) - 1
+    return (f'{short[first.pool.name]} {wd.change(*first.latencies_us)} ms'
+            + (f' and {wd.count(more, "other pool")} faster' if more else ''))
+
+
+def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    hot = [each for each in seen.pools if each.before.hot]
+    broken = int(seen.plan.slo_misses.before)
+    planned = [each for each in seen.pools if each.planned]
+    if not planned:
+        return 'Nothing can be planned: no pool has a model.'
+    slowest = (f'{short[planned[0].pool.name]}, shows '
+               f'{wd.ms(planned[0].before.latency_us)} ms')
+    if not hot and not broken:
+        return ('Nothing has to be moved: no pool is hot and no promise is '
+                f'broken. The slowest pool, {slowest}.')
+    what = [f'{wd.count(len(hot), "pool")} '
+            f'{"is" if len(hot) == 1 else "are"} hot'] * bool(hot) + [
+        f'{wd.count(broken, "promise")} '
+        f'{"is" if broken == 1 else "are"} broken'] * bool(broken)
+    return (f'Nothing can be moved, though {" and ".join(what)}: the '
+            f'slowest pool, {slowest}. What holds it is listed below.')
+
+
+def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
+                 ) -> Iterator[str]:
+    """What the plan does not bring, a sentence each."""
+    plan = seen.plan
+    if not plan.moves:
+        return
+    left, was = int(plan.slo_misses.after), int(plan.slo_misses.before)
+    if left:
+        yield (f'{left:,} of {wd.count(was, "broken promise")} '
+               f'{"stays" if left == 1 else "stay"} broken.'
+               if left <= was else
+               f'{left:,} promises are broken afterwards, {was:,} now.')
+    hot = int(plan.hot_pools.after)
+    if hot:
+        yield (f'{wd.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '
+               f'afterwards, {int(plan.hot_pools.before):,} now.')
+    slowest = next((each for each in seen.pools if each.planned), None)
+    if slowest is not None and slowest.pool.name not in seen.touched:
+        yield (f'The slowest pool, {short[slowest.pool.name]} with '
+               f'{wd.ms(slowest.before.latency_us)} ms, is not touched.')
+    mean = plan.mean_us
+    if mean.after > mean.before * (1 + 1e-9):
+        yield ('The mean over all pools rises, '
+               f'{wd.change(mean.before, mean.after)} ms.')
+    unsure = [each for each in seen.relieved if each.within_interval]
+    for each in unsure[:1]:
+        assert each.before.expected is not None
+        more = (f' So it is of {wd.count(len(unsure) - 1, "other pool")}.'
+                if len(unsure) > 1 else '')
+        yield (f'What {short[each.pool.name]} gains lies within the 90 % '
+               f'interval of its model, {wd.ms(each.before.expected.low_us)} '
+               f'to {wd.ms(each.before.expected.high_us)} ms now: it may not '
+               f'be seen.{more}')
+    slower = seen.slower
+    if slower:
+        worst = slower[0]
+        yield (f'{wd.count(len(slower), "pool")} '
+               f'{"gets" if len(slower) == 1 else "get"} slower'
+               + (', by most ' if len(slower) > 1 else ': ')
+               + f'{short[worst.pool.name]} '
+               f'{wd.change(*worst.latencies_us)} ms.')
+
+
+def warnings(seen: ol.Outlook, short: Mapping[str, str],
+             age_s: float | None, stale_s: float) -> Iterator[str]:
+    """What the figures are to be distrusted for, a sentence each.
+
+    :param age_s: of the observation; None where it does not say
+    :param stale_s: from which on that is told
+    """
+    if age_s is None:
+        yield 'The observation does not say when it was made.'
+    elif age_s > stale_s:
+        yield (f'The observation is {copying.duration(age_s)} old; '
+               'serifos-balancer observe makes a new one.')
+    yield from _left_out(seen, short)
+    outside = [short[each.pool.name] for each in seen.pools
+               if _outside(each)]
+    if outside:
+        yield (f'{wd.count(len(outside), "pool")} of '
+               f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
+               'loaded beyond what the models were trained on '
+               f'({wd.several(outside)}): latencies marked * are the upper '
+               'ends of intervals.')
+    yield from seen.plan.notes
+
+
+def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+    for what, pools in (
+            ('without a model', [each for each in seen.pools
+                                 if not each.planned]),
+            ('not up', [each for each in seen.pools
+                        if each.planned and each.pool.state != 'up'])):
+        if not pools:
+            continue
+        names = [short[each.pool.name] + (
+            '' if each.pool.state == 'up' else f' ({each.pool.state})')
+            for each in pools]
+        yield (f'{wd.count(len(pools), "pool")} {what}, with '
+               f'{wd.count(sum(each.volumes for each in pools), "volume")}, '
+               f'{"is" if len(pools) == 1 else "are"} neither source nor '
+               f'target: {wd.several(names)}.')
+
+
+def _outside(each: ol.PoolOutlook) -> bool:
+    return any(side.expected is not None and side.expected.outside
+               for side in (each.before, each.after))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as tables: pools, moves, what stays and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import textwrap
+
+from serifos.facts import cluster as cl
+from serifos.plan.outlook import outlook as ol
+from serifos.plan import plan as pl
+from serifos.report.plan import wording as wd
+from serifos.report import table
+
+ALL, SLOWEST, MOST = 40, 10, 30
+"""Clouds of so many pools are shown whole; of larger ones the slowest pools
+and those that the plan touches, so many in all."""
+
+_MOVES, _KINDS, _HELD = 20, 12, 5
+
+_HOT = 'hot pool'
+
+_ALWAYS, _WIDTH = 7, 79  # columns of a table, and of a text
+
+
+def pools(seen: ol.Outlook) -> Iterator[str]:
+    """The pools before and after, the slowest first."""
+    shown = chosen(seen)
+    yield table.as_text(table.Table(
+        ('pool', 'volumes', 'seen', 'now', 'interval', 'after', 'hot',
+         'broken', 'frozen', 'GiB free', 'after'),
+        [_pool(each) for each in shown],
+        textwrap.fill(
+            'Pools, the slowest first; volumes: active ones of all. '
+            'Latencies, ms: seen by tenants, predicted now with its 90 % '
+            'interval, and predicted after the plan. hot: over '
+            f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
+            'where its volumes may live; broken: promises not kept; frozen: '
+            'part of its load that may not be moved at all.', _WIDTH)))
+    more = len(seen.pools) - len(shown)
+    if more:
+        names = {each.pool.name for each in shown}
+        others = [each for each in seen.pools if each.pool.name not in names]
+        touched = sum(each.pool.name in seen.touched for each in others)
+        yield (f'and {wd.count(more, "other pool")}, {touched:,} of them '
+               'touched by the plan; at most '
+               f'{wd.ms(max(each.latencies_us[0] for each in others))} ms '
+               f'now, {wd.ms(max(each.latencies_us[1] for each in others))} '
+               'after.')
+
+
+def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
+    """The pools that are shown, the slowest first."""
+    if len(seen.pools) <= ALL:
+        return [*seen.pools]
+    shown = {each.pool.name for each in seen.pools[:SLOWEST]}
+    touched = sorted(
+        (each for each in seen.pools if each.pool.name in seen.touched),
+        key=lambda each: -abs(each.latencies_us[1] - each.latencies_us[0]))
+    for each in touched:
+        if len(shown) == MOST:
+            break
+        shown.add(each.pool.name)
+    return [each for each in seen.pools if each.pool.name in shown]
+
+
+def _pool(each: ol.PoolOutlook) -> tuple[object, ...]:
+    was, then = each.before, each.after
+    interval = '–' if was.expected is None else (
+        f'{wd.ms(was.expected.low_us)} to {wd.ms(was.expected.high_us)}')
+    return (wd.pool(each.pool.name), f'{each.active}/{each.volumes}',
+            wd.ms(each.seen_us), _marked(was), interval, _marked(then),
+            _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
+            _turn(str(was.broken), str(then.broken)),
+            table.percent(each.frozen, '.0f'),
+            round(was.free_gib), round(then.free_gib))
+
+
+def _marked(side: ol.Side) -> str:
+    outside = side.expected is not None and side.expected.outside
+    return wd.ms(side.latency_us) + ' *' * outside
+
+
+def _turn(was: str, then: str) -> str:
+    return was if was == then else f'{was} → {then}'
+
+
+def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+    """The moves, in their order; of many those that gain most."""
+    plan = seen.plan
+    if not plan.moves:
+        return
+    every = [*zip(plan.moves, seen.volumes)]
+    shown = every if len(every) <= _MOVES else sorted(
+        every, key=lambda one: _gain_us(one[0]), reverse=True)[:_MOVES]
+    rows = [_move(move, volume, short) for move, volume in shown]
+    columns = [*rows[0]][:_ALWAYS] + [
+        name for name in [*rows[0]][_ALWAYS:]
+        if {row[name] for row in rows} - {'–', _HOT}]
+    yield table.as_text(table.Table(
+        columns, [[row[name] for name in columns] for row in rows],
+        textwrap.fill(
+            'Moves' + ('' if len(shown) == len(every) else
+                       ', those that gain most')
+            + '. copying: what both pools show meanwhile, ms; gain: of the '
+            'pool that is left.', _WIDTH)))
+    if len(shown) < len(every):
+        yield f'and {len(every) - len(shown):,} more, all of them in -f json'
+    if plan.truncated:
+        yield ('More moves are acceptable: plan again when these are '
+               'carried out.')
+
+
+def _gain_us(move: pl.Move) -> float:
+    return (move.source_before_us or 0.0) - (move.source_after_us or 0.0)
+
+
+def _move(move: pl.Move, volume: cl.Volume | None,
+          short: Mapping[str, str]) -> dict[str, object]:
+    """Its row; what is known of none of the moves is left out then."""
+    gain = None if not move.source_before_us else -(
+        _gain_us(move) / move.source_before_us)
+    known = volume or cl.Volume(move.volume, move.source, move.size_gib)
+    return {
+        'volume': wd.volume(known), 'GiB': float(move.size_gib),
+        'min': None if move.copy_s is None else move.copy_s / 60,
+        'from, ms': f'{short.get(move.source, wd.pool(move.source))} '
+        + wd.change(move.source_before_us, move.source_after_us),
+        'to, ms': f'{short.get(move.target, wd.pool(move.target))} '
+        + wd.change(move.target_before_us, move.target_after_us),
+        'copying': f'{wd.ms(move.source_during_us)}, '
+                   f'{wd.ms(move.target_during_us)}',
+        'gain': table.percent(gain, '+.0f'),
+        'type': wd.plain(known.volume_type or '–', 12),
+        'server': wd.plain(known.server or '–', 16),
+        'project': wd.plain(known.project_id or '–', 9),
+        'now, QEMU, ms': '–' if move.qemu_us is None else (
+            f'{wd.ms(move.volume_us)}, {wd.ms(move.qemu_us)}'),
+        'why': _why(move), 'id': move.volume if known.name else '–'}
+
+
+def _why(move: pl.Move) -> str:
+    """Its reason; that of a hot pool has figures that stand beside it."""
+    hot = move.reason.startswith('slower of both pools') or (
+        move.reason.endswith(', of several'))
+    return _HOT if hot else wd.plain(move.reason, 60)
+
+
+def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+    """Why volumes stay, a line for each reason, and what is frozen."""
+    shown = seen.staying[:_KINDS]
+    if shown:
+        yield table.as_text(table.Table(
+            ('volumes', 'load', 'reason', 'pools', 'such as',
+             'what changes it'),
+            [(each.volumes, table.percent(each.share, '.0f'),
+              wd.plain(each.kind.text, 60),
+              wd.several([short.get(name, wd.pool(name))
+                          for name in each.pools], 2),
+              wd.volume(each.example), each.kind.mend or '–')
+             for each in shown],
+            'Why volumes of slow pools stay, those of the slowest first.\n'
+            'load: their share of the outstanding I/Os of all volumes.'))
+        if len(seen.staying) > len(shown):
+            yield f'and {len(seen.staying) - len(shown)} other reasons'
+
+
+def frozen(seen: ol.Outlook) -> str | None:
+    """How much of the load may not be moved at all, and why."""
+    if not seen.frozen:
+        return None
+    share = sum(each.share for each in seen.frozen)
+    most = sorted(seen.frozen, key=lambda each: -each.share)
+    return (f'{100 * share:.0f} % of all load may not be moved at all: '
+            + '; '.join(f'{100 * each.share:.0f} % '
+                        f'({wd.count(each.volumes, "volume")}): '
+                        + each.kind.text for each in most[:_HELD])
+            + ('; and more' if len(most) > _HELD else '') + '.')

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and figures of clouds as words: volumes, pools, latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from serifos.facts import cluster as cl
+from serifos.facts import names as nm
+
+_SHOWN = 3
+_NAME, _POOL = 24, 64
+
+
+def plain(text: str, most: int = _NAME) -> str:
+    """A name that anybody may have given, without what a terminal obeys.
+
+    It is cut where it is long.
+    """
+    said = ''.join(c if c.isprintable() else '?' for c in text)
+    return said if len(said) <= most else f'{said[:most - 1]}…'
+
+
+def volume(one: cl.Volume) -> str:
+    """A volume by its name, where it has one, else by its id."""
+    return plain(one.name) if one.name else plain(one.id, 36)
+
+
+def pools(names: Iterable[str]) -> dict[str, str]:
+    """Pool → what people call it."""
+    return {name: plain(said, _POOL)
+            for name, said in nm.short(names).items()}
+
+
+def pool(name: str) -> str:
+    """A pool by its whole name."""
+    return plain(name, _POOL)
+
+
+def ms(latency_us: float | None) -> str:
+    """Three digits, without the unit; an en dash where it is not known."""
+    if latency_us is None:
+        return '–'
+    found = latency_us / 1e3
+    return f'{found:,.0f}' if found >= 100 else f'{found:.3g}'
+
+
+def change(was_us: float | None, then_us: float | None) -> str:
+    """14.4 → 11.1."""
+    return f'{ms(was_us)} → {ms(then_us)}'
+
+
+def count(number: int, noun: str) -> str:
+    """1 volume; 2 volumes."""
+    return f'{number:,} {noun}' + 's' * (number != 1)
+
+
+def several(names: Sequence[str], shown: int = _SHOWN) -> str:
+    """a, b, c and 4 more."""
+    more = len(names) - shown
+    return ', '.join(names[:shown]) + (f' and {more:,} more'
+                                       if more > 0 else '')

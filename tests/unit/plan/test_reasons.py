@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every reason that the code gives is of a kind that can be counted."""
+
+import ddt
+from hypothesis import given
+from hypothesis import settings
+import testtools
+
+from serifos.balancer import pace
+from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
+from serifos.plan import eligibility
+from serifos.plan import limits as lm
+from serifos.plan.outlook import reasons
+from serifos.plan import relieve
+from tests.unit.plan import clusters
+
+NOVA = sv.Servers(
+    {'s': sv.Server('s', 'web', 'ACTIVE', 'active', host='c1'),
+     'off': sv.Server('off', 'web', 'SHUTOFF', 'stopped', host='c1'),
+     'cell': sv.Server('cell', 'web', 'UNKNOWN'),
+     'busy': sv.Server('busy', 'web', 'REBOOT', 'active', 'rebooting'),
+     'dark': sv.Server('dark', 'web', 'ACTIVE', 'active', off='NOSTATE'),
+     'lost': sv.Server('lost', 'web', 'ACTIVE', 'active')})
+
+
+def _record(**facts):
+    return inv.Record('v', 5, facts.pop('status', 'available'), 'a@s#s',
+                      **facts)
+
+
+def _in_use(*servers):
+    return _record(status='in-use', attachments=servers)
+
+
+@ddt.ddt
+class KindTest(testtools.TestCase):
+
+    @ddt.data(
+        (_record(migration_status='migrating'), {}, 'migrated already'),
+        (_record(status='error'), {}, 'neither available'),
+        (_record(snapshots=1), {}, 'snapshots'),
+        (_record(snapshots=4), {}, 'snapshots'),
+        (_record(group_id='g'), {}, 'group'),
+        (_record(replication_status='enabled'), {}, 'replicated'),
+        (_record(encrypted=True), {}, 'encrypted'),
+        (_record(metadata={eligibility.PIN: 'yes'}), {}, 'pins'),
+        (_record(project_id='p'), {'excluded_projects': {'p'}}, 'excluded'),
+        (_record(), {'back_off_until': {'v': 9e9}}, 'failed or was refused'),
+        (_record(), {'moved_at': {'v': 1e9}, 'cool_down_s': 9e9},
+         'a short time ago'),
+        (_in_use('s'), {'allow_attached': False}, 'are to stay'),
+        (_in_use('s'), {}, 'no Nova to ask'),
+        (_in_use(), {}, 'without attachment'),
+        (_in_use('s', 'u'), {}, 'several servers'),
+        (_in_use(''), {}, 'a host itself'),
+        (_in_use('s'), {'servers': sv.Servers(problem='503')},
+         'does not answer'),
+        (_in_use('gone'), {'servers': NOVA}, 'does not list'),
+        (_in_use('off'), {'servers': NOVA}, 'is stopped'),
+        (_in_use('cell'), {'servers': NOVA}, 'state or host'),
+        (_in_use('busy'), {'servers': NOVA}, 'under way'),
+        (_in_use('dark'), {'servers': NOVA}, 'does not run'),
+        (_in_use('lost'), {'servers': NOVA}, 'state or host'),
+        (_in_use('s'), {'servers': NOVA}, 'nova-compute'))
+    @ddt.unpack
+    def test_what_holds_a_volume(self, record, rules, words):
+        reason = eligibility.why_not(
+            record, eligibility.Rules(**rules), 2e9)
+        self.assertIn(words, reasons.kind(reason).text, reason)
+
+    @ddt.data(
+        ({'state': 'down'}, 'a pool is down'),
+        ({'state': 'without a service'}, 'a pool is down'),
+        ({'state': 'not known to the scheduler'}, 'a pool is down'),
+        ({'state': 'disabled'}, 'disabled'), ({'state': 'frozen'}, 'frozen'),
+        ({'state': 'without fresh telemetry'}, 'no fresh telemetry'),
+        ({'state': cl.TOUCHED}, 'stuck migration'),
+        ({'drifting': 'twice as slow'}, 'drifts'), ({'zone': 'b'}, 'zone'),
+        ({'backend_name': 'hdd'}, 'another backend'),
+        ({'refuses': ('gold',)}, 'does not meet its type'))
+    @ddt.unpack
+    def test_what_bars_a_pool(self, facts, words):
+        pool = clusters.pool('n1@s#s', **{
+            'backend_name': 'ssd', 'zone': 'a', **facts})
+        reason = lm.target_refusal('a', 'ssd', 'gold', pool)
+        self.assertIn(words, reasons.kind(reason).text, reason)
+
+    @ddt.data((lm.Limits(), 'free space there'),
+              (lm.Limits(max_fill=0.5), '[balancer] max_fill'),
+              (lm.Limits(capacity_horizon_s=1e6), 'capacity_horizon'))
+    @ddt.unpack
+    def test_a_pool_without_space(self, limits, mend):
+        reason = limits.no_room(
+            clusters.pool('n1', growth_gib_day=3.0), 1.5, 60)
+        self.assertIn('has no space', reasons.kind(reason).text)
+        self.assertIn(mend, reasons.kind(reason).mend)
+
+    @ddt.data((10, 11), (10, 10), (10, 9.5))
+    @ddt.unpack
+    def test_a_move_that_brings_too_little(self, before_us, after_us):
+        reason = lm.shortfall(before_us, after_us, 0.1)
+        self.assertNotEqual(reasons.Kind(reason), reasons.kind(reason))
+
+    def test_a_volume_that_is_larger_than_its_pace(self):
+        found = pace.Pace(max_gib_per_day=5).bounded(cl.Cluster(
+            (clusters.pool('a'),), (clusters.volume('v', 'a'),)))
+        self.assertIn('larger', reasons.kind(found.volumes[0].movable).text)
+
+    @given(clusters.clusters())
+    @settings(deadline=None, max_examples=60)
+    def test_whatever_a_plan_refuses(self, cluster):
+        plan = clusters.planned(relieve, cluster, lm.Limits(
+            every_refusal=True, max_fill=0.9, horizon_s=600.0))
+        for refusal in plan.refused:
+            if refusal.reason != 'not movable':
+                self.assertNotEqual(reasons.Kind(refusal.reason),
+                                    reasons.kind(refusal.reason))
+
+    def test_a_reason_of_somebody_else_is_a_kind_of_its_own(self):
+        self.assertEqual(reasons.Kind('Tuesday'), reasons.kind('Tuesday'))

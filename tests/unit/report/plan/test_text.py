@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person reads of a plan."""
+
+import dataclasses
+import itertools
+
+import testtools
+
+from serifos.balancer import outlook
+from serifos.facts import cluster as cl
+from serifos.facts import workload as wl
+from serifos.plan import limits as lm
+from serifos.plan import relieve
+from serifos.report.plan import tables
+from serifos.report.plan import text
+from serifos.report.plan import wording
+from tests.unit.plan import clusters
+from tests.unit.plan.clusters import pool
+from tests.unit.plan.clusters import volume
+
+HOT = tuple(volume(f'v{i}', 'stor1@s#s', 64, size_gib=50) for i in range(2))
+POOLS = pool('stor1@s#s'), pool('stor2@s#s')
+
+
+def seen(pools, volumes, limits=lm.Limits()):
+    cluster = cl.Cluster(tuple(pools), tuple(volumes))
+    return outlook.outlook(
+        clusters.planned(relieve, cluster, limits), cluster, limits,
+        clusters.MODELS)
+
+
+def said(*cloud, age_s=0.0, **more):
+    return text.text(seen(*cloud, **more), age_s, 900.0)
+
+
+def _words(found):
+    """Its text with each run of spaces and line ends as one space."""
+    return ' '.join(found.split())
+
+
+class HeadlineTest(testtools.TestCase):
+
+    def test_a_pool_from_what_to_what_at_which_price(self):
+        found = _words(said(POOLS, HOT))
+        self.assertTrue(found.startswith(
+            'stor1 1.28 → 0.64 ms, 50 GiB copied in about 8.33 min; '
+            'tenants there wait up to '), found)
+        self.assertIn('1 pool gets slower: stor2 0 → 0.64 ms.', found)
+
+    def test_promises_that_are_mended_and_those_that_are_not(self):
+        gold = [dataclasses.replace(each, max_latency_us=most_us)
+                for each, most_us in zip(HOT, (700, 500))]
+        found = _words(said(POOLS, gold))
+        self.assertIn('1 of 2 broken promises mended', found)
+        self.assertIn('But: 1 of 2 broken promises stays broken.', found)
+
+    def test_nothing_to_do(self):
+        found = _words(said(POOLS, [
+            volume('v', 'stor1@s#s'), volume('w', 'stor2@s#s')]))
+        self.assertIn('Nothing has to be moved: no pool is hot and no '
+                      'promise is broken. The slowest pool, stor1, shows '
+                      '0.16 ms.', found)
+
+    def test_nothing_can_be_done(self):
+        found = _words(said(POOLS, [dataclasses.replace(
+            each, movable='a snapshot holds it') for each in HOT]))
+        self.assertIn('Nothing can be moved, though 1 pool is hot: the '
+                      'slowest pool, stor1, shows 1.28 ms.', found)
+        self.assertIn('100 % of all load may not be moved at all: 100 % '
+                      '(2 volumes): snapshots hold it.', found)
+
+    def test_no_model_at_all(self):
+        self.assertIn('no pool has a model', said(
+            [pool('a', None)], [volume('v', 'a')]))
+
+    def test_a_gain_that_may_not_be_seen(self):
+        self.assertNotIn('may not be seen', said(POOLS, HOT))
+        wide = dataclasses.replace(clusters.MODELS['flat'],
+                                   quality={'interval': (-0.6, 0.6)})
+        cluster = cl.Cluster(POOLS, HOT)
+        found = outlook.outlook(
+            clusters.planned(relieve, cluster, lm.Limits()), cluster,
+            lm.Limits(), {'flat': wide})
+        self.assertIn(
+            'What stor1 gains lies within the 90 % interval of its model, '
+            '0.512 to 2.05 ms now: it may not be seen.',
+            _words(text.text(found, 0.0, 900.0)))
+
+    def test_a_mean_that_rises_and_a_slowest_pool_that_stays(self):
+        fast = pool('stor1@s#s'), pool('stor2@s#s', 'slow')
+        found = _words(said(fast, [
+            *HOT, *(volume(f'w{i}', 'stor1@s#s', 64) for i in range(8))]))
+        self.assertIn('The mean over all pools rises', found)
+        stays = [volume('x', 'stor3@s#s', 256, movable='pinned')]
+        self.assertIn(
+            'The slowest pool, stor3 with 2.56 ms, is not touched.',
+            _words(said((*POOLS, *(pool(f'stor{i}@s#s') for i in range(3, 9))),
+                        [*HOT, *stays])))
+
+
+class WarningsTest(testtools.TestCase):
+
+    def test_an_old_observation(self):
+        self.assertNotIn('old', said(POOLS, HOT, age_s=899.0))
+        self.assertIn('The observation is 3 h old', said(
+            POOLS, HOT, age_s=10800.0))
+        self.assertIn('does not say when', said(POOLS, HOT, age_s=None))
+
+    def test_pools_that_are_left_out(self):
+        found = _words(said(
+            (*POOLS, pool('stor3@s#s', None),
+             pool('stor4@s#s', state='without fresh telemetry')),
+            [*HOT, volume('w', 'stor3@s#s')]))
+        self.assertIn('1 pool without a model, with 1 volume, is neither '
+                      'source nor target: stor3.', found)
+        self.assertIn('1 pool not up, with 0 volumes, is neither source nor '
+                      'target: stor4 (without fresh telemetry).', found)
+
+    def test_a_model_outside_of_its_range(self):
+        narrow = dataclasses.replace(clusters.MODELS['flat'], range={
+            **clusters.WIDE, 'block_kib': (4, 32)})
+        cluster = cl.Cluster(POOLS, HOT)
+        found = _words(text.text(outlook.outlook(
+            clusters.planned(relieve, cluster, lm.Limits()), cluster,
+            lm.Limits(), {'flat': narrow}), 0.0, 900.0))
+        self.assertIn('2 pools of 2 are loaded beyond what the models were '
+                      'trained on (stor1, stor2)', found)
+        self.assertIn('1.54 *', found)
+
+
+class TablesTest(testtools.TestCase):
+
+    def test_moves_say_whose_volume_it_is(self):
+        owned = [dataclasses.replace(
+            each, name=f'db{i}', project_id='0123456789abcdef',
+            volume_type='gold', server='web1') for i, each in enumerate(HOT)]
+        found = seen(POOLS, owned)
+        line, = [line for line in text.text(found, 0.0, 900.0).split('\n')
+                 if 'stor1 1.28 → 0.64' in line and 'GiB copied' not in line]
+        for word in ('db', ' 50 ', '8.33', 'stor2 0 → 0.64', '-50 %', 'gold',
+                     'web1', '01234567…', found.plan.moves[0].volume):
+            self.assertIn(word, line)
+
+    def test_refusals_are_counted_by_reason(self):
+        held = [volume(f's{i}', 'stor1@s#s', movable='a snapshot holds it',
+                       workload=wl.Workload(50, 16, q))
+                for i, q in enumerate((2, 9))]
+        found = _words(said(POOLS, [*HOT, *held]))
+        self.assertRegex(
+            found, r'2 41 % snapshots hold it stor1 s1 delete them: Cinder')
+
+    def test_a_large_cloud_is_cut_to_the_slow_and_the_touched(self):
+        pools = [pool(f'stor{i}@s#s') for i in range(1, 101)]
+        rest = [volume(f'w{i}', f'stor{i}@s#s', 4) for i in range(3, 101)]
+        found = seen(pools, [*HOT, *rest])
+        shown = [each.pool.name for each in tables.chosen(found)]
+        self.assertLessEqual(len(shown), tables.MOST)
+        self.assertLessEqual({'stor1@s#s', 'stor2@s#s'}, {*shown})
+        self.assertIn(
+            f'and {100 - len(shown)} other pools, 0 of them touched by the '
+            'plan; at most 0.04 ms now, 0.04 after.',
+            _words(text.text(found, 0.0, 900.0)))
+        few = seen(pools[:tables.ALL], [*HOT, *rest[:tables.ALL - 2]])
+        self.assertEqual([*few.pools], tables.chosen(few))
+
+    def test_many_moves_are_cut_to_those_that_gain_most(self):
+        pools = [pool(f'stor{i}@s#s') for i in range(60)]
+        volumes = [volume(f'{name}{i}', f'stor{i}@s#s', 16 + i)
+                   for i, name in itertools.product(range(30), 'uv')]
+        found = seen(pools, volumes)
+        shown = text.text(found, 0.0, 900.0)
+        more = len(found.plan.moves) - 20
+        self.assertGreater(more, 0)
+        self.assertIn(f'and {more} more, all of them in -f json', shown)
+        gains = sorted((move.source_before_us - move.source_after_us
+                        for move in found.plan.moves), reverse=True)
+        self.assertIn(f'stor29 {wording.ms(2 * gains[0])} → ', shown)
+
+    def test_names_that_a_terminal_would_obey(self):
+        evil = [dataclasses.replace(
+            each, name='a\x1b[2Jb\nc\u202ed', server='\x07', project_id='\r',
+            volume_type='\x9b') for each in HOT]
+        for each in said(POOLS, evil).split('\n'):
+            self.assertTrue(each.isprintable(), each)
+        self.assertIn('a?[2Jb?c?d', said(POOLS, evil))
+
+
+class WordingTest(testtools.TestCase):
+
+    def test_names_are_cut(self):
+        self.assertEqual('x' * 23 + '…', wording.plain('x' * 25))
+        self.assertEqual('x' * 24, wording.plain('x' * 24))
+
+    def test_three_digits(self):
+        self.assertEqual(['–', '0', '0.123', '12.3', '1,235'], [
+            wording.ms(us) for us in (None, 0, 123.4, 12345, 1234567)])
+
+    def test_several(self):
+        self.assertEqual('a, b, c', wording.several('abc'))
+        self.assertEqual('a, b, c and 2 more', wording.several('abcde'))
