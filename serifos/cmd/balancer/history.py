@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 import json
 import time
-from typing import Any
 
-from serifos.balancer.achieved import moves as followed
 from serifos.balancer import join
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history_file
+from serifos.cmd.balancer import migrations
 from serifos.cmd.balancer import series
 from serifos.cmd.balancer import verb
 from serifos.database.history import store
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import fields
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
 
@@ -137,11 +134,8 @@ class History(verb.Verb):
         if parsed_args.format == 'json':
             print(json.dumps([entry.to_json() for entry in entries],
                              indent=1))
-            return
-        for entry in entries:
-            print(f'{entry.at}  {entry.kind:8}  {_said(entry)}')
-        if not entries:
-            print('No migration was requested yet.')
+        else:
+            print(migrations.text(entries))
 
 
 def _seconds(days: float, step_s: int) -> float:
@@ -156,36 +150,6 @@ def _seconds(days: float, step_s: int) -> float:
             f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
             'longer than that time.')
     return 86400 * days
-
-
-def _said(entry: jn.Entry) -> str:
-    facts = dict(entry.facts)
-    volume = facts.pop('volume', '')
-    if entry.kind == 'request':
-        estimated_s = fields.finite(facts.get('estimated_s'))
-        return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
-                f'{facts["size_gib"]:g} GiB, ' + (
-                    '' if estimated_s is None else
-                    f'estimated {estimated_s:g} s, ')
-                + f'plan {facts["plan"]}')
-    if entry.kind == 'outcome':
-        return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
-                f'{facts["reason"]}' + _rate(facts))
-    if entry.kind == 'achieved':
-        return f'{volume}  {followed.said(facts)}'
-    return '  '.join(filter(None, [volume, ', '.join(
-        f'{name} {value}' for name, value in facts.items() if value)]))
-
-
-def _rate(facts: Mapping[str, Any]) -> str:
-    """How long the copy took, beside the estimate, where that is known."""
-    copied_s, estimated_s, rate = (fields.finite(facts.get(name)) for name in (
-        'copied_s', 'estimated_s', 'mib_per_s'))
-    if copied_s is None or rate is None:
-        return ''
-    return f', copied in {copied_s:g} s' + (
-        '' if estimated_s is None else f', estimated {estimated_s:g} s'
-    ) + f', {rate:g} MiB/s'
 
 
 class Recover(verb.Asks):
