@@ -96,9 +96,20 @@ class Hour:
         return self.seen_us / self.rounds
 
     @property
+    def mean_predicted_us(self) -> float:
+        return self.predicted_us / self.rounds
+
+    @property
     def far(self) -> int:
         """1 where most rounds were above the interval, -1 for below."""
         return (2 * self.above > self.rounds) - (2 * self.below > self.rounds)
+
+
+def together(hours: Sequence[Hour]) -> Hour:
+    """The sum of at least one."""
+    first, *others = map(dataclasses.astuple, hours)
+    return Hour(first[0], *map(sum, zip(*(
+        each[1:] for each in (first, *others)))))
 
 
 Hours = Mapping[str, Sequence[Hour]]

@@ -12,6 +12,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history_file
 from serifos.cmd.balancer import migrations
+from serifos.cmd.balancer import pools
 from serifos.cmd.balancer import series
 from serifos.cmd.balancer import verb
 from serifos.database.history import store
@@ -19,28 +20,34 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
 
 _MOST_DAYS, _MOST_SLOTS = 3660, 100_000
 
 
 class History(verb.Verb):
-    """Show the migrations that were requested, or what volumes did.
+    """Show the migrations that were requested, or what was seen over days.
 
     Without a VOLUME: the migrations and their outcomes. With one: its
     requests, latency and outstanding requests over the last days, in slots
     of time; where it is and how often it was migrated does not matter.
-    With --out: what all volumes did, as CSV for serifos-sim backtest.
+    With --out: what all volumes did, as CSV for serifos-sim backtest. With
+    --pools: how far pools are from their models; of one, hour by hour.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('what', nargs='?', metavar='VOLUME',
-                            help='a volume whose activity is shown')
+                            help='a volume whose activity is shown; with '
+                            '--pools a pool')
+        parser.add_argument('--pools', action='store_true',
+                            help='show what pools achieved beside what their '
+                            'models predict')
         parser.add_argument('--out', metavar='FILE',
                             help='write what all volumes did to this file, '
                             'compressed where it ends in .gz')
         parser.add_argument('--days', type=float,
-                            help='of what volumes did: back from now '
+                            help='of what was seen: back from now '
                             '(default: 1; with --out 7)')
         parser.add_argument('--step', type=int, metavar='SECONDS',
                             help='of a slot (default: an hour; five minutes '
@@ -57,6 +64,9 @@ class History(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.out is not None:
             self._write(parsed_args)
+            return
+        if parsed_args.pools:
+            self._show_pools(parsed_args)
             return
         if parsed_args.what is None:
             self._show_migrations(parsed_args)
@@ -90,9 +100,11 @@ class History(verb.Verb):
 
     def _write(self, parsed_args: argparse.Namespace) -> None:
         """Writes what all volumes did."""
-        if (parsed_args.what, parsed_args.volume) != (None, None):
+        if (parsed_args.what, parsed_args.volume) != (None, None) or (
+                parsed_args.pools):
             raise errors.InputError(
-                '--out writes what all volumes did; give no VOLUME with it.')
+                '--out writes what all volumes did; give no VOLUME and no '
+                '--pools with it.')
         days = 7.0 if parsed_args.days is None else parsed_args.days
         step_s = 300 if parsed_args.step is None else parsed_args.step
         seconds = _seconds(days, step_s)
@@ -102,6 +114,27 @@ class History(verb.Verb):
             parsed_args.out, past, inventory, jn.last_moves(
                 self.journal().entries()), seconds, step_s)
         print(f'{parsed_args.out} has {seen} of {known} volumes.')
+
+    def _show_pools(self, parsed_args: argparse.Namespace) -> None:
+        """Shows the errors of pools."""
+        if (parsed_args.volume, parsed_args.step) != (None, None):
+            raise errors.InputError(
+                '--pools shows pools by hours; give no --volume and no --step '
+                'with it.')
+        days = 1.0 if parsed_args.days is None else parsed_args.days
+        now, seconds = time.time(), _seconds(days, pe.HOUR_S)
+        achieved = histories.achieved(self.app.conf)
+        its = pools.read(achieved.kept, achieved.share, now, now - seconds,
+                         parsed_args.what)
+        if parsed_args.format == 'json':
+            print(json.dumps([pool.document() for pool in its], indent=1))
+        elif its:
+            print(pools.text(its, parsed_args.what))
+        else:
+            of = 'pools' if parsed_args.what is None else (
+                f'pool {parsed_args.what}')
+            print(f'Nothing is known of {of} in that time; serifos-balancer '
+                  'run keeps how far pools are from their models.')
 
     def past(self) -> hs.History:
         """Where the past is read.

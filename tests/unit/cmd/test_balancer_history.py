@@ -11,6 +11,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos import conf
 from serifos.facts import inventory as inv
+from serifos.facts import pool_errors as pe
 from serifos.lab.backtest import csv_history
 from tests.fakes import prometheus as fake
 from tests.unit import case
@@ -237,3 +238,91 @@ class HistoryOfASourceTest(case.DirectoryCase):
     def test_nothing_is_recorded(self):
         said = conf.load([str(self.file)])
         self.assertIsNone(histories.recorder(said, adapters.telemetry(said)))
+
+
+@ddt.ddt
+class HistoryOfPoolsTest(_Case):
+    """Pool a shows what is predicted, b twice that, for eight hours."""
+
+    def kept(self, hours=8, rounds=4):
+        database = histories.achieved(conf.load([str(self.file)])).kept
+        last = int(time.time()) // pe.HOUR_S * pe.HOUR_S
+        for nth in reversed(range(hours)):
+            for _ in range(rounds):
+                database.note({
+                    'a@ssd#ssd': pe.Check.of(1000, 1000, (-0.2, 0.3)),
+                    'b@ssd#ssd': pe.Check.of(4000, 2000, (-0.2, 0.3))},
+                    last - nth * pe.HOUR_S)
+
+    def documents(self, *arguments):
+        code, out, err = self.history('--pools', '-f', 'json', *arguments)
+        self.assertEqual((0, ''), (code, err))
+        return json.loads(out)
+
+    def test_a_line_a_pool(self):
+        self.kept()
+        code, out, err = self.history('--pools')
+        self.assertEqual((0, ''), (code, err))
+        _, header, _, *rows = out.splitlines()
+        for name in ('shows, ms', 'predicted, ms', 'error', 'correction'):
+            self.assertIn(name, header)
+        self.assertEqual(
+            ['a@ssd#ssd', '8', '1', '1', '+0.0', '%', '0', '1', '–'],
+            rows[0].split())
+        self.assertEqual(
+            ['b@ssd#ssd', '8', '4', '2', '+100.0', '%', '8', '1.41'],
+            rows[1].split()[:8])
+        self.assertTrue(rows[1].endswith(
+            'its tenants see 2 times what its model predicts, for 8 hours '
+            'now'), rows[1])
+
+    def test_a_line_an_hour_of_one(self):
+        self.kept(3)
+        code, out, err = self.history('--pools', 'b@ssd#ssd')
+        self.assertEqual((0, ''), (code, err))
+        title, _, _, *rows = out.splitlines()
+        self.assertEqual('b@ssd#ssd: correction –; its tenants see 2 times '
+                         'what its model predicts, for 3 hours now.', title)
+        self.assertEqual([['4', '4', '2', '+100.0', '%', 'above']] * 3,
+                         [row.split()[1:] for row in rows])
+        self.assertIn('it does not drift',
+                      self.history('--pools', 'a@ssd#ssd')[1])
+
+    def test_json_has_the_hours_of_each(self):
+        self.kept()
+        a, b = self.documents()
+        self.assertEqual(('a@ssd#ssd', 1.0, None), (
+            a['pool'], a['correction'], a['drifting']))
+        self.assertAlmostEqual(2 ** 0.5, b['correction'])
+        self.assertEqual([(4, 4000.0, 2000.0, 1.0, 'above')] * 8, [
+            tuple(hour.values())[1:] for hour in b['hours']])
+        self.assertEqual([None] * 8, [hour['outside'] for hour in a['hours']])
+        self.assertEqual([b], self.documents('b@ssd#ssd'))
+        self.assertEqual([], self.documents('c@ssd#ssd'))
+
+    def test_so_many_days_are_shown(self):
+        """What is proved of a pool is so by the last day in any case."""
+        self.kept(30)
+        few, = self.documents('b@ssd#ssd', '--days', '0.1')
+        self.assertIn(len(few['hours']), (3, 4))
+        many, = self.documents('b@ssd#ssd', '--days', '2')
+        self.assertEqual(30, len(many['hours']))
+        self.assertEqual(few['correction'], many['correction'])
+
+    def test_where_nothing_is_known(self):
+        for arguments, said in (((), 'pools'), (('a@ssd#ssd',),
+                                                'pool a@ssd#ssd')):
+            code, out, err = self.history('--pools', *arguments)
+            self.assertEqual((0, ''), (code, err))
+            self.assertIn(f'Nothing is known of {said} in that time', out)
+        self.assertFalse((self.dir / 'history.sqlite').exists())
+
+    @ddt.data((('--volume', 'u'), 'no --volume'), (('--step', '300'),
+                                                   'no --step'),
+              (('--days', '0'), '0 days'), (('--days', '0.01'), '0.01 days'),
+              (('--out', 'x.csv'), 'no --pools'))
+    @ddt.unpack
+    def test_what_cannot_be_shown(self, arguments, why):
+        code, out, err = self.history('--pools', *arguments)
+        self.assertEqual((2, '', 1), (code, out, err.count('\n')), err)
+        self.assertIn(why, err)

@@ -34,6 +34,18 @@ class CheckTest(testtools.TestCase):
         self.assertAlmostEqual(math.log(seen_us / 1000), check.error)
 
 
+class TogetherTest(testtools.TestCase):
+
+    def test_hours_together_are_as_one_of_all_their_rounds(self):
+        some = hours(2.0, 0.5, rounds=3) + hours(2.0, rounds=6)
+        whole = pe.together(some)
+        self.assertEqual((12, 9, 3), (whole.rounds, whole.above, whole.below))
+        self.assertEqual((1625, 1000), (whole.mean_seen_us,
+                                        whole.mean_predicted_us))
+        self.assertAlmostEqual(math.log(2) / 2, whole.mean_error)
+        self.assertEqual(some[0], pe.together(some[:1]))
+
+
 @ddt.ddt
 class CorrectionTest(testtools.TestCase):
 
