@@ -25,6 +25,7 @@ from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest import replay
 from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import devices
+from serifos.lab.backtest.simulated import sizes as sz
 from serifos.lab.backtest.simulated import truth
 from serifos.model import model as mm
 from serifos.plan import capacity
@@ -101,6 +102,9 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
              for volume in demand.volumes}
     chosen = devices.named(asked.truth)
     kinds = devices.of_models(_needed(models, asked), chosen)
+    first = dict(zip(demand.volumes, sz.Sizes(
+        demand.volumes, np.array([*sizes.values()]),
+        history.steps).at(demand.begin).tolist()))
     fleet = _fleet(asked, models, demand, sizes, kinds)
     variants = ['']
     if asked.add or asked.remove or asked.other:
@@ -110,7 +114,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
         found = dataclasses.replace(fleet, home={}) if (
             name == replay.CINDER) else fleet
         return found if not what else pools.changed(
-            placed(found, demand, sizes), sorted(models), add=asked.add,
+            placed(found, demand, first), sorted(models), add=asked.add,
             remove=asked.remove, other=asked.other)
 
     migrations = copies.Migrations(
@@ -119,7 +123,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
-        settings[text], 1000 * asked.promise_ms, migrations)
+        settings[text], 1000 * asked.promise_ms, migrations, history.steps)
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 

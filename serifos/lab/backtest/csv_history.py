@@ -29,6 +29,7 @@ from serifos.files import atomic
 from serifos.files import history_csv
 from serifos.lab.backtest import grid as gr
 from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.simulated import sizes
 
 _NEEDED, _SIZE = history_csv.COLUMNS, history_csv.SIZE
 _RATES = _NEEDED[3:]
@@ -45,10 +46,12 @@ class History:
 
     :param series: without outstanding I/Os, which are a device's answer
     :param size_gib: volume → its greatest size; without those that have none
+    :param steps: of volumes that are extended
     """
 
     series: rt.Rates
     size_gib: Mapping[str, float]
+    steps: sizes.Steps = dataclasses.field(default_factory=dict)
 
 
 def read(path: str | os.PathLike[str]) -> History:
@@ -86,7 +89,7 @@ def parsed(lines: Iterable[str], name: str) -> History:
     :param name: of the file, for sentences
     :raises FormatError: where a line is wrong
     """
-    grid, sizes = gr.Grid(), {}
+    grid, had = gr.Grid(), {}
     reader = csv.reader(lines)
     number = 1
     try:
@@ -94,7 +97,7 @@ def parsed(lines: Iterable[str], name: str) -> History:
         for row in reader:
             number = reader.line_num
             if row:
-                _take(row, place, grid, sizes)
+                _take(row, place, grid, had)
         grid.flush()
     except (gr.Wrong, csv.Error) as exc:
         at = getattr(exc, 'line', None) or number
@@ -103,7 +106,21 @@ def parsed(lines: Iterable[str], name: str) -> History:
             f'{errors.one_line(str(exc))}.') from None
     if not grid.volumes:
         raise errors.FormatError(f'The history {name} has no lines.')
-    return History(grid.series(), sizes)
+    return History(
+        grid.series(), {volume: max(its) for volume, its in had.items()},
+        {volume: _steps(its) for volume, its in had.items() if len(its) > 1})
+
+
+def _steps(since: Mapping[float, float]) -> list[tuple[float, float]]:
+    """(since when, GiB) of GiB → since when; what comes after more is less.
+
+    Volumes do not shrink: a lesser size after a greater one does not count.
+    """
+    found: list[tuple[float, float]] = []
+    for gib, begin in sorted(since.items(), reverse=True):
+        if not found or begin < found[-1][0]:
+            found.append((begin, gib))
+    return found[::-1]
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
@@ -116,7 +133,7 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
 
 
 def _take(row: Sequence[str], place: Mapping[str, int], grid: gr.Grid,
-          sizes: dict[str, float]) -> None:
+          had: dict[str, dict[float, float]]) -> None:
     if len(row) <= max(place[name] for name in _NEEDED):
         raise gr.Wrong(f'it has {len(row)} fields, fewer than the header')
     volume = row[place['volume']].strip()
@@ -126,11 +143,12 @@ def _take(row: Sequence[str], place: Mapping[str, int], grid: gr.Grid,
     if not 1 <= seconds <= _LONGEST_S:
         raise gr.Wrong(f'its seconds are {seconds:g}; give 1 to '
                        f'{_LONGEST_S:g}')
-    grid.add(volume, _begin(row[place['begin']]), seconds,
+    begin = _begin(row[place['begin']])
+    grid.add(volume, begin, seconds,
              [_number(row, place, name) for name in _RATES])
     if place.get(_SIZE, len(row)) < len(row) and row[place[_SIZE]].strip():
-        sizes[volume] = max(sizes.get(volume, 0.0),
-                            _number(row, place, _SIZE))
+        gib, its = _number(row, place, _SIZE), had.setdefault(volume, {})
+        its[gib] = min(begin, its.get(gib, begin))
 
 
 def _number(row: Sequence[str], place: Mapping[str, int],

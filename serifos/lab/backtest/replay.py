@@ -20,6 +20,9 @@ import numpy as np
 
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
+from serifos.balancer import space
+from serifos.database import connection
+from serifos.database import space as sp
 from serifos import errors
 from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
@@ -27,6 +30,8 @@ from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import cinder
 from serifos.lab.backtest.simulated import copies as cp
 from serifos.lab.backtest.simulated import nova
+from serifos.lab.backtest.simulated import sizes as sz
+from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated import telemetry as tm
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated import world as wd
@@ -44,7 +49,8 @@ class Case:
     """The inputs of a replay, for a process of its own.
 
     :param demand: of the time to be replayed, see :func:`prepared`
-    :param size_gib: volume → GiB
+    :param size_gib: volume → GiB, the most that it ever has
+    :param steps: of volumes that are extended
     :param devices: what each pool is in truth
     :param settings: the balancer's, mode auto
     :param promise_us: of all volumes
@@ -60,6 +66,7 @@ class Case:
     settings: sg.BalancerSettings
     promise_us: float
     migrations: cp.Migrations = cp.Migrations()
+    steps: sz.Steps = dataclasses.field(default_factory=dict)
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
@@ -103,13 +110,14 @@ def run(case: Case) -> tl.Score:
     telemetry = tm.SimulatedTelemetry(max(
         settings.window_s, settings.history_s + settings.demand.step_s))
 
-    def take(done: wd.Stretch) -> None:
+    def take(done: sr.Stretch) -> None:
         tally.take(done)
         telemetry.take(done)
 
     how = case.migrations.how(len(sizes), settings.limits.copying)
-    world = wd.World(demand, sizes, case.fleet.pools, devices, how, take,
-                     case.fleet.home)
+    world = wd.World(
+        demand, sz.Sizes(demand.volumes, sizes, case.steps),
+        case.fleet.pools, devices, how, take, case.fleet.home)
     telemetry.world = world
     journal = cinder.MemoryJournal(world)
     if case.policy in (CINDER, STAY):
@@ -125,7 +133,7 @@ def run(case: Case) -> tl.Score:
                 nova=nova.SimulatedNova(
                     demand.volumes[i] for i in np.flatnonzero(how.attached)),
                 recent=recent.Recent(settings.hold, settings.correction),
-                history=telemetry))
+                growth=_growth(settings, directory), history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = [packing.least_worst(parts(
         devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)
@@ -140,6 +148,16 @@ def _balance(world: wd.World, balancer: rounds.Balancer) -> None:
     """Rounds until the history is over, as the daemon makes them."""
     while not world.advance(balancer.settings.interval_s):
         balancer.round()
+
+
+def _growth(settings: sg.BalancerSettings,
+            directory: str) -> space.Growth | None:
+    """What tells how fast pools fill, as the balancer has it."""
+    horizon_s = settings.limits.capacity_horizon_s
+    return None if horizon_s is None else space.Growth(
+        sp.Space(connection.Database(
+            f'sqlite:///{directory}/history.sqlite', {}, connection.HISTORY),
+            2 * horizon_s), horizon_s)
 
 
 def parts(devices: truth.Devices, rates: truth.Floats) -> truth.Floats:

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated.truth import Floats
-from serifos.lab.backtest.simulated import world as wd
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 
@@ -34,6 +34,7 @@ class Score:
         fraction of its time; copies do not count
     :param day_packed: the same, packed with that day known
     :param failed: migrations that were begun and failed
+    :param cramped_minutes: of volumes that found no room to be extended
     :param hours: begin, worst pool of the hour in the mean, µs, volumes with
         a broken promise in the mean, GiB moved so far
     """
@@ -55,6 +56,7 @@ class Score:
     hours: tuple[tuple[float, float, float, float], ...]
     seconds: float = 0.0
     failed: int = 0
+    cramped_minutes: float = 0.0
 
     @property
     def moves_a_day(self) -> float:
@@ -92,15 +94,16 @@ class Tally:
         self._hours = max(1, math.ceil((end - begin) / _HOUR_S - 1e-6))
         self._worst: list[tuple[float, float]] = []
         self._variance = self._broken_s = self._asked = self._served = 0.0
+        self._cramped_s = 0.0
         self._of_hour = np.zeros((self._hours, 3))
         self._of_day = np.zeros((self._days, pools, 3))
         self.demand = np.zeros((self._days, volumes, 4))
         """Requests that read and that write, KiB and random requests of each
         day and volume."""
 
-    def take(self, done: wd.Stretch) -> None:
+    def take(self, done: sr.Stretch) -> None:
         """Counts a stretch of time, which lies within an hour."""
-        there = np.flatnonzero(done.home != wd.ABSENT)
+        there = np.flatnonzero(done.home != sr.ABSENT)
         home, latency = done.home[there], done.latency_us[there]
         active = latency > 0
         number = np.bincount(home[active], minlength=self._pools)
@@ -114,6 +117,7 @@ class Tally:
         self._worst.append((worst, seconds))
         self._variance += spread * seconds
         self._broken_s += broken * seconds
+        self._cramped_s += done.cramped * seconds
         self._asked += float(done.asked.sum()) * seconds
         self._served += float(done.rates[:, :2].sum()) * seconds
         since = done.begin - self._begin
@@ -152,7 +156,8 @@ class Tally:
             float(sum(gib for _, gib in moved)), len(later),
             tuple(busy.tolist()), tuple(packed), tuple(
                 (self._begin + i * _HOUR_S, *means[i].tolist(),
-                 float(so_far[i])) for i in range(self._hours)), seconds)
+                 float(so_far[i])) for i in range(self._hours)), seconds,
+            cramped_minutes=self._cramped_s / 60)
 
     def day_s(self, day: int, end: float) -> float:
         """How long a day of the replay is."""

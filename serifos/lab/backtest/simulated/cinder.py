@@ -23,6 +23,7 @@ from serifos.facts import journal as jn
 from serifos.facts import names
 from serifos.facts import times
 from serifos.lab.backtest.simulated import nova
+from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated import world as wd
 
 TYPE = 'backtest'
@@ -46,7 +47,7 @@ class SimulatedCinder:
                         in enumerate(world.demand.volumes)}
         self._records: dict[int, inv.Record] = {}
         world.changed = self._write
-        for volume in np.flatnonzero(world.home != wd.ABSENT).tolist():
+        for volume in np.flatnonzero(world.home != sr.ABSENT).tolist():
             self._write(volume)
 
     def inventory(self) -> inv.Inventory:
@@ -55,7 +56,8 @@ class SimulatedCinder:
             tuple(inv.PoolStats(
                 pool.name, pool.total_gib, world.free_gib(i),
                 pool.total_gib - world.free_gib(i), pool.backend_name,
-                pool.model, pool.device)
+                pool.model, pool.device,
+                used_gib=pool.total_gib - world.free_gib(i))
                 for i, pool in enumerate(world.pools)),
             tuple(inv.Service('cinder-volume', host, zone, backend_up=True,
                               updated_at=world.now) for host, zone in {
@@ -120,7 +122,7 @@ class SimulatedCinder:
     def _write(self, number: int) -> None:
         """The record of a volume, as it is now."""
         world, home = self._world, int(self._world.home[number])
-        if home == wd.ABSENT:
+        if home == sr.ABSENT:
             self._records.pop(number, None)
             return
         was = self._records.get(number)

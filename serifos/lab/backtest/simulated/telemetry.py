@@ -13,7 +13,9 @@ from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import workload as wl
 from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated.truth import Ints
 from serifos.lab.backtest.simulated import world as wd
 
 _COPY = wl.Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)
@@ -37,10 +39,10 @@ class SimulatedTelemetry:
         self._kept: collections.deque[tuple[float, Floats]] = (
             collections.deque())
         self._since: dict[int, Floats] = {}
-        self._home: wd.Ints | None = None
+        self._home: Ints | None = None
         self.world: wd.World | None = None
 
-    def take(self, done: wd.Stretch) -> None:
+    def take(self, done: sr.Stretch) -> None:
         """Counts a stretch of time."""
         if self._sums is None:
             self._sums = np.zeros((len(done.home), _SECONDS + 1))
@@ -133,10 +135,10 @@ def _sums(amounts: Floats) -> Floats:
         outstanding * (1 - write), outstanding * write], axis=-1)
 
 
-def _amounts(done: wd.Stretch) -> Floats:
+def _amounts(done: sr.Stretch) -> Floats:
     """float[volumes, columns and seconds] of a stretch."""
     return done.seconds * np.column_stack([
-        done.rates, done.home != wd.ABSENT])
+        done.rates, done.home != sr.ABSENT])
 
 
 def _activity(mean: wl.Workload, seconds: float) -> activity.Activity:

@@ -20,39 +20,10 @@ from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import copies as cp
+from serifos.lab.backtest.simulated import sizes as sz
+from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.truth import Floats
-from serifos.lab.backtest.simulated.truth import Ints
 from serifos.plan import capacity
-
-ABSENT = -1
-"""The home of a volume that is not there yet, or no more."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Stretch:
-    """What happened while nothing changed.
-
-    :param home: int[volumes], pools or :data:`ABSENT`
-    :param rates: float[volumes, columns] as served, as of a Series
-    :param latency_us: float[volumes], 0 without a request
-    :param asked: float[volumes], requests per second asked for
-    :param parts: float[volumes, parts], how busy each makes its device
-    :param answer: of the devices, copies and wiping included
-    """
-
-    begin: float
-    end: float
-    home: Ints
-    rates: Floats
-    latency_us: Floats
-    asked: Floats
-    parts: Floats
-    answer: truth.Answer
-
-    @property
-    def seconds(self) -> float:
-        return self.end - self.begin
 
 
 class World:
@@ -60,7 +31,7 @@ class World:
 
     :param demand: what volumes ask for, without gaps but before a volume's
         first known slot and after its last
-    :param size_gib: float[volumes]
+    :param sizes: what tenants want; ``size_gib`` is what volumes have
     :param home: volume → pool, of volumes that need not be placed
     :param how: copies go
     :param seen: is called with each stretch
@@ -69,18 +40,19 @@ class World:
     failed copy is being wiped, ``failed`` those whose last migration failed.
     """
 
-    def __init__(self, demand: rt.Rates, size_gib: Floats,
+    def __init__(self, demand: rt.Rates, sizes: sz.Sizes,
                  pools: tuple[cl.Pool, ...], devices: truth.Devices,
-                 how: cp.How, seen: Callable[[Stretch], object],
+                 how: cp.How, seen: Callable[[sr.Stretch], object],
                  home: Mapping[str, str]) -> None:
-        self.demand, self.size_gib, self.pools = demand, size_gib, pools
+        self.demand, self.pools, self._sizes = demand, pools, sizes
+        self.size_gib = sizes.at(demand.begin)
         self.number = {pool.name: i for i, pool in enumerate(pools)}
         self.now = demand.begin
         self.end = demand.begin + demand.slots * demand.step_s
         self.copies: dict[int, cp.Transfer] = {}
         self.wipes: dict[int, cp.Transfer] = {}
         self.failed: set[int] = set()
-        self.home = np.full(len(demand.volumes), ABSENT, np.intp)
+        self.home = np.full(len(demand.volumes), sr.ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
         self.how, self._devices, self._seen = how, devices, seen
@@ -133,7 +105,7 @@ class World:
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
-    def so_far(self) -> Stretch:
+    def so_far(self) -> sr.Stretch:
         """The stretch that lasts, up to now."""
         return dataclasses.replace(self._open, end=self.now)
 
@@ -179,17 +151,32 @@ class World:
 
     def _begin_slot(self) -> None:
         """Volumes are created and deleted."""
-        gone = (self.home != ABSENT) & (self._slot >= self._last)
+        gone = (self.home != sr.ABSENT) & (self._slot >= self._last)
         for volume in np.flatnonzero(gone).tolist():
             if volume not in self.copies:
                 self._taken[self.home[volume]] -= self.size_gib[volume]
-                self.home[volume] = ABSENT
+                self.home[volume] = sr.ABSENT
                 self.changed(volume)
+        self._extend()
         new = np.flatnonzero(self._first == self._slot)
         for volume in new.tolist():
             self.home[volume] = self._place(volume)
             self._taken[self.home[volume]] += self.size_gib[volume]
             self.changed(volume)
+
+    def _extend(self) -> None:
+        """Volumes become as large as their tenants want, where they can."""
+        self._wanted_gib = self._sizes.at(self.now)
+        lacks = self._wanted_gib - self.size_gib
+        for volume in np.flatnonzero(lacks > 0).tolist():
+            home, gib = int(self.home[volume]), float(lacks[volume])
+            if home == sr.ABSENT:
+                self.size_gib[volume] += gib
+            elif gib <= self.free_gib(home) and not (
+                    volume in self.copies or volume in self.wipes):
+                self.size_gib[volume] += gib
+                self._taken[home] += gib
+                self.changed(volume)
 
     def _place(self, volume: int) -> int:
         """The pool that is given for it, else by Cinder's free capacity.
@@ -210,11 +197,11 @@ class World:
                 'pools by --pools, or larger ones by --pool-gib.')
         return self.number[found]
 
-    def _stretch(self) -> Stretch:
+    def _stretch(self) -> sr.Stretch:
         """What the devices answer from now on."""
         values = np.nan_to_num(
             self.demand.values[:, self._slot].astype(float))
-        there = np.flatnonzero(self.home != ABSENT)
+        there = np.flatnonzero(self.home != sr.ABSENT)
         count, transfers = len(there), self._transfers()
         reads, writes, kib, random = values[there, :4].T
         asked = reads + writes
@@ -233,5 +220,6 @@ class World:
         latency[there], every[there] = answer.latency_us[:count], asked
         parts = np.zeros((len(self.home), 3))
         parts[there] = self._devices.busy(pool[:count], own)
-        return Stretch(self.now, self.now, self.home.copy(), rates, latency,
-                       every, parts, answer)
+        cramped = (self._wanted_gib > self.size_gib)[there].sum()
+        return sr.Stretch(self.now, self.now, self.home.copy(), rates,
+                          latency, every, parts, answer, int(cramped))

@@ -120,6 +120,26 @@ class ReplayTest(case.DirectoryCase):
                            for each in (found, again)))
         self.assertNotEqual(found.hours, other.hours)
 
+    def test_pools_that_volumes_fill_are_left(self):
+        of = history(np.full((6, DAY), COLD), 100.0)
+        of = dataclasses.replace(
+            of, size_gib={**of.size_gib, 'v0': 600.0}, steps={'v0': [
+                (hs.BEGIN + 3600 * hour, 100.0 + 25 * hour)
+                for hour in range(21)]})
+        cramped, moved = self.scores(
+            of, 'relieve', 'relieve:capacity_horizon=36000', pool_gib=700.0)
+        self.assertEqual((0, True), (
+            cramped.moves, cramped.cramped_minutes > 0))
+        self.assertEqual((True, 0.0), (
+            moved.moves > 0, moved.cramped_minutes))
+
+    def test_max_fill_is_the_balancers(self):
+        of = steady(5, 5, DAY)
+        for fill, moves in ((0.55, False), (1.0, True)):
+            found, = self.scores(of, 'relieve', pool_gib=200.0, options=[
+                f'max_fill={fill}'])
+            self.assertEqual(moves, found.moves > 0, fill)
+
     def test_options_of_a_policy_are_its_own(self):
         still, moving = self.scores(
             steady(5, 5, DAY), 'relieve:min_gain=1', 'relieve')

@@ -9,6 +9,7 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.lab.backtest.simulated import cinder
 from serifos.lab.backtest.simulated import copies
+from serifos.lab.backtest.simulated import sizes
 from serifos.lab.backtest.simulated import telemetry
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated import world as wd
@@ -22,14 +23,16 @@ class Made:
 
     def __init__(self, rates, size_gib=10.0, number=2, gib=1000.0,
                  ssd=devices.FAST, home=None, copy_mib_s=100.0,
-                 wiping_mib_s=None, attached=False, failing=0.0, **how):
+                 wiping_mib_s=None, attached=False, failing=0.0,
+                 steps=None, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
         demand = hs.series(rates, **how)
         count = len(demand.volumes)
         self.world = wd.World(
-            demand, np.full(count, size_gib), hs.pools(number, gib),
-            truth.Devices([ssd] * number),
+            demand, sizes.Sizes(demand.volumes, np.full(count, size_gib),
+                                steps or {}),
+            hs.pools(number, gib), truth.Devices([ssd] * number),
             copies.How(np.full(count, attached), np.full(count, copy_mib_s),
                        wiping_mib_s, failing, np.random.default_rng(1)),
             self.take, home or {})
@@ -76,6 +79,36 @@ class WorldTest(testtools.TestCase):
             made.world.advance(300)
         self.assertEqual([([0, None, None], 990.0), ([0, 0, None], 980.0),
                           ([None, 0, 0], 980.0)], seen)
+
+    def test_volumes_are_extended_where_there_is_room(self):
+        nan, at = np.nan, hs.BEGIN
+        made = Made([[5, 5, 5, 5, nan], [5] * 5, [nan, 5, 5, 5, 5]],
+                    size_gib=40.0, number=1, gib=150.0, steps={
+                        'v0': [(at, 40.0), (at + 400, 60.0)],
+                        'v1': [(at, 40.0), (at + 900, 80.0)],
+                        'v2': [(at - 300, 10.0), (at + 300, 20.0)]})
+        seen = []
+        for _ in range(5):
+            seen.append(([*made.world.size_gib], made.world.free_gib(0),
+                         made.world.so_far().cramped))
+            made.world.advance(300)
+        self.assertEqual([
+            ([40.0, 40.0, 10.0], 70.0, 0), ([40.0, 40.0, 20.0], 50.0, 0),
+            ([60.0, 40.0, 20.0], 30.0, 0), ([60.0, 40.0, 20.0], 30.0, 1),
+            ([60.0, 80.0, 20.0], 50.0, 0)], seen)
+        self.assertEqual(80.0, made.cinder.volume('v1').size_gib)
+
+    def test_no_volume_is_extended_in_a_migration(self):
+        made = Made(flat(5), size_gib=10.0, copy_mib_s=20.0,
+                    wiping_mib_s=20.0, steps={'v0': [
+                        (hs.BEGIN, 10.0), (hs.BEGIN + 300, 30.0)]})
+        made.cinder.migrate('v0', 'h1@sim#sim')
+        for seconds, gib in ((400, 10.0), (400, 10.0), (400, 30.0)):
+            made.world.advance(seconds)
+            self.assertEqual(gib, made.cinder.volume('v0').size_gib)
+        made.world.advance(400)
+        self.assertEqual((1000.0, 970.0), (
+            made.world.free_gib(0), made.world.free_gib(1)))
 
     def test_no_room_is_said(self):
         exc = self.assertRaises(errors.InputError, Made, flat(1, 1),
