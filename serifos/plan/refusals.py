@@ -52,7 +52,11 @@ def of(first: st.State, last: st.State, moved: Collection[str],
     near = _near(last)
     for begin in range(0, len(may), _MANY):
         volumes = np.array(may[begin:begin + _MANY], np.intp)
-        why.update(_Best(last, volumes, near, quota).reasons())
+        moves = _best(last, volumes, near)
+        why.update(dict.fromkeys(volumes.tolist(), NO_OTHER))
+        why.update((volume, reason or 'other moves go first')
+                   for volume, reason in zip(
+                       moves.volume.tolist(), against(last, moves, quota)))
     for volume, reason in why.items():
         if reason:
             yield pl.Refusal(problem.volumes[volume].id, reason)
@@ -66,80 +70,74 @@ def _near(state: st.State) -> Ints:
     return np.sort(pools[order[:oc.NEAREST]])
 
 
-class _Best:
-    """The best move of each of some volumes, and what speaks against it."""
+def _best(state: st.State, volumes: Ints, near: Ints) -> oc.Outcomes:
+    """The best move of each volume; none of one that has no other device."""
+    device = state.problem.device
+    row, column = np.nonzero(
+        device[near] != device[state.home[volumes]][:, None])
+    found = oc.outcomes(state, volumes[row], near[column])
+    order = np.lexsort((found.came_us, row))
+    return found[order[np.diff(row[order], prepend=-1) != 0]]
 
-    def __init__(self, state: st.State, volumes: Ints, near: Ints,
-                 quota: qu.Quota) -> None:
-        self.state, self.quota = state, quota
-        device = state.problem.device
-        row, column = np.nonzero(
-            device[near] != device[state.home[volumes]][:, None])
-        found = oc.outcomes(state, volumes[row], near[column])
-        order = np.lexsort((found.came_us, row))
-        self.moves = found[order[np.diff(row[order], prepend=-1) != 0]]
-        self.alone = np.setdiff1d(volumes, self.moves.volume)
 
-    def reasons(self) -> Iterator[tuple[int, str]]:
-        """Each volume with the first thing that speaks against its move."""
-        yield from ((v, NO_OTHER) for v in self.alone.tolist())
-        state, moves = self.state, self.moves
-        keeps = state.problem.limits.keeps
-        enough = moves.worse_us <= moves.before_us * keeps
-        for row in np.flatnonzero(~enough).tolist():
-            yield int(moves.volume[row]), lm.shortfall(
-                float(moves.before_us[row]), float(moves.worse_us[row]),
-                state.problem.limits.min_gain)
-        self.moves = moves[enough]
-        for volume, reason in zip(self.moves.volume.tolist(),
-                                  self._of_worthy()):
-            yield volume, reason
+def against(state: st.State, moves: oc.Outcomes,
+            quota: qu.Quota) -> list[str | None]:
+    """The first thing that speaks against each move; None for nothing."""
+    limits = state.problem.limits
+    enough = moves.worse_us <= moves.before_us * limits.keeps
+    worthy = iter(_against_worthy(state, moves[enough], quota))
+    return [next(worthy) if fine else lm.shortfall(was, then, limits.min_gain)
+            for fine, was, then in zip(
+                enough.tolist(), moves.before_us.tolist(),
+                moves.worse_us.tolist())]
 
-    def _of_worthy(self) -> Iterator[str]:
-        """The reasons of moves that would lower the greater figure."""
-        state, moves = self.state, self.moves
-        problem = state.problem
-        source = problem.device[state.home[moves.volume]]
-        cool = ~acceptance.hot(state, moves.volume)
-        no_cause = cool & ~beyond.exceeded(state)[source]
-        breaks = beyond.whose(state, moves)
-        eases = beyond.eases(state, moves)
-        unpaid = copying.why_not(state, moves)
-        for row, volume in enumerate(moves.volume.tolist()):
-            target = int(moves.target[row])
-            pool = problem.cluster.pools[target]
-            by_rules = self._by_rules(volume, target)
-            if by_rules is not None:
-                yield by_rules
-            elif no_cause[row]:
-                yield 'its pool is not hot'
-            elif breaks[row] >= 0:
-                broken = int(breaks[row])
-                whose = ('it' if broken == volume else
-                         f'volume {problem.volumes[broken].id} there')
-                yield (f'on {pool.name} {whose} would see more than the '
-                       f'{problem.promise_us[broken]:.6g} µs that its type '
-                       'promises')
-            elif cool[row] and not eases[row]:
-                yield ('its pool is not hot, and promises would be exceeded '
-                       f'by more or nearly as much on {pool.name}')
-            elif (price := unpaid[row]) is not None:
-                yield price
-            elif self.quota.full(int(source[row])):
-                yield f'max_moves {self.quota.most} is reached'
-            else:
-                yield 'other moves go first'
 
-    def _by_rules(self, volume: int, target: int) -> str | None:
-        """Why rules or space keep a volume from a pool, or None."""
-        state, problem = self.state, self.state.problem
-        pool, one = problem.cluster.pools[target], problem.volumes[volume]
-        reason = lm.target_refusal(
-            problem.cluster.pools[state.home[volume]].zone,
-            one.required_backend_name, one.volume_type, pool)
-        size = problem.size_gib[volume]
-        if reason is not None or size <= state.room[target]:
-            return reason
-        return problem.limits.no_room(pool, state.room[target], size) + (
-            ', until moves of this plan free more'
-            if size <= state.free[target] else '')
+def _against_worthy(state: st.State, moves: oc.Outcomes,
+                    quota: qu.Quota) -> Iterator[str | None]:
+    """The same of moves that would lower the greater figure."""
+    problem = state.problem
+    source = problem.device[state.home[moves.volume]]
+    cool = ~acceptance.hot(state, moves.volume)
+    no_cause = cool & ~beyond.exceeded(state)[source]
+    breaks = beyond.whose(state, moves)
+    eases = beyond.eases(state, moves)
+    unpaid = copying.why_not(state, moves)
+    for row, volume in enumerate(moves.volume.tolist()):
+        target = int(moves.target[row])
+        pool = problem.cluster.pools[target]
+        by_rules = barred(state, volume, target)
+        if by_rules is not None:
+            yield by_rules
+        elif no_cause[row]:
+            yield 'its pool is not hot'
+        elif breaks[row] >= 0:
+            broken = int(breaks[row])
+            whose = ('it' if broken == volume else
+                     f'volume {problem.volumes[broken].id} there')
+            yield (f'on {pool.name} {whose} would see more than the '
+                   f'{problem.promise_us[broken]:.6g} µs that its type '
+                   'promises')
+        elif cool[row] and not eases[row]:
+            yield ('its pool is not hot, and promises would be exceeded '
+                   f'by more or nearly as much on {pool.name}')
+        elif (price := unpaid[row]) is not None:
+            yield price
+        elif quota.full(int(source[row])):
+            yield f'max_moves {quota.most} is reached'
+        else:
+            yield None
+
+
+def barred(state: st.State, volume: int, target: int) -> str | None:
+    """Why rules or space keep a volume from a pool, or None."""
+    problem = state.problem
+    pool, one = problem.cluster.pools[target], problem.volumes[volume]
+    reason = lm.target_refusal(
+        problem.cluster.pools[state.home[volume]].zone,
+        one.required_backend_name, one.volume_type, pool)
+    size = problem.size_gib[volume]
+    if reason is not None or size <= state.room[target]:
+        return reason
+    return problem.limits.no_room(pool, state.room[target], size) + (
+        ', until moves of this plan free more'
+        if size <= state.free[target] else '')
