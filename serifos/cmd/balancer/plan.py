@@ -16,9 +16,11 @@ from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import explain
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.facts import lookup
 from serifos.facts import times
 from serifos.files import atomic
 from serifos.files import documents
@@ -59,6 +61,9 @@ class Plan(app.Fails, command.Command):
             help='how far above the mean a hot pool lies; 0.25 is 25 %% '
                  '(default: [balancer] hot_ratio)')
         parser.add_argument(
+            '--why', metavar='POOL',
+            help='also tell who makes this pool slow, as explain does')
+        parser.add_argument(
             '--every-refusal', action='store_true',
             help='also say why volumes of pools that are not hot stay')
         parser.add_argument(
@@ -78,6 +83,8 @@ class Plan(app.Fails, command.Command):
         if parsed_args.out:
             atomic.refuse_unwritable(parsed_args.out)
         cluster = adapters.cluster(conf, parsed_args.cluster)
+        why = None if parsed_args.why is None else lookup.found(
+            cluster, parsed_args.why)
         planning.tell_strays(cluster, self.say)
         directory = parsed_args.models or conf.serifos.models_dir
         if not os.path.isdir(directory):
@@ -97,10 +104,11 @@ class Plan(app.Fails, command.Command):
             documents.write_plan(parsed_args.out, plan)
         if parsed_args.format == 'json':
             print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
-        else:
-            print(text.text(
-                outlook.outlook(plan, cluster, limits, models),
-                *_age(cluster, conf)), end='')
+            return
+        seen = outlook.outlook(plan, cluster, limits, models)
+        print(text.text(seen, *_age(cluster, conf)), end='')
+        if why is not None:
+            print('\n' + explain.of(why, seen, cluster, models), end='')
 
 
 def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts

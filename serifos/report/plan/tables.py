@@ -21,7 +21,7 @@ _MOVES, _KINDS, _HELD = 20, 12, 5
 
 _HOT = 'hot pool'
 
-_ALWAYS, _WIDTH = 7, 79  # columns of a table, and of a text
+_ALWAYS = 7  # columns
 
 
 def pools(seen: ol.Outlook) -> Iterator[str]:
@@ -37,7 +37,7 @@ def pools(seen: ol.Outlook) -> Iterator[str]:
             'interval, and predicted after the plan. hot: over '
             f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
             'where its volumes may live; broken: promises not kept; frozen: '
-            'part of its load that may not be moved at all.', _WIDTH)))
+            'part of its load that may not be moved at all.', wd.WIDTH)))
     more = len(seen.pools) - len(shown)
     if more:
         names = {each.pool.name for each in shown}
@@ -104,7 +104,7 @@ def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
             'Moves' + ('' if len(shown) == len(every) else
                        ', those that gain most')
             + '. copying: what both pools show meanwhile, ms; gain: of the '
-            'pool that is left.', _WIDTH)))
+            'pool that is left.', wd.WIDTH)))
     if len(shown) < len(every):
         yield f'and {len(every) - len(shown):,} more, all of them in -f json'
     if plan.truncated:

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import textwrap
 
 from serifos.plan.outlook import outlook as ol
 from serifos.report.plan import headline as hl
 from serifos.report.plan import tables
 from serifos.report.plan import wording as wd
-
-_WIDTH = 79
 
 
 def text(seen: ol.Outlook, age_s: float | None, stale_s: float) -> str:
@@ -20,20 +17,18 @@ def text(seen: ol.Outlook, age_s: float | None, stale_s: float) -> str:
     :param age_s: of the observation; None where it does not say
     :param stale_s: from which on that is told
     """
-    return ''.join(f'{wd.plain(row, 10_000)}\n'
-                   for lines in _lines(seen, age_s, stale_s)
-                   for row in lines.split('\n'))
+    return wd.lines(_lines(seen, age_s, stale_s))
 
 
 def _lines(seen: ol.Outlook, age_s: float | None,
            stale_s: float) -> Iterator[str]:
     short = wd.pools(each.pool.name for each in seen.pools)
-    yield from _wrapped(hl.headline(seen, short))
+    yield from wd.wrapped(hl.headline(seen, short))
     for title, sentences in (
             ('But', hl.shortcomings(seen, short)),
             ('Beware', hl.warnings(seen, short, age_s, stale_s))):
         for sentence in sentences:
-            yield from _wrapped(sentence, f'{title}: ')
+            yield from wd.wrapped(sentence, f'{title}: ')
     for part in (tables.pools(seen), tables.moves(seen, short),
                  tables.stays(seen, short)):
         lines = [*part]
@@ -42,10 +37,4 @@ def _lines(seen: ol.Outlook, age_s: float | None,
     held = tables.frozen(seen)
     if held is not None:
         yield ''
-        yield from _wrapped(held)
-
-
-def _wrapped(sentence: str, title: str = '') -> list[str]:
-    return textwrap.wrap(title + sentence, _WIDTH, break_long_words=False,
-                         break_on_hyphens=False,
-                         subsequent_indent=' ' * len(title))
+        yield from wd.wrapped(held)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import textwrap
 
 from serifos.facts import cluster as cl
 from serifos.facts import names as nm
 
 _SHOWN = 3
 _NAME, _POOL = 24, 64
+
+WIDTH = 79
 
 
 def plain(text: str, most: int = _NAME) -> str:
@@ -61,3 +64,16 @@ def several(names: Sequence[str], shown: int = _SHOWN) -> str:
     more = len(names) - shown
     return ', '.join(names[:shown]) + (f' and {more:,} more'
                                        if more > 0 else '')
+
+
+def wrapped(sentence: str, title: str = '') -> list[str]:
+    """A sentence in lines of a terminal, after its title."""
+    return textwrap.wrap(title + sentence, WIDTH, break_long_words=False,
+                         break_on_hyphens=False,
+                         subsequent_indent=' ' * len(title))
+
+
+def lines(texts: Iterable[str]) -> str:
+    """Texts below one another, without what a terminal obeys."""
+    return ''.join(f'{plain(line, 10_000)}\n'
+                   for several in texts for line in several.split('\n'))

@@ -153,7 +153,7 @@ class DocumentedCommandsTest(testtools.TestCase):
             self.assertNotIn('no model', err)
             if not printed.strip():
                 continue
-            if verb in ('design', 'plan', 'slo'):
+            if verb in ('design', 'explain', 'plan', 'slo'):
                 self.assertRegex(' '.join(out.split()), as_shown(printed))
             if verb == 'show':
                 self.assertEqual(fields(printed), fields(out))

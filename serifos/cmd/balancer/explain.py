@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer explain: why a pool is slow, why a volume stays."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+import os
+
+from cliff import command
+
+from serifos.balancer import outlook
+from serifos.balancer import planning
+from serifos.cmd import app
+from serifos.cmd.balancer import adapters
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.facts import lookup
+from serifos.model import model as mm
+from serifos.plan.outlook import explaining
+from serifos.plan.outlook import outlook as ol
+from serifos.plan import problem as pm
+from serifos.plan import state as st
+from serifos.report.plan import explanation
+
+
+class Explain(app.Fails, command.Command):
+    """Tell who makes a pool slow, where a volume could go, what stops it.
+
+    By the last observation, as a plan would be made by it now. Nothing is
+    written.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'name', metavar='VOLUME|POOL', help='a pool, HOST@BACKEND#POOL or '
+            'what plan calls it; a volume\'s id, the beginning of it, or its '
+            'name')
+        parser.add_argument(
+            '--cluster', metavar='FILE', help='the observation (default: '
+            'cluster.json in [serifos] state_dir)')
+        parser.add_argument(
+            '--models', metavar='DIR', help='directory of the latency models '
+            '(default: [serifos] models_dir)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf = self.app.conf
+        cluster = adapters.cluster(conf, parsed_args.cluster)
+        found = lookup.found(cluster, parsed_args.name)
+        directory = parsed_args.models or conf.serifos.models_dir
+        if not os.path.isdir(directory):
+            raise errors.InputError(
+                f'There is no directory of models {directory}; name it with '
+                '--models.')
+        limits = adapters.limits_of(conf)
+        models = planning.models(cluster, directory, self.say)
+        seen = outlook.outlook(
+            planning.plan(conf.balancer.planner, cluster, limits, models),
+            cluster, limits, models)
+        print(of(found, seen, cluster, models), end='')
+
+
+def of(found: cl.Pool | cl.Volume, seen: ol.Outlook, cluster: cl.Cluster,
+       models: Mapping[str, mm.Model]) -> str:
+    """What is to be said of a pool or a volume.
+
+    :param seen: the plan of now
+    """
+    limits = seen.limits
+    state = st.State.of(pm.Problem.of(cluster, planning.fleet_of(
+        cluster, models, limits.active_floor), limits))
+    if isinstance(found, cl.Volume):
+        return explanation.volume(seen, explaining.part(state, found.id))
+    return explanation.pool(seen, found.name,
+                            explaining.heat(state, found.name),
+                            explaining.parts(state, found.name))

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a pool shows what it shows: by whom, and what could be done about it.
+
+Of each volume: what its pool would show without it, where it could go best,
+and what speaks against that. Of one volume the same for every pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.plan import outcomes as oc
+from serifos.plan.outlook import staying
+from serifos.plan import problem as pm
+from serifos.plan.promises import beyond
+from serifos.plan import quota as qu
+from serifos.plan import refusals
+from serifos.plan import state as st
+
+Ints = pm.Ints
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Goal:
+    """A pool that a volume could go to.
+
+    :param was_us: what it shows now, the mean over its tenants
+    :param then_us: with the volume
+    :param barred: whether rules or space keep it from there
+    :param why: what speaks against it; None where the move is acceptable by
+        itself
+    """
+
+    pool: str
+    was_us: float
+    then_us: float
+    barred: bool
+    why: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What one volume has to do with what its pool shows.
+
+    :param outstanding: I/Os
+    :param share: of those of its device, 0 to 1
+    :param without_us: what its pool would show without it; None where the
+        pool has no model
+    :param late: whether it sees more than it was promised, as predicted
+    :param why: what keeps it where it is, whatever the pool; None where
+        nothing does, empty for an idle volume
+    :param goals: the pools that it could go to, the best first
+    """
+
+    volume: cl.Volume
+    outstanding: float
+    share: float
+    without_us: float | None
+    late: bool
+    why: str | None
+    goals: tuple[Goal, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Heat:
+    """How a pool stands against those where its volumes may live.
+
+    :param figure_us: its planning figure
+    :param level_us: the mean of theirs, for the volume to which it is the
+        hottest
+    """
+
+    figure_us: float
+    level_us: float
+
+
+def heat(state: st.State, pool: str) -> Heat | None:
+    """How hot a pool is; None without a model, or active volumes."""
+    problem, at = state.problem, _place(state, pool)
+    here = np.flatnonzero((state.home == at) & problem.active)
+    if not problem.modelled[at] or not len(here):
+        return None
+    level_us = float(state.level_us[problem.group[here]].min())
+    return Heat(float(state.figure_us[problem.device[at]]), level_us) if (
+        0 < level_us < np.inf) else None
+
+
+def parts(state: st.State, pool: str) -> tuple[Part, ...]:
+    """The active volumes of a pool and its device, the heaviest first.
+
+    Each with the one pool that it could go to best.
+    """
+    problem, at = state.problem, _place(state, pool)
+    device = problem.device[at]
+    here = np.flatnonzero((state.home >= 0) & problem.active)
+    here = here[problem.device[state.home[here]] == device]
+    found = _parts(state, here, at)
+    may = here[[part.why is None for part in found]]
+    every = oc.every(state, may, oc.coolest(state))
+    order = np.lexsort((every.came_us, every.volume))
+    best = every[order[np.diff(every.volume[order], prepend=-1) != 0]]
+    goals = dict(zip(best.volume.tolist(), _goals(state, best)))
+    found = [dataclasses.replace(
+        part, goals=(goals[volume],) if volume in goals else ())
+        for part, volume in zip(found, here.tolist())]
+    return tuple(sorted(found, key=lambda part: (
+        np.inf if part.without_us is None else part.without_us,
+        -part.outstanding, part.volume.id)))
+
+
+def part(state: st.State, volume: str) -> Part:
+    """One volume, with every pool on another device that has a model.
+
+    :raises StopIteration: where the cluster has no such volume
+    """
+    problem = state.problem
+    one = next(i for i, each in enumerate(problem.volumes)
+               if each.id == volume)
+    at = int(state.home[one])
+    alone, = _parts(state, np.array([one]), at)
+    if at < 0 or not problem.modelled[at] or not problem.active[one]:
+        return alone
+    others = np.flatnonzero(
+        problem.modelled & (problem.device != problem.device[at]))
+    every = oc.outcomes(state, np.full(len(others), one), others)
+    every = every[np.argsort(every.came_us, kind='stable')]
+    return dataclasses.replace(alone, goals=tuple(sorted(
+        _goals(state, every),
+        key=lambda goal: (goal.barred, goal.why is not None))))
+
+
+def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
+    """Volumes, without the pools that they could go to.
+
+    :param at: the pool that is looked at, -1 for one that is not listed
+    """
+    problem = state.problem
+    q = staying.outstanding(problem)[volumes]
+    without = np.full(len(volumes), np.nan)
+    total = float(q.sum())
+    if at >= 0:
+        device = problem.device[at]
+        total = float(state.queued[device])
+        without = problem.models.latency(
+            np.full(len(volumes), at),
+            state.loads[device] - problem.loads[volumes])
+    late = set(beyond.broken(state).tolist())
+    return [Part(
+        problem.volumes[volume], float(its), float(its) / (total or 1.0),
+        None if np.isnan(left) else float(left), volume in late,
+        problem.refusal(volume), ())
+        for volume, its, left in zip(volumes.tolist(), q, without)]
+
+
+def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:
+    problem = state.problem
+    device = problem.device[moves.target]
+    then = problem.models.latency(
+        moves.target, state.loads[device] + problem.loads[moves.volume])
+    against: Sequence[str | None] = refusals.against(
+        state, moves, qu.Quota.of(problem))
+    barred = [refusals.barred(state, volume, target) for volume, target in zip(
+        moves.volume.tolist(), moves.target.tolist())]
+    return [Goal(
+        problem.cluster.pools[target].name, float(state.latency_us[target]),
+        float(then_us), bar is not None, bar or why)
+        for target, then_us, bar, why in zip(
+            moves.target.tolist(), then, barred, against)]
+
+
+def _place(state: st.State, pool: str) -> int:
+    names = [each.name for each in state.problem.cluster.pools]
+    return names.index(pool)

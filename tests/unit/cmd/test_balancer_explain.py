@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+
+import ddt
+
+from tests.unit import case
+from tests.unit.cmd import command
+from tests.unit.cmd.test_balancer_plan import EXAMPLES
+
+
+def _words(text):
+    return ' '.join(text.split())
+
+
+@ddt.ddt
+class ExplainTest(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        self.doc = json.loads((EXAMPLES / 'cluster.json').read_text())
+        self.cluster = self.dir / 'cluster.json'
+
+    def explain(self, *arguments, verb='explain'):
+        self.cluster.write_text(json.dumps(self.doc))
+        code, out, err = command.balance(
+            verb, '--cluster', self.cluster, '--models', EXAMPLES / 'models',
+            *arguments)
+        return code, out, err
+
+    def said(self, *arguments, **more):
+        code, out, _ = self.explain(*arguments, **more)
+        self.assertEqual(0, code)
+        return out
+
+    def test_who_makes_a_pool_slow_and_what_is_done(self):
+        out = self.said('node1')
+        first = _words(out)
+        self.assertRegex(first, r'node1 shows 6\.1\d ms, as predicted \(')
+        self.assertRegex(first, r'It is hot: its planning figure, 6\.1\d ms, '
+                                r'is \S+ times the mean')
+        self.assertIn('3 of its 3 volumes are active; 33 % of its load may '
+                      'not be moved at all.', first)
+        self.assertIn('1 promise of its volumes is not kept.', first)
+        self.assertIn('Without a06cef3c-2823-5278-8af0-5e278b902de5 it would '
+                      'show 1.76 ms; no other volume makes more of it.',
+                      first)
+        rows = [line for line in out.split('\n') if ' a plan moves it' in line
+                or ' stays: ' in line]
+        self.assertEqual(3, len(rows), out)
+        self.assertTrue(rows[0].startswith('a06cef3c'))
+        self.assertIn('stays: snapshots hold it', out)
+        self.assertIn('!: sees more than its type promises', first)
+
+    def test_where_a_volume_could_go_and_what_stops_it(self):
+        self.doc['volumes'][0].update(
+            name='db\x1b[1m', project_id='p1', server='web1')
+        self.doc['pools'][3]['free_gib'] = 1
+        out = self.said('a06cef3c')
+        first = _words(out)
+        self.assertIn('db?[1m (a06cef3c-2823-5278-8af0-5e278b902de5) is on '
+                      'node1: 60 GiB, type gold, project p1, used by web1.',
+                      first)
+        self.assertIn('Its type promises 4 ms, which is not kept, as '
+                      'predicted.', first)
+        self.assertRegex(first, r'Without it node1 would show 1\.76 ms '
+                                r'instead of 6\.1\d\. A plan now moves it to '
+                                r'node5\.')
+        self.assertIn('node4@ssd#ssd has 1 GiB free, 60 needed', first)
+
+    @ddt.data(
+        ({'movable': 'a snapshot holds it'}, 'It may not be moved: a '
+         'snapshot holds it (what changes it: delete them: Cinder'),
+        ({'workload': None}, 'Nothing is known of its activity.'),
+        ({'workload': {'write_pct': 5, 'block_kib': 4, 'iodepth': 0}},
+         'It is idle, so no move of it would make a pool faster.'),
+        ({'pool': 'gone'}, 'the cluster has no pool gone'))
+    @ddt.unpack
+    def test_what_keeps_a_volume(self, facts, words):
+        self.doc['volumes'][0].update(facts)
+        self.assertIn(words, _words(self.said('a06cef3c')))
+
+    def test_a_pool_of_which_nothing_is_predicted(self):
+        self.assertIn('node6 has no usable model: nothing is predicted of '
+                      'it, and no volume leaves it or comes to it.',
+                      _words(self.said('node6')))
+        self.doc['pools'][0].update(state='down', drifting='it is slow')
+        first = _words(self.said('node1'))
+        self.assertIn('It is down.', first)
+        self.assertIn('Pool node1@ssd#ssd drifts from its model', first)
+
+    def test_many_volumes_and_pools_are_counted(self):
+        pools, volumes = self.doc['pools'], self.doc['volumes']
+        pools += [{**pools[0], 'name': f'more{i}@ssd#ssd'} for i in range(20)]
+        volumes += [{**volumes[0], 'id': f'more{i}'} for i in range(30)]
+        self.assertIn('and 13 other volumes', self.said('node1'))
+        self.assertRegex(_words(self.said('a06cef3c')),
+                         r'and 14 other pools: \d+ × ')
+
+    def test_plan_explains_a_pool_as_well(self):
+        out = self.said('--why', 'node1', verb='plan')
+        self.assertTrue(out.endswith('\n\n' + self.said('node1')))
+        self.assertEqual(2, self.explain('--why', 'n', verb='plan')[0])
+
+    def test_what_there_is_not(self):
+        code, out, err = self.explain('Tuesday')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('no pool and no volume Tuesday', err)
+        self.assertEqual(2, command.balance(
+            'explain', '--cluster', self.cluster, '--models', '/nowhere',
+            'node1')[0])
