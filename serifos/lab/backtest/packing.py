@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated.demand import Floats
 
 _ROUNDS = 200
 _PAIRS = 64

@@ -29,6 +29,8 @@ from serifos.lab.backtest import pools as pl
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import cinder
 from serifos.lab.backtest.simulated import copies as cp
+from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated import nova
 from serifos.lab.backtest.simulated import sizes as sz
 from serifos.lab.backtest.simulated import stretch as sr
@@ -160,13 +162,13 @@ def _growth(settings: sg.BalancerSettings,
             2 * horizon_s), horizon_s)
 
 
-def parts(devices: truth.Devices, rates: truth.Floats) -> truth.Floats:
+def parts(devices: truth.Devices, rates: Floats) -> Floats:
     """float[volumes, pools, parts] of mean rates, as of a Series."""
     volumes, pools = len(rates), len(devices)
     some = np.maximum(rates[:, 0] + rates[:, 1], 1e-12)
     each = [np.repeat(column, pools) for column in (
         rates[:, 0], rates[:, 1], rates[:, 2] / some, rates[:, 3] / some)]
-    return devices.busy(np.tile(np.arange(pools), volumes), truth.Demand(
+    return devices.busy(np.tile(np.arange(pools), volumes), dm.Demand(
         *each)).reshape(volumes, pools, -1)
 
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated import stretch as sr
-from serifos.lab.backtest.simulated.truth import Floats
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 

@@ -15,9 +15,9 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.truth import Floats
-from serifos.lab.backtest.simulated.truth import Ints
+from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Floats
+from serifos.lab.backtest.simulated.demand import Ints
 from serifos.plan import limits as lm
 
 _MIB = 1024.0
@@ -116,11 +116,11 @@ class Transfer:
         self.mib_s = self.full_mib_s * max(_LEAST, float(served[ends].min()))
 
 
-def demands(transfers: Collection[Transfer]) -> tuple[Ints, truth.Demand]:
+def demands(transfers: Collection[Transfer]) -> tuple[Ints, dm.Demand]:
     """What these ask for: the pools, and the demand on each."""
     rows = [*_rows(transfers)]
     pool, reads, writes = np.array(rows).reshape(-1, 3).T
-    return pool.astype(np.intp), truth.Demand(
+    return pool.astype(np.intp), dm.Demand(
         reads, writes, np.full(len(rows), _KIB), np.zeros(len(rows)))
 
 

@@ -19,8 +19,10 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Floats
+from serifos.lab.backtest.simulated.demand import Ints
 from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.truth import Floats
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import ssd as ssds
 from serifos.model import model as mm
@@ -117,7 +119,7 @@ class _Mixes:
     :param level: float[mixes], how busy the device is
     """
 
-    pool: truth.Ints
+    pool: Ints
     rate: Floats
     writes: Floats
     kib: Floats
@@ -149,9 +151,9 @@ class _Mixes:
         """float[mixes]: log of the device's latency over the model's."""
         devices = truth.Devices([ssd] * _CASES)
 
-        def demand(rate: Floats) -> truth.Demand:
-            return truth.Demand(rate * (1 - self.writes), rate * self.writes,
-                                self.kib, self.random)
+        def demand(rate: Floats) -> dm.Demand:
+            return dm.Demand(rate * (1 - self.writes), rate * self.writes,
+                             self.kib, self.random)
 
         busy = devices.answer(self.pool, demand(self.rate)).busy
         rate = self.rate * (self.level / busy)[self.pool]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.lab.backtest.simulated.truth import Floats
+from serifos.lab.backtest.simulated.demand import Floats
 
 Steps = Mapping[str, Sequence[tuple[float, float]]]
 """Volume → since when it has had how many GiB, both rising."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from serifos.lab.backtest.simulated.demand import Floats
+from serifos.lab.backtest.simulated.demand import Ints
 from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.truth import Floats
-from serifos.lab.backtest.simulated.truth import Ints
 
 ABSENT = -1
 """The home of a volume that is not there yet, or no more."""

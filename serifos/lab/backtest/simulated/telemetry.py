@@ -13,9 +13,9 @@ from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import workload as wl
 from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.simulated.demand import Floats
+from serifos.lab.backtest.simulated.demand import Ints
 from serifos.lab.backtest.simulated import stretch as sr
-from serifos.lab.backtest.simulated.truth import Floats
-from serifos.lab.backtest.simulated.truth import Ints
 from serifos.lab.backtest.simulated import world as wd
 
 _COPY = wl.Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)

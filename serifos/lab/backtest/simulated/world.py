@@ -20,6 +20,7 @@ from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.lab.backtest import rates as rt
 from serifos.lab.backtest.simulated import copies as cp
+from serifos.lab.backtest.simulated import demand as dm
 from serifos.lab.backtest.simulated import sizes as sz
 from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated import truth
@@ -206,7 +207,7 @@ class World:
         reads, writes, kib, random = values[there, :4].T
         asked = reads + writes
         some = np.maximum(asked, 1e-12)
-        own = truth.Demand(reads, writes, kib / some, random / some)
+        own = dm.Demand(reads, writes, kib / some, random / some)
         on, theirs = cp.demands(transfers)
         pool = np.concatenate([self.home[there], on])
         answer = self._devices.answer(pool, own.beside(theirs))

@@ -8,6 +8,7 @@ import numpy as np
 import testtools
 
 from serifos.facts import workload as wl
+from serifos.lab.backtest.simulated import demand as dm
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
@@ -16,7 +17,7 @@ REQUESTERS = 24  # of each volume: nearly an open load
 
 
 def demand(reads_s, writes_s, kib, random):
-    return truth.Demand(*(np.atleast_1d(np.array(each, float)) for each in (
+    return dm.Demand(*(np.atleast_1d(np.array(each, float)) for each in (
         reads_s, writes_s, kib, random)))
 
 
