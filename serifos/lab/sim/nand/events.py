@@ -23,28 +23,12 @@ import numpy as np
 
 from serifos.facts import workload as wl
 from serifos.lab.sim import events
+from serifos.lab.sim.nand import dies
 
 if TYPE_CHECKING:
     from serifos.lab.sim.nand import nand
 
 _BLOCK = 4096
-_READ, _PROGRAM, _COLLECT = range(3)
-
-
-class _Die:
-    """What waits for a die, and what it does."""
-
-    __slots__ = ('reads', 'programs', 'debt', 'busy', 'turn', 'until',
-                 'paused', 'worn', 'channel')
-
-    def __init__(self, channel: int) -> None:
-        self.reads: collections.deque[Any] = collections.deque()
-        self.programs, self.worn = 0, 0.0
-        self.debt: collections.deque[float] = collections.deque()
-        self.busy: int | None = None
-        self.turn, self.until = 0, 0
-        self.paused: tuple[int, float] | None = None
-        self.channel = channel
 
 
 def requests(device: nand.Nand, workloads: Sequence[wl.Workload],
@@ -66,7 +50,8 @@ class _Simulation:
         self._noise = _chances(lambda: events.lognormal(
             rng, device.noise_cv, _BLOCK).tolist())
         self._uniform = _chances(lambda: rng.random(_BLOCK).tolist())
-        self._dies = [_Die(i % device.channels) for i in range(device.dies)]
+        self._dies = [dies.Die(i % device.channels)
+                      for i in range(device.dies)]
         self._channel = [0.0] * device.channels
         self._link = [0.0, 0.0]
         self._controller = 0.0
@@ -154,7 +139,7 @@ class _Simulation:
             die.reads.append(left)
             if die.busy is None:
                 self._start(now, die)
-            elif (die.busy != _READ and self._nand.suspend_us
+            elif (die.busy != dies.READ and self._nand.suspend_us
                   and die.paused is None
                   and die.until - now > self._nand.suspend_us):
                 die.paused = (die.busy, die.until - now)
@@ -202,37 +187,30 @@ class _Simulation:
 
     # Dies.
 
-    def _start(self, now: float, die: _Die) -> None:
-        device = self._nand
-        programs = die.programs or die.debt or die.paused
-        if die.reads and (die.turn < device.turns or not programs):
-            die.turn += 1
-            self._run(now, die, _READ, self._pace * device.read_us
+    def _start(self, now: float, die: dies.Die) -> None:
+        device, what = self._nand, die.chooses(self._nand)
+        if what == dies.READ:
+            self._run(now, die, what, self._pace * device.read_us
                       * next(self._noise), die.reads.popleft())
-            return
-        if not programs:
-            return
-        die.turn = 0
-        if die.paused:
-            busy, left = die.paused
-            die.paused = None
-            self._run(now, die, busy, left, None)
-        elif die.debt and (len(die.debt) >= device.pieces
-                           or not die.programs):
-            self._run(now, die, _COLLECT, die.debt.popleft(), None)
-        else:
+        elif what == dies.PROGRAM:
             die.programs -= 1
-            self._run(now, die, _PROGRAM, self._pace * device.program_us
+            self._run(now, die, what, self._pace * device.program_us
                       * next(self._noise), None)
+        elif what == dies.COLLECT:
+            self._run(now, die, what, die.debt.popleft(), None)
+        elif die.paused:
+            what, left = die.paused
+            die.paused = None
+            self._run(now, die, what, left, None)
 
-    def _run(self, now: float, die: _Die, what: int, us: float,
+    def _run(self, now: float, die: dies.Die, what: int, us: float,
              request: Any) -> None:
         die.busy, die.until = what, now + us
         self._at(die.until, self._finish, die, what, die.until, request)
 
-    def _finish(self, now: float, die: _Die, what: int, until: float,
+    def _finish(self, now: float, die: dies.Die, what: int, until: float,
                 request: Any) -> None:
-        if what == _READ:
+        if what == dies.READ:
             die.busy = None
             kib = request[3]
             free = max(now, self._channel[die.channel]) + (
@@ -246,22 +224,12 @@ class _Simulation:
         if die.busy != what or die.until != until:
             return  # it was suspended
         die.busy = None
-        if what == _PROGRAM:
-            self._programmed(die)
+        if what == dies.PROGRAM:
+            die.programmed(self._nand, self._pace)
         self._start(now, die)
-        if what == _PROGRAM:
+        if what == dies.PROGRAM:
             self._room += self._nand.page_kib
             self._admit(now)
-
-    def _programmed(self, die: _Die) -> None:
-        device = self._nand
-        if device.block_pages and die.worn >= device.block_pages * (
-                1 - device.valid):
-            die.worn -= device.block_pages * (1 - device.valid)
-            us = self._pace * (
-                device.block_pages * device.valid
-                * (device.read_us + device.program_us) + device.erase_us)
-            die.debt.extend([us / device.pieces] * device.pieces)
 
 
 def _chances(more: Any) -> Iterator[float]:
