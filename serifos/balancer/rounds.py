@@ -20,11 +20,11 @@ from oslo_log import log
 
 from serifos.balancer.achieved import moves as followed
 from serifos.balancer.achieved import pools as ac
-from serifos.balancer import act
-from serifos.balancer import batch
-from serifos.balancer import carrying
 from serifos.balancer import deciding
 from serifos.balancer import join
+from serifos.balancer.moving import act
+from serifos.balancer.moving import batch
+from serifos.balancer.moving import carrying
 from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from serifos.balancer import batch
+from serifos.balancer.moving import batch
 from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos.facts import cluster as cl

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 import time
 
-from serifos.balancer import batch
+from serifos.balancer.moving import batch
 from serifos.balancer import observer
 from serifos.balancer import outcome
 from serifos.balancer import planning

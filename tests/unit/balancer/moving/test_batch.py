@@ -5,7 +5,7 @@ import random
 
 import ddt
 
-from serifos.balancer import batch
+from serifos.balancer.moving import batch
 from serifos.facts import cluster as cl
 from serifos.facts import times
 from serifos.plan import limits as lm

@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from oslo_log import log
 
-from serifos.balancer import act
-from serifos.balancer import batch
 from serifos.balancer import join
+from serifos.balancer.moving import act
+from serifos.balancer.moving import batch
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import settings as sg

@@ -19,7 +19,7 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import act
+from serifos.balancer.moving import act
 from serifos.balancer import outcome as oc
 from serifos import errors
 from serifos.facts import cluster as cl
@@ -213,7 +213,7 @@ class Batch:
     def _look(self, under_way: list[act.Request], said: Mapping[str, str],
               over: Callable[[oc.Outcome, str, str], None]) -> bool:
         """Takes those that are over off the list; whether there were any."""
-        found = [(request, self.executor.close(
+        found = [(request, self.executor.closer.close(
             request.asked, oc.Outcome('timeout', said[request.volume]),
             request.copied_s) if request.volume in said
             else self.executor.look(request)) for request in under_way]

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 import contextlib
 import dataclasses
-from typing import Any
 
 from oslo_log import log
 
 from serifos.balancer.achieved import moves as followed
+from serifos.balancer.moving import closing
 from serifos.balancer import outcome as oc
-from serifos.balancer import pace as pc
 from serifos.balancer import planning
 from serifos.balancer.recovery import inquiry
 from serifos.balancer import requests as rq
@@ -33,7 +32,6 @@ from serifos.plan import plan as pl
 
 LOG = log.getLogger(__name__)
 
-_DAY_S = 86400.0
 _TRIES = 3
 
 
@@ -77,6 +75,11 @@ class Executor:
         """For reading; what changes something goes through requests."""
         return self.requests.cinder
 
+    @property
+    def closer(self) -> closing.Closer:
+        return closing.Closer(self.cinder, self.journal, self.timeouts,
+                              self.clock)
+
     def begin(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
         """Requests one migration; its outcome where it did not begin.
 
@@ -116,11 +119,11 @@ class Executor:
             self.requests.migrate(move.volume, move.target)
         except refused.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
-            return self.close(asked, _refusal(exc))
+            return self.closer.close(asked, _refusal(exc))
         except errors.NotLeading:
             # Another balancer that leads closes the request itself.
             with contextlib.suppress(errors.SerifosError):
-                self.close(asked, oc.Outcome('not started', (
+                self.closer.close(asked, oc.Outcome('not started', (
                     'this balancer could not prove that it leads')))
             raise
         except errors.CloudError as exc:
@@ -162,7 +165,7 @@ class Executor:
                 f'not over after {waited_s:.0f} s; '
                 'Cinder may still end it, and nothing else is moved '
                 'before it has, or counts as stuck or forgotten'))
-        return outcome and self.close(asked, outcome, request.copied_s)
+        return outcome and self.closer.close(asked, outcome, request.copied_s)
 
     def begun_late(self, asked: jn.Entry) -> Request | None:
         """A request that was given up, where it has begun since."""
@@ -181,7 +184,7 @@ class Executor:
         """Closes a request whose volume had to be recovered."""
         record = self.cinder.volume(asked.facts['volume'])
         moved = record is not None and record.pool == asked.facts['target']
-        self.close(asked, oc.Outcome(
+        self.closer.close(asked, oc.Outcome(
             'success', f'it is on {asked.facts["target"]}; its old copy '
             'had been forgotten') if moved else oc.Outcome(
             'recovered', 'Cinder had forgotten it'))
@@ -222,49 +225,6 @@ class Executor:
         return oc.Outcome('success', found.reason + ''.join(
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left))
-
-    def close(self, asked: jn.Entry, outcome: oc.Outcome,
-              copied_s: float | None = None) -> oc.Outcome:
-        """Writes the outcome of a request.
-
-        :param copied_s: from the request until it was on its target
-        """
-        volume = asked.facts['volume']
-        took = self.clock() - times.parse(asked.at)
-        if outcome.failed:
-            LOG.error('The migration of volume %s failed after %.0f s (%s): '
-                      '%s.', volume, took, outcome.result, outcome.reason)
-        else:
-            LOG.info('The migration of volume %s ended after %.0f s (%s): '
-                     '%s.', volume, took, outcome.result, outcome.reason)
-        self.journal.write('outcome', volume=volume, result=outcome.result,
-                           reason=outcome.reason,
-                           source=asked.facts['source'],
-                           target=asked.facts['target'],
-                           seconds=round(took, 1),
-                           **self._copies(volume, outcome),
-                           **pc.achieved(asked, outcome.result, copied_s))
-        if outcome.backs_off:
-            self._back_off(volume)
-        return outcome
-
-    def _copies(self, volume: str, outcome: oc.Outcome) -> dict[str, Any]:
-        """The copies of a migration that is given up, where these are known.
-
-        A later recovery tells by them whether it is this one's.
-        """
-        if outcome.result == 'timeout':
-            with contextlib.suppress(errors.CloudError):
-                return {'copies': [half.id for half
-                                   in self.cinder.halves(volume)]}
-        return {}
-
-    def _back_off(self, volume: str) -> None:
-        failures = jn.failures_of(self.journal.entries(), volume)
-        seconds = min(_DAY_S, self.timeouts.back_off_s
-                      * 2 ** max(0, failures - 1))
-        until = times.text(self.clock() + seconds)
-        self.journal.write('back-off', volume=volume, until=until)
 
 
 def _refusal(exc: refused.Refused) -> oc.Outcome:

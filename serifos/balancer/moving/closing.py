@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written of a request that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+
+from serifos.balancer import outcome as oc
+from serifos.balancer import pace as pc
+from serifos import errors
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.facts import times
+
+LOG = log.getLogger(__name__)
+
+_DAY_S = 86400.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Closer:
+    """Writes outcomes, and for how long volumes are left alone after them.
+
+    :param clock: seconds of the epoch
+    """
+
+    cinder: inv.Cloud
+    journal: jn.Journal
+    timeouts: oc.Timeouts
+    clock: Callable[[], float]
+
+    def close(self, asked: jn.Entry, outcome: oc.Outcome,
+              copied_s: float | None = None) -> oc.Outcome:
+        """Writes the outcome of a request.
+
+        :param copied_s: from the request until it was on its target
+        """
+        volume = asked.facts['volume']
+        took = self.clock() - times.parse(asked.at)
+        if outcome.failed:
+            LOG.error('The migration of volume %s failed after %.0f s (%s): '
+                      '%s.', volume, took, outcome.result, outcome.reason)
+        else:
+            LOG.info('The migration of volume %s ended after %.0f s (%s): '
+                     '%s.', volume, took, outcome.result, outcome.reason)
+        self.journal.write('outcome', volume=volume, result=outcome.result,
+                           reason=outcome.reason,
+                           source=asked.facts['source'],
+                           target=asked.facts['target'],
+                           seconds=round(took, 1),
+                           **self._copies(volume, outcome),
+                           **pc.achieved(asked, outcome.result, copied_s))
+        if outcome.backs_off:
+            self._back_off(volume)
+        return outcome
+
+    def _copies(self, volume: str, outcome: oc.Outcome) -> dict[str, Any]:
+        """The copies of a migration that is given up, where these are known.
+
+        A later recovery tells by them whether it is this one's.
+        """
+        if outcome.result == 'timeout':
+            with contextlib.suppress(errors.CloudError):
+                return {'copies': [half.id for half
+                                   in self.cinder.halves(volume)]}
+        return {}
+
+    def _back_off(self, volume: str) -> None:
+        failures = jn.failures_of(self.journal.entries(), volume)
+        seconds = min(_DAY_S, self.timeouts.back_off_s
+                      * 2 ** max(0, failures - 1))
+        until = times.text(self.clock() + seconds)
+        self.journal.write('back-off', volume=volume, until=until)
