@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes down what is used of pools, and tells how fast they fill.
 
+A volume that comes from another pool is no growth, whoever moved it.
+
 Where that cannot be written or read the round goes on, and no pool counts as
 filling up.
 """
@@ -30,6 +32,7 @@ class Growth:
     """
 
     kept: sp.Space
+    homes: sp.Homes
     horizon_s: float
 
     def told(self, cluster: cl.Cluster, entries: Sequence[jn.Entry],
@@ -43,12 +46,14 @@ class Growth:
         used = sp.used(cluster, moving, now)
         try:
             self.kept.note(used)
+            self.homes.note(sp.homes(cluster), now, sp.moved(entries))
             before = self.kept.earliest(now - self.horizon_s, now)
+            moves = self.homes.moves(now - self.horizon_s)
         except errors.SerifosError as exc:
             LOG.warning('It is not known how fast pools fill up: %s', exc)
             return cluster
         return sp.grown(cluster, sp.growth(
-            used, before, sp.moved(entries), self.horizon_s / 2))
+            used, before, moves, self.horizon_s / 2))
 
 
 def warn(cluster: cl.Cluster, limits: lm.Limits) -> None:

@@ -28,6 +28,14 @@ class Used:
     gib: Mapping[str, float]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Home:
+    """Where a volume is, and how large it is."""
+
+    pool: str
+    gib: float
+
+
 class Space(Protocol):
     """The port of what keeps how much was used of pools."""
 
@@ -49,12 +57,33 @@ class Moved:
     """A volume that was migrated.
 
     :param at: when it was known to be over, seconds of the epoch
+    :param gib: its size before
     """
 
     at: float
     source: str
     target: str
     gib: float
+    volume: str
+
+
+class Homes(Protocol):
+    """The port of what keeps where volumes are: whoever moves them."""
+
+    def note(self, homes: Mapping[str, Home], at: float,
+             before: Sequence[Moved]) -> None:
+        """Keeps where all volumes are, and which were elsewhere before.
+
+        :param homes: by the ids of the volumes
+        :param before: moves that are known, kept where this is the first time
+        :raises SerifosError: where it cannot be written
+        """
+
+    def moves(self, begin: float) -> Sequence[Moved]:
+        """The moves that were noted since, the oldest first.
+
+        :raises SerifosError: where they cannot be read
+        """
 
 
 def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
@@ -67,9 +96,16 @@ def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
             asked[facts['volume']] = float(facts['size_gib'])
         elif entry.kind == 'outcome' and facts['result'] == 'success' and (
                 facts['volume'] in asked):
-            found.append(Moved(times.parse(entry.at), facts['source'],
-                               facts['target'], asked[facts['volume']]))
+            found.append(Moved(
+                times.parse(entry.at), facts['source'], facts['target'],
+                asked[facts['volume']], facts['volume']))
     return found
+
+
+def homes(cluster: cl.Cluster) -> dict[str, Home]:
+    """Where the volumes are, by their ids."""
+    return {volume.id: Home(volume.pool, volume.size_gib)
+            for volume in cluster.volumes}
 
 
 def used(cluster: cl.Cluster, moving: Collection[str], at: float) -> Used:

@@ -10,12 +10,14 @@ import testtools
 from serifos.database import connection
 from serifos.database.history import store as st
 from serifos.database.history import tables
+from serifos.database import homes
 from serifos.database import pool_errors
 from serifos.database import space
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
 from tests.unit.database.history import behaviour as bh
+from tests.unit.database import homes_behaviour
 from tests.unit.database import pool_errors_behaviour
 from tests.unit.database import space_behaviour
 
@@ -33,7 +35,8 @@ def _cases(server, behaviour):
         def setUp(self):
             super().setUp()
             self.database = _database(server)
-            for table in tables.HEAD, space.USED, pool_errors.ERRORS:
+            for table in (tables.HEAD, space.USED, homes.HOMES,
+                          pool_errors.ERRORS):
                 self.database.run(table.metadata.drop_all)
 
     return unittest.defaultTestLoader.loadTestsFromTestCase(OnServer)
@@ -45,6 +48,7 @@ class HistoryServersTest(machine.MachineTest):
     @ddt.data(*itertools.product(
         (servers.MariaDB, servers.PostgreSQL),
         ((bh.Behaviour, 15), (space_behaviour.Behaviour, 4),
+         (homes_behaviour.Behaviour, 6),
          (pool_errors_behaviour.Behaviour, 4))))
     @ddt.unpack
     def test_as_in_any_database(self, kind, tests):

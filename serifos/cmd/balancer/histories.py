@@ -18,6 +18,7 @@ from serifos.cmd.balancer import adapters
 from serifos.database import connection
 from serifos.database.history import slots as tiers
 from serifos.database.history import store as st
+from serifos.database import homes
 from serifos.database import journal
 from serifos.database import pool_errors
 from serifos.database import space as sp
@@ -64,8 +65,10 @@ def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
     :raises InputError: where the database's URL is invalid
     """
     horizon_s = conf.balancer.capacity_horizon
-    return space.Growth(sp.Space(
-        store(conf).database, 2 * horizon_s), horizon_s) if horizon_s else None
+    if not horizon_s:
+        return None
+    kept = store(conf).database, 2 * horizon_s
+    return space.Growth(sp.Space(*kept), homes.Homes(*kept), horizon_s)
 
 
 def achieved(conf: cfg.ConfigOpts) -> ac.Achieved:

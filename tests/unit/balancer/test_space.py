@@ -5,7 +5,9 @@ import dataclasses
 
 from serifos.balancer import space
 from serifos.database import connection
+from serifos.database import homes
 from serifos.database import space as db
+from serifos.facts import space as sp
 from serifos.files import documents
 from serifos.plan import limits as lm
 from tests.unit.balancer import cloud
@@ -37,7 +39,8 @@ class GrowthTest(cloud.Case):
     @property
     def balancer(self):
         return dataclasses.replace(super().balancer, growth=space.Growth(
-            db.Space(self.database, 20 * DAY), 10 * DAY))
+            db.Space(self.database, 20 * DAY),
+            homes.Homes(self.database, 20 * DAY), 10 * DAY))
 
     def days(self, count, gib=4.0):
         """The plan of the last day."""
@@ -74,6 +77,45 @@ class GrowthTest(cloud.Case):
         self.days(1)
         self.assertEqual(0.0, self.pool(target).growth_gib_day)
         self.assertAlmostEqual(4.0, self.pool().growth_gib_day, 2)
+
+    def test_what_others_moved_is_no_growth_either(self):
+        """Whether a round was between that and the next or not."""
+        self.balancer.round()
+        for nth in range(6):
+            self.cinder.add(record(f'c{nth}', C))
+        self.now += DAY
+        self.balancer.round()
+        for nth in range(6):
+            self.now += DAY
+            self.cinder.change(f'c{nth}', pool=A if nth % 2 else B)
+            plan = self.balancer.round()
+        self.assertEqual((), plan.moves)
+        self.assertEqual([0.0, 0.0], [
+            round(self.pool(name).growth_gib_day, 6) for name in (A, B)])
+        self.assertAlmostEqual(6 / 7, self.pool(C).growth_gib_day)
+
+    def test_one_that_was_moved_and_extended_grew_where_it_is(self):
+        self.balancer.round()
+        self.now += 8 * DAY
+        self.cinder.change('u', pool=B, size_gib=38.0)
+        self.balancer.round()
+        self.assertEqual([0.0, 1.0], [
+            self.pool(name).growth_gib_day for name in (A, B)])
+
+    def test_what_the_journal_has_from_before_an_update_counts(self):
+        """Moves were taken from the journal, before others' were seen."""
+        self.now -= DAY
+        kept = db.Space(self.database, 20 * DAY)
+        kept.note(sp.Used(self.now, {A: 80.0, B: 1.0, C: 0.0}))
+        self.now += DAY
+        self.journal().write('request', volume='w', source=A, target=B,
+                             plan='p', size_gib=50.0)
+        self.journal().write('outcome', volume='w', source=A, target=B,
+                             result='success', reason='', seconds=1)
+        self.now += 7 * DAY
+        self.balancer.round()
+        self.assertEqual([0.0, -50 / 8], [
+            self.pool(name).growth_gib_day for name in (A, B)])
 
     def test_a_pool_of_a_migration_under_way_is_not_recorded(self):
         self.cinder.change('u', migration_status='migrating')

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pool each volume is on, and which were on another one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from oslo_db import exception
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+from serifos.facts import space as sp
+
+_METADATA = sa.MetaData()
+_OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
+            'mysql_collate': 'utf8mb4_bin'}
+
+HOMES = sa.Table(
+    'serifos_volume_homes', _METADATA,
+    sa.Column('volume', sa.String(255), primary_key=True),
+    sa.Column('pool', sa.String(255), nullable=False),
+    sa.Column('gib', sa.Float(53), nullable=False), **_OPTIONS)
+
+MOVES = sa.Table(
+    'serifos_volume_moves', _METADATA,
+    sa.Column('volume', sa.String(255), primary_key=True),
+    sa.Column('at', sa.Float(53), primary_key=True),
+    sa.Column('source', sa.String(255), nullable=False),
+    sa.Column('target', sa.String(255), nullable=False),
+    sa.Column('gib', sa.Float(53), nullable=False), **_OPTIONS)
+
+_AT_ONCE = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Homes:
+    """The port :class:`.facts.space.Homes` over a database.
+
+    :param keep_s: for how long moves are kept
+    """
+
+    database: cn.Database
+    keep_s: float
+
+    def note(self, homes: Mapping[str, sp.Home], at: float,
+             before: Sequence[sp.Moved]) -> None:
+        """As :meth:`.facts.space.Homes.note`."""
+        self._prepare()
+        known = {row.volume: sp.Home(row.pool, row.gib)
+                 for row in self.database.run(lambda connection:
+                                              connection.execute(
+                                                  sa.select(HOMES)).all())}
+        new = [{'volume': volume, **dataclasses.asdict(home)}
+               for volume, home in homes.items() if volume not in known]
+        changed = {volume: home for volume, home in homes.items()
+                   if known.get(volume, home) != home}
+        gone = [volume for volume in known if volume not in homes]
+
+        def write(connection: sa.Connection) -> None:
+            try:
+                if not known:
+                    _begin(connection, before)
+                for volume, home in changed.items():
+                    _change(connection, volume, known[volume], home, at)
+                for some in _pieces(new):
+                    connection.execute(sa.insert(HOMES), some)
+            except exception.DBDuplicateEntry:
+                return  # another balancer was faster
+            for some in _pieces(gone):
+                connection.execute(
+                    sa.delete(HOMES).where(HOMES.c.volume.in_(some)))
+            connection.execute(sa.delete(MOVES).where(sa.or_(
+                MOVES.c.at > at,  # a wrong clock wrote it
+                MOVES.c.at < at - self.keep_s)))
+
+        if new or changed or gone:
+            self.database.run(write, write=True)
+
+    def moves(self, begin: float) -> list[sp.Moved]:
+        """As :meth:`.facts.space.Homes.moves`."""
+        query = sa.select(MOVES).where(MOVES.c.at >= begin).order_by(
+            MOVES.c.at)
+        self._prepare()
+        return [sp.Moved(**row._mapping) for row in self.database.run(
+            lambda connection: connection.execute(query).all())]
+
+    def _prepare(self) -> None:
+        self.database.prepare(
+            lambda connection: sa.inspect(connection).has_table(MOVES.name),
+            _METADATA.create_all)
+
+
+def _begin(connection: sa.Connection, before: Sequence[sp.Moved]) -> None:
+    """Writes what is known of moves, where nothing is kept of any."""
+    if before and connection.scalar(
+            sa.select(sa.func.count()).select_from(MOVES)) == 0:
+        for some in _pieces([*{(move.volume, move.at): dataclasses.asdict(
+                move) for move in before}.values()]):
+            connection.execute(sa.insert(MOVES), some)
+
+
+def _change(connection: sa.Connection, volume: str, old: sp.Home,
+            new: sp.Home, at: float) -> None:
+    """Writes a volume's home; a move, unless another balancer did just now."""
+    ours = connection.execute(sa.update(HOMES).where(
+        HOMES.c.volume == volume, HOMES.c.pool == old.pool).values(
+            **dataclasses.asdict(new))).rowcount == 1
+    if ours and new.pool != old.pool:
+        connection.execute(sa.insert(MOVES).values(
+            **dataclasses.asdict(sp.Moved(
+                at, old.pool, new.pool, old.gib, volume))))
+
+
+def _pieces(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (rows[first:first + _AT_ONCE]
+            for first in range(0, len(rows), _AT_ONCE))
