@@ -3,7 +3,9 @@
 
 import importlib
 import itertools
+import json
 import pathlib
+import subprocess
 import sys
 from unittest import mock
 
@@ -11,6 +13,8 @@ import numpy as np
 
 from serifos.plan import limits as lm
 from tests.unit import case
+from tests.unit.cmd import command
+from tests.unit.lab.backtest import histories as hs
 
 BENCH = pathlib.Path(__file__).parents[2] / 'tools/bench'
 
@@ -21,9 +25,10 @@ class BenchTestCase(case.DirectoryCase):
     def setUpClass(cls):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
-            cls.clusters, cls.algorithm_1, cls.optimum, cls.history = map(
-                importlib.import_module,
-                ('clusters', 'algorithm_1', 'optimum', 'history'))
+            (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
+             cls.backtests) = map(importlib.import_module, (
+                 'clusters', 'algorithm_1', 'optimum', 'history',
+                 'backtests'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -68,3 +73,48 @@ class BenchTestCase(case.DirectoryCase):
             np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)
             np.testing.assert_allclose(
                 day.rolled_up(ours.step_s).sums, ours.sums, rtol=1e-5)
+
+    def backtest(self, seed):
+        """The file of a backtest of a day under two policies."""
+        models = hs.models(self.dir / 'models', 'FAST')
+        week, out = (self.dir / f'{name}{seed}' for name in (
+            'week.csv', 'backtest.json'))
+        for arguments in (
+                ('week', '--volumes', 10, '--days', 2, '--step', 1800,
+                 '--seed', seed, '--out', week),
+                ('backtest', week, '--models', models, '--jobs', 1, '--pools',
+                 2, '--scale', 2, '--policy', 'cinder', '--policy',
+                 'bfd:hold=1,window=0', '-f', 'json')):
+            code, text, err = command.simulate(*arguments)
+            self.assertEqual(0, code, err)
+        out.write_text(text)
+        return out
+
+    def test_backtests_are_one_table(self):
+        paths = [self.backtest(seed) for seed in (1, 2)]
+        first, second = documents = [
+            json.loads(path.read_text())['policies'] for path in paths]
+        cinder, bfd = self.backtests.rows([
+            {'policies': each} for each in documents])
+        self.assertEqual(len(self.backtests.HEADER), len(bfd))
+        self.assertEqual(('cinder', '0 of 2', 0, 0, 0), (
+            cinder[0], cinder[3], *cinder[4:7]))
+        self.assertEqual('bfd:hold=1,window=0', bfd[0])
+        for at, name, unit in ((1, 'worst_us', 1e3), (4, 'moves', 1),
+                               (5, 'moves_per_ten_a_week', 1),
+                               (7, 'next_day', 1)):
+            values = [each[1][name] / unit for each in documents]
+            self.assertAlmostEqual(sum(values) / 2, bfd[at])
+            if at in (5, 7):
+                self.assertAlmostEqual(max(values), bfd[at + 1])
+        fewer = sum(each[1]['promise_minutes'] < each[0]['promise_minutes']
+                    for each in documents)
+        self.assertEqual(f'{fewer} of 2', bfd[3])
+        self.assertGreater(first[1]['moves'] + second[1]['moves'], 0)
+        printed = subprocess.run(
+            [sys.executable, '-m', 'tools.bench.backtests', *paths],
+            cwd=BENCH.parents[1], capture_output=True, text=True)
+        self.assertEqual((0, 1), (
+            printed.returncode, printed.stdout.count('2 histories')),
+            printed.stderr)
+        self.assertIn(f'{fewer} of 2', printed.stdout)
