@@ -65,9 +65,13 @@ def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
     :raises InputError: where the database's URL is invalid
     """
     horizon_s = conf.balancer.capacity_horizon
-    if not horizon_s:
-        return None
-    kept = store(conf).database, 2 * horizon_s
+    return growth_in(store(conf).database, horizon_s) if horizon_s else None
+
+
+def growth_in(database: connection.Database,
+              horizon_s: float) -> space.Growth:
+    """What tells how fast pools fill, by what is kept in a database."""
+    kept = database, 2 * horizon_s
     return space.Growth(sp.Space(*kept), homes.Homes(*kept), horizon_s)
 
 

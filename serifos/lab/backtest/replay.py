@@ -21,8 +21,8 @@ import numpy as np
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos.balancer import space
+from serifos.cmd.balancer import histories
 from serifos.database import connection
-from serifos.database import space as sp
 from serifos import errors
 from serifos.lab.backtest import packing
 from serifos.lab.backtest import pools as pl
@@ -156,10 +156,9 @@ def _growth(settings: sg.BalancerSettings,
             directory: str) -> space.Growth | None:
     """What tells how fast pools fill, as the balancer has it."""
     horizon_s = settings.limits.capacity_horizon_s
-    return None if horizon_s is None else space.Growth(
-        sp.Space(connection.Database(
-            f'sqlite:///{directory}/history.sqlite', {}, connection.HISTORY),
-            2 * horizon_s), horizon_s)
+    return None if horizon_s is None else histories.growth_in(
+        connection.Database(f'sqlite:///{directory}/history.sqlite', {},
+                            connection.HISTORY), horizon_s)
 
 
 def parts(devices: truth.Devices, rates: Floats) -> Floats:
