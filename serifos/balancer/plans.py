@@ -48,6 +48,15 @@ def keep(directory: str | os.PathLike[str], plan: pl.Plan, now: float,
     return plan
 
 
+def every(directory: str | os.PathLike[str],
+          say: Callable[[str], None]) -> list[pl.Plan]:
+    """The plans that are there, expired ones too.
+
+    :param say: as of :func:`keep`
+    """
+    return [plan for _, plan in _plans(pathlib.Path(directory), say)]
+
+
 def _steps(plan: pl.Plan) -> list[tuple[str, str, str]]:
     return [(move.volume, move.source, move.target) for move in plan.moves]
 

@@ -108,6 +108,15 @@ class Journal:
         return self.database.run(lambda connection: connection.scalar(
             sa.select(tables.HEAD.c.leader)))
 
+    def last_lead(self) -> tuple[str, str] | None:
+        """Who took the lead last, and when; nothing is changed by this."""
+        def read(connection: sa.Connection) -> tuple[str, str] | None:
+            if not tables.are_there(connection):
+                return None
+            head = connection.execute(sa.select(tables.HEAD)).first()
+            return (head.leader, head.since) if head and head.leader else None
+        return self.database.run(read) if self.database.exists() else None
+
     def prove(self) -> None:
         """:raises NotLeading: where another balancer has taken the lead"""
         self.database.run(self._refuse_stale)

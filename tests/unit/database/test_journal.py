@@ -192,6 +192,15 @@ class LeadTest(Case):
         other.prove()
         self.assertEqual((first,), other.entries())
 
+    def test_who_led_last_is_told_without_a_write(self):
+        self.assertIsNone(self.journal().last_lead())
+        self.assertEqual([], [*self.dir.iterdir()])
+        self.journal().write('resume', reason='made')
+        self.assertIsNone(self.journal().last_lead())
+        self.journal().take_lead('one')
+        who, since = self.journal().last_lead()
+        self.assertEqual(('one', 'Z'), (who, since[-1]))
+
     def test_whoever_leads_a_person_may_resume(self):
         leader = self.journal().take_lead('one')
         leader.write('pause', reason='3 failures')

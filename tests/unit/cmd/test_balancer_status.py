@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import time
+
+from serifos.balancer import plans
+from serifos.database import connection
+from serifos.database import journal
+from serifos.facts import times
+from tests.unit.balancer.test_plans import plan
+from tests.unit import case
+from tests.unit.cmd import command
+
+
+class StatusTest(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now = time.time()
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text(
+            f'[serifos]\nstate_dir = {self.dir}\n[balancer]\nmode = auto\n')
+
+    @property
+    def journal(self):
+        return journal.Journal(connection.Database(
+            f'sqlite:///{self.dir}/journal.sqlite'), lambda: self.now)
+
+    def run_verb(self, *arguments):
+        code, out, err = command.balance(
+            '--config-file', self.file, *arguments)
+        self.assertEqual(0, code, err)
+        return out
+
+    def observed(self, ago_s=60.0):
+        (self.dir / 'cluster.json').write_text(json.dumps({
+            'schema': 'serifos-cluster/1', 'pools': [],
+            'observed_at': times.text(self.now - ago_s), 'volumes': [
+                {'id': 'v', 'name': 'db\x1b[2J', 'pool': 'a',
+                 'size_gib': 1}]}))
+
+    def requested(self, plan_id='one', ago_s=60.0):
+        was, self.now = self.now, self.now - ago_s
+        self.journal.write(
+            'request', volume='v', source='a', target='b', plan=plan_id,
+            size_gib=10.0, estimated_s=600.0)
+        self.now = was
+
+    def test_a_balancer_that_did_nothing_yet(self):
+        before = set(self.dir.iterdir())
+        out = self.run_verb('status')
+        self.assertIn('mode          auto', out)
+        self.assertIn('leader        none yet', out)
+        self.assertIn('last round    none: there is no observation', out)
+        self.assertIn('in flight     nothing', out)
+        self.assertEqual(before, set(self.dir.iterdir()))
+
+    def test_one_that_works(self):
+        self.observed()
+        self.journal.take_lead('ctl1-4711')
+        self.requested()
+        out = self.run_verb('status')
+        self.assertIn('leader        ctl1-4711 took the lead last, at 20', out)
+        self.assertRegex(
+            out, r'last round    6\d s ago; the next in (4|3\.\d+) min')
+        self.assertRegex(
+            out, r'\n *db\?\[2J +a +b +10 +1(\.\d+)? +(9|8\.9\d) +17\.1\n')
+
+    def test_one_that_is_paused_late_and_waits(self):
+        self.observed(3600)
+        self.journal.write('pause', reason='3 failures in a row')
+        self.requested()
+        self.journal.write(
+            'outcome', volume='v', result='error', reason='no', source='a',
+            target='b', seconds=5.0)
+        out = self.run_verb('status')
+        self.assertIn('does serifos-balancer run?', out)
+        self.assertIn(': 3 failures in a row; look at', out)
+        self.assertIn('waits         the last migration ended', out)
+        self.assertIn('last 24 h     1 error; 0 GiB moved', out)
+        self.assertIn('failures      1 in a row', out)
+        doc = json.loads(self.run_verb('status', '-f', 'json'))
+        self.assertEqual(['3 failures in a row', 1, {'error': 1}], [
+            doc['paused'][0], doc['failures'], doc['done']])
+
+    def test_plans_and_one_of_them(self):
+        self.assertEqual('No plan is stored.\n', self.run_verb('plans'))
+        kept = self.dir / 'plans'
+        for name, ago_s, volume in ('one', 90, 'v'), ('two', 9, 'w'):
+            plans.keep(kept, plan(name, self.now - ago_s, volume=volume),
+                       self.now, self.fail)
+        self.requested()
+        rows = self.run_verb('plans').split('\n')
+        self.assertRegex(rows[3], r'^two +20\S+ +relieve +1 +0 +1 +.* valid$')
+        self.assertRegex(rows[4], r'^one .* under way$')
+        self.assertEqual(
+            [('two', 'valid'), ('one', 'under way')],
+            [(doc['id'], doc['state']) for doc
+             in json.loads(self.run_verb('plans', '-f', 'json'))])
+        self.observed()
+        out = self.run_verb('show', 'one')
+        self.assertIn('Plan one of relieve, created at 20', out)
+        self.assertRegex(out, r'db\?\[2J +1 +a .* in flight\n')
+        self.assertNotIn('apply', out)
+        out = self.run_verb('show', 'two')
+        self.assertRegex(out, r'\nw +1 +a .* not requested\n')
+        self.assertIn('serifos-balancer apply two carries it out.', out)
+        doc = json.loads(self.run_verb('show', 'one', '-f', 'json'))
+        self.assertEqual(('one', 'under way', {'v': {
+            'result': None, 'reason': ''}}), (
+                doc['id'], doc['state'], doc['outcomes']))
+
+    def test_a_plan_that_is_not_there(self):
+        code, _, err = command.balance(
+            '--config-file', self.file, 'show', 'three')
+        self.assertEqual(2, code)
+        self.assertIn('There is no plan three', err)
