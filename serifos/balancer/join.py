@@ -89,7 +89,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
         return cl.Pool(name, zone=zone, state=state,
                        backend_name=names.pool_name(name) or None)
     return cl.Pool(
-        name, model=_model(stats, known),
+        name, model=model_of(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib),
         used_gib=_used(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
@@ -99,7 +99,11 @@ def _pool(name: str, stats: inv.PoolStats | None,
                 kind.extra_specs, stats.capabilities) is not None)))
 
 
-def _model(stats: inv.PoolStats, known: Collection[str]) -> str | None:
+def model_of(stats: inv.PoolStats, known: Collection[str]) -> str | None:
+    """The model that a pool names, or the one that is named like it.
+
+    :param known: the names of the files in the models directory
+    """
     if not stats.model:
         return stats.name if stats.name in known else None
     return stats.model if names.model_fault(stats.model) is None else None

@@ -68,14 +68,24 @@ def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
     :raises InputError: where a file cannot be read, or an option's value
         cannot be used
     """
-    conf, default = Options(files), Options()
+    conf = Options(files)
+    check(conf, _read(conf, files))
+    return conf
+
+
+def check(conf: cfg.ConfigOpts, why: str | None = None) -> None:
+    """Refuses values that cannot be used.
+
+    :param why: what is wrong with the files as such
+    :raises InputError: where something is
+    """
+    default = Options()
     default([], default_config_files=[], default_config_dirs=[],
             use_env=False)
-    why = _read(conf, files) or next(values.faults(conf, default), None)
+    why = why or next(values.faults(conf, default), None)
     if why is not None:
         raise errors.InputError(
             f'The configuration cannot be used: {why.rstrip(".")}.')
-    return conf
 
 
 def _read(conf: cfg.ConfigOpts, files: Sequence[str] | None) -> str | None:

@@ -18,6 +18,8 @@ from serifos import errors
 
 GROUP = serifos.GROUP
 
+CLUSTER_MAX_AGE_S = 1800
+
 
 class Figure(types.Float):
     """A finite number: NaN passes every comparison with a bound.
@@ -36,7 +38,8 @@ class Figure(types.Float):
 
 OPTS = [
     cfg.Opt(
-        'cluster_max_age', type=Figure(min=1, max=1e9), default=1800,
+        'cluster_max_age', type=Figure(min=1, max=1e9),
+        default=CLUSTER_MAX_AGE_S,
         help='Seconds after which cluster.json is stale: Serifos then ranks '
              'no pools until it is written again. Set at least twice the '
              'interval at which serifos-balancer observes.'),

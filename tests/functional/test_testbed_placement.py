@@ -97,7 +97,8 @@ class PlacementTest(case.TestbedTest):
         volumes.clear()
 
     def test_without_an_observation_cinder_goes_on(self):
-        self.burst.story.balancer.forget()
+        balancer = self.burst.story.balancer
+        balancer.forget()
         self.addCleanup(self.testbed.restart_scheduler)
         for config in (cinder.DRIVER, cinder.WEIGHER, FILTER):
             self.testbed.restart_scheduler(config)
@@ -107,3 +108,17 @@ class PlacementTest(case.TestbedTest):
             said = self.since(before)
             self.assertEqual(1, said.count('Serifos has no opinion'), config)
             self.assertIn('cluster.json', said)
+
+        # What is missing is told, and once it is there, that all is well.
+        balancer.configure()
+        balancer.assume_models()
+        self.testbed.restart_scheduler(cinder.DRIVER)
+        status, found = balancer.checked()
+        self.assertEqual(2, status, found)
+        self.assertIn('no observation yet', found.pop('Observation')[1])
+        self.assertEqual({'Telemetry'}, {
+            name for name, (result, _) in found.items() if result}, found)
+        status, _, err = balancer.run('observe')
+        self.assertEqual(0, status, err)
+        status, found = balancer.checked()
+        self.assertEqual(0, status, found)

@@ -66,11 +66,12 @@ class Balancer:
             'interval = 10', '[balancer]',
             *(f'{name} = {value}' for name, value in said.items()), '']))
 
-    def start(self, *arguments: object, **options: Any) -> subprocess.Popen:
-        """serifos-balancer with these arguments."""
+    def start(self, *arguments: object, program: str = 'balancer',
+              **options: Any) -> subprocess.Popen:
+        """serifos-balancer, or another program, with these arguments."""
         return self._testbed.in_network(
-            [PYTHON, '-m', 'serifos.cmd.balancer', '--config-file', self.file,
-             *arguments], text=True, cwd=layout.ROOT,
+            [PYTHON, '-m', f'serifos.cmd.{program}', '--config-file',
+             self.file, *arguments], text=True, cwd=layout.ROOT,
             **{'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE,
                'stderr': subprocess.PIPE, **options})
 
@@ -80,6 +81,18 @@ class Balancer:
         process = self.start(*arguments)
         out, err = process.communicate(timeout=seconds)
         return process.returncode, out, err
+
+    def checked(self) -> tuple[int, dict[str, tuple[int, str | None]]]:
+        """(exit code, check → (result, details)) of serifos-status."""
+        process = self.start(
+            '--cinder-conf', self._testbed.layout.control / 'scheduler.conf',
+            'upgrade', 'check', '--json', program='status')
+        out, err = process.communicate(timeout=300)
+        if err:
+            raise layout.TestbedError(f'serifos-status: {err[-500:]}')
+        return process.returncode, {
+            check['check']: (check['result'], check['details'])
+            for check in json.loads(out)['checks']}
 
     def plan(self) -> dict | None:
         """The newest plan that is kept, None where there is none."""

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the way of placing and moving, and how to mend it.
+
+Each check takes facts and yields findings; none means that all is well. They
+are what ``serifos-status upgrade check`` prints.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import enum
+from typing import NamedTuple
+
+from serifos.balancer import join
+from serifos.facts import activity
+from serifos.facts import cluster as cl
+from serifos.facts import fields
+from serifos.facts import inventory as inv
+from serifos.facts import names
+from serifos.facts import times
+from serifos.model import model as mm
+from serifos.plan import copying
+
+MOST_MRE = 0.3
+"""The error of a model in cross-validation above which it is said."""
+
+MOST_AHEAD_S = 5.0
+"""How far a clock may be ahead of ours."""
+
+SILENT_S = 120.0
+"""Seconds without a heartbeat; Cinder sends one every ten by default."""
+
+_ROOM = 1.05
+
+
+class Level(enum.IntEnum):
+    """As the codes of oslo.upgradecheck."""
+
+    NOTE = 0
+    WARNING = 1
+    FAILURE = 2
+
+
+class Finding(NamedTuple):
+    """:param text: a sentence or two: what is wrong, and how to mend it"""
+
+    level: Level
+    text: str
+
+
+def note(text: str) -> Finding:
+    """Nothing is wrong, but not everything was looked at."""
+    return Finding(Level.NOTE, text)
+
+
+def warning(text: str) -> Finding:
+    """Serifos works, but not for all, or not as well."""
+    return Finding(Level.WARNING, text)
+
+
+def failure(text: str) -> Finding:
+    """Serifos cannot place or move volumes until this is mended."""
+    return Finding(Level.FAILURE, text)
+
+
+def models_of(inventory: inv.Inventory,
+              known: Collection[str]) -> dict[str, str]:
+    """The model that each pool uses, where it has one: pool → name.
+
+    :param known: the names of the files in the models directory
+    """
+    return {pool.name: model for pool in inventory.pools
+            if (model := join.model_of(pool, known)) is not None}
+
+
+def models(inventory: inv.Inventory, used: Mapping[str, str],
+           usable: Mapping[str, mm.Model],
+           broken: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether each pool has a model that can be used.
+
+    :param used: as :func:`models_of` tells
+    :param usable: those that can be read, by name
+    :param broken: why others cannot, a sentence each
+    """
+    for pool in inventory.pools:
+        if pool.name in used:
+            continue
+        if pool.model:
+            yield warning(
+                f'Pool {pool.name} names a model {fields.shown(pool.model)}, '
+                f'a name that {names.model_fault(pool.model)}; change '
+                'serifos_model in its extra_capabilities.')
+        else:
+            yield warning(
+                f'Pool {pool.name} names no model, and no volume comes or '
+                'goes there; run serifos-model build on its host, and set '
+                'serifos_model in its extra_capabilities in cinder.conf.')
+    for name, why in broken.items():
+        pools = sum(model == name for model in used.values())
+        yield warning(f'{why} {_pools(pools)} it.')
+    if inventory.pools and not usable:
+        yield failure('No pool has a model that can be used; run '
+                      'serifos-model build on each host.')
+    for name, model in usable.items():
+        mre = model.quality.get('mre')
+        if isinstance(mre, float) and mre > MOST_MRE:
+            yield warning(
+                f'The model {name} errs by {100 * mre:.0f} % in '
+                'cross-validation; measure more runs (serifos-model build), '
+                'or fit it to live observations (serifos-model refine).')
+
+
+def _pools(count: int) -> str:
+    return '1 pool names' if count == 1 else f'{count} pools name'
+
+
+def devices(inventory: inv.Inventory, used: Mapping[str, str],
+            usable: Mapping[str, mm.Model]) -> Iterator[Finding]:
+    """Whether pools can be on the devices that they and their models name."""
+    hosts: dict[str, set[str]] = collections.defaultdict(set)
+    of_device: dict[str, set[str]] = collections.defaultdict(set)
+    for pool in inventory.pools:
+        if pool.device is not None:
+            hosts[pool.device].add(names.host(pool.name))
+            of_device[pool.device].add(used.get(pool.name, ''))
+    for device, found in hosts.items():
+        if len(found) > 1:
+            yield failure(
+                f'Pools of {_all(found)} have the same serifos_device '
+                f'{device}, as if they shared a disk; give each disk a name '
+                'of its own, such as its serial number.')
+        if len(some := of_device[device] - {''}) > 1:
+            yield warning(
+                f'Pools on serifos_device {device} name the models '
+                f'{_all(some)}; they share one disk, and one model fits it.')
+    for pool in inventory.pools:
+        model = usable.get(used.get(pool.name, ''))
+        size = None if model is None else (model.device or {}).get('size_gib')
+        if size and pool.total_gib > _ROOM * size and not pool.thin:
+            yield warning(
+                f'Pool {pool.name} has {pool.total_gib:.0f} GiB, and its '
+                f'model {used[pool.name]} was measured on a device of '
+                f'{size:.0f} GiB; build a model of the device that is there.')
+
+
+def _all(found: Collection[str]) -> str:
+    return ', '.join(sorted(found))
+
+
+def services(inventory: inv.Inventory, now: float) -> Iterator[Finding]:
+    """Whether Cinder's clocks and ours agree, by its services' heartbeats.
+
+    :param now: by our clock, seconds of the epoch
+    """
+    beats = {service.host: service.updated_at for service in
+             inventory.services if service.updated_at is not None}
+    ahead = max(beats.values(), default=now) - now
+    if ahead > MOST_AHEAD_S:
+        yield failure(
+            f'By the clock of this host, Cinder\'s last heartbeat comes '
+            f'{ahead:.0f} s in the future; synchronize the clocks (chrony, '
+            'NTP).')
+    if beats and -ahead > SILENT_S:
+        yield failure(
+            'No service of Cinder has sent a heartbeat for '
+            f'{copying.duration(-ahead)}; the clocks disagree, or none runs.')
+    for service in inventory.services:
+        if service.binary == 'cinder-volume' and not service.up:
+            yield warning(f'{service.host} is down; no volume moves while '
+                          'volumes live there.')
+
+
+def observation(seen: cl.Cluster | None, now: float,
+                most_s: float) -> Iterator[Finding]:
+    """Whether ``cluster.json`` is of now.
+
+    :param most_s: seconds after which the scheduler takes it for stale
+    """
+    if seen is None or seen.observed_at is None:
+        yield failure('There is no observation yet, and the scheduler goes '
+                      'without Serifos; start serifos-balancer run.')
+        return
+    age = now - times.parse(seen.observed_at)
+    if age > most_s:
+        yield failure(
+            f'The observation is {copying.duration(age)} old, and the '
+            'scheduler goes without Serifos; is serifos-balancer running?')
+    elif age < -MOST_AHEAD_S:
+        yield failure(
+            f'The observation is {-age:.0f} s in the future by the clock of '
+            'this host; synchronize the clocks (chrony, NTP).')
+
+
+def telemetry(observed: activity.Observed) -> Iterator[Finding]:
+    """Whether each pool is seen."""
+    for pool, why in sorted(observed.problems.items()):
+        yield warning(f'Pool {pool}: {why}')

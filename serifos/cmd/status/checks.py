@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of ``serifos-status upgrade check``, each on the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import functools
+import os
+import pathlib
+import textwrap
+import time
+
+from oslo_config import cfg
+from oslo_upgradecheck import upgradecheck
+
+from serifos.balancer import join
+from serifos.balancer.ready import findings as fd
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
+from serifos.cmd.status import cinder_conf
+from serifos.conf import scheduler
+from serifos.database import journal
+from serifos import errors
+from serifos.facts import inventory as inv
+from serifos.facts import journal as jn
+from serifos.files import documents
+from serifos.files import model_files
+from serifos.files import owners
+from serifos.model import model as mm
+from serifos.telemetry import scrape
+
+_WIDTH = 72
+_MOST = 20
+"""Findings of one check that are printed."""
+
+_Check = Callable[['Checks'], Iterable[fd.Finding]]
+
+
+class Unasked(Exception):
+    """A check needs what another one has found to be missing."""
+
+
+def _result(check: _Check) -> Callable[[Checks], upgradecheck.Result]:
+    """The findings of a check as oslo.upgradecheck takes them."""
+    @functools.wraps(check)
+    def run(self: Checks) -> upgradecheck.Result:
+        try:
+            found = list(check(self))
+        except Unasked as exc:
+            found = [fd.warning(f'Not looked at: {exc}')]
+        except errors.SerifosError as exc:
+            found = [fd.failure(str(exc))]
+        found.sort(key=lambda finding: -finding.level)
+        lines = [finding.text for finding in found[:_MOST]]
+        if len(found) > _MOST:
+            lines.append(f'... and {len(found) - _MOST} more.')
+        return upgradecheck.Result(
+            upgradecheck.Code(max((f.level for f in found), default=0)),
+            '\n'.join(lines) or None)
+    return run
+
+
+class Checks(upgradecheck.UpgradeCommands):
+    """The table of checks; :attr:`conf` is set before they run."""
+
+    display_title = 'Is everything in place for Serifos?'
+    conf: cfg.ConfigOpts
+
+    def _get_details(self, upgrade_check_result: upgradecheck.Result
+                     ) -> str | None:
+        """A line for each finding, wrapped."""
+        said = upgrade_check_result.details
+        return said and '\n'.join(
+            line for finding in said.splitlines()
+            for line in textwrap.wrap(finding, _WIDTH,
+                                      subsequent_indent='  '))
+
+    @functools.cached_property
+    def _asked(self) -> inv.Inventory | errors.SerifosError:
+        try:
+            return adapters.cinder(self.conf).inventory()
+        except errors.SerifosError as exc:
+            return exc
+
+    @property
+    def _inventory(self) -> inv.Inventory:
+        """:raises Unasked: where Cinder did not answer"""
+        if isinstance(self._asked, errors.SerifosError):
+            raise Unasked('Cinder could not be asked, see there.')
+        return self._asked
+
+    @functools.cached_property
+    def _used(self) -> dict[str, str]:
+        return fd.models_of(self._inventory, model_files.stems(
+            self.conf.serifos.models_dir))
+
+    @functools.cached_property
+    def _models(self) -> tuple[dict[str, mm.Model], dict[str, str]]:
+        return model_files.readable(
+            self.conf.serifos.models_dir, set(self._used.values()))
+
+    def _state(self) -> Iterator[fd.Finding]:
+        directory = pathlib.Path(self.conf.serifos.state_dir)
+        if not directory.is_dir():
+            yield fd.failure(f'There is no directory {directory}; make it, or '
+                             'set [serifos] state_dir.')
+            return
+        # Root becomes its owner, and sees what the daemon would.
+        owners.work_as_owner(directory)
+        why = owners.why_not(directory / 'cluster.json')
+        if why is not None:
+            yield fd.failure(f'{why}.')
+        models = self.conf.serifos.models_dir
+        if not os.access(models, os.R_OK | os.X_OK):
+            yield fd.failure(
+                f'The directory {models} of models is not there, or cannot be '
+                'read; make it, or set [serifos] models_dir.')
+
+    def _database(self) -> Iterator[fd.Finding]:
+        entries = journal.Journal(
+            adapters.database(self.conf), time.time).entries()
+        why = jn.paused(entries)
+        if why:
+            yield fd.warning('Mode auto is paused after failed migrations; '
+                             'see serifos-balancer history, then run '
+                             'serifos-balancer resume.')
+        histories.store(self.conf).until()
+
+    def _cinder(self) -> Iterator[fd.Finding]:
+        if isinstance(self._asked, errors.SerifosError):
+            raise self._asked
+        if not self._asked.pools:
+            yield fd.failure('Cinder lists no pool.')
+        for unread in self._asked.unread:
+            yield fd.warning(unread.sentence())
+        for sentence in join.in_flight(self._asked):
+            yield fd.warning(sentence)
+
+    def _nova(self) -> Iterator[fd.Finding]:
+        if not any(record.attachments for record in self._inventory.records):
+            return
+        found = adapters.nova(self.conf).servers()
+        why = found.problem or found.absent
+        if why is not None and self.conf.balancer.allow_attached is not False:
+            yield fd.warning('Volumes in use stay where they are: Nova could '
+                             f'not be asked: {why}.')
+
+    def _clocks(self) -> Iterable[fd.Finding]:
+        return fd.services(self._inventory, time.time())
+
+    def _models_of_pools(self) -> Iterable[fd.Finding]:
+        return fd.models(self._inventory, self._used, *self._models)
+
+    def _devices(self) -> Iterable[fd.Finding]:
+        return fd.devices(self._inventory, self._used, self._models[0])
+
+    def _telemetry(self) -> Iterator[fd.Finding]:
+        inventory = self._inventory
+        source = adapters.telemetry(self.conf)
+        if isinstance(source, scrape.Scrape):
+            source.scrape()
+        yield from fd.telemetry(source.observe(
+            join.places(inventory, {}), float(self.conf.telemetry.window),
+            [pool.name for pool in inventory.pools]))
+
+    def _observation(self) -> Iterable[fd.Finding]:
+        path = pathlib.Path(self.conf.serifos.state_dir, 'cluster.json')
+        return fd.observation(
+            documents.read_cluster(path) if path.exists() else None,
+            time.time(), scheduler.CLUSTER_MAX_AGE_S)
+
+    def _scheduler(self) -> Iterator[fd.Finding]:
+        path = self.conf.cinder_conf
+        if os.path.exists(path):
+            yield from cinder_conf.findings(path, self.conf)
+        else:
+            yield fd.note(f'There is no {path} on this host; run this on the '
+                          'hosts of cinder-scheduler, too.')
+
+    _upgrade_checks = tuple((name, _result(check)) for name, check in (
+        ('Scheduler', _scheduler), ('Directories', _state),
+        ('Databases', _database), ('Cinder', _cinder), ('Clocks', _clocks),
+        ('Nova', _nova), ('Models', _models_of_pools), ('Devices', _devices),
+        ('Telemetry', _telemetry), ('Observation', _observation)))
+    # The first needs root's rights, which the second gives up.

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-status upgrade check, before a simulated cloud."""
+
+import json
+import time
+
+import ddt
+import fixtures
+
+from serifos.cmd import status
+from serifos import errors
+from serifos.files import documents
+from tests.unit.balancer import cloud
+from tests.unit.cmd import command
+
+DRIVER = 'scheduler_driver = serifos.scheduler.driver.SerifosScheduler'
+
+
+@ddt.ddt
+class StatusTest(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.now = time.time()
+        self.cinder_conf = self.dir / 'cinder.conf'
+        self.scheduler(f'[DEFAULT]\n{DRIVER}\n')
+        for name in 'cinder', 'telemetry':
+            self.useFixture(fixtures.MonkeyPatch(
+                f'serifos.cmd.balancer.adapters.{name}',
+                lambda conf: self.cinder))
+        self.balancer.observe()
+
+    def scheduler(self, text):
+        self.cinder_conf.write_text(
+            f'{text}[serifos]\nstate_dir = {self.dir}\n'
+            f'models_dir = {self.dir}/models\n')
+
+    def status(self, *arguments, conf=''):
+        """(exit code, stdout, stderr)."""
+        path = self.dir / 'serifos.conf'
+        path.write_text(f'[serifos]\nstate_dir = {self.dir}\n'
+                        f'models_dir = {self.dir}/models\n{conf}')
+        with command.captured() as (out, err):
+            code = status.main([
+                '--config-file', str(path), '--cinder-conf',
+                str(self.cinder_conf), 'upgrade', 'check', *arguments])
+        return code, out.getvalue(), err.getvalue()
+
+    def checked(self):
+        """Check → (result, details), of those that say something."""
+        code, out, err = self.status('--json')
+        self.assertEqual('', err)
+        found = {check['check']: (check['result'], check['details'])
+                 for check in json.loads(out)['checks']}
+        self.assertEqual(code, max(result for result, _ in found.values()))
+        return {check: (result, said)
+                for check, (result, said) in found.items() if said}
+
+    def test_all_is_well(self):
+        code, out, err = self.status()
+        self.assertEqual((0, ''), (code, err), out)
+        self.assertEqual(10, out.count('Result: Success'))
+
+    def test_each_finding_has_its_lines(self):
+        self.cinder = self.cloud([], models={'a@ssd#ssd': None,
+                                             'b@ssd#ssd': None})
+        code, out, _ = self.status()
+        self.assertEqual(1, code)
+        self.assertIn('| Details: Pool a@ssd#ssd names no model', out)
+        self.assertIn('| Pool b@ssd#ssd names no model', out)
+
+    def test_cinder_is_not_there(self):
+        def refuse():
+            raise errors.CloudError('Cinder does not answer: no route.')
+
+        self.cinder.inventory = refuse
+        found = self.checked()
+        self.assertEqual((2, 'Cinder does not answer: no route.'),
+                         found['Cinder'])
+        for check in 'Clocks', 'Nova', 'Models', 'Devices', 'Telemetry':
+            self.assertEqual((1, 'Not looked at: Cinder could not be asked, '
+                              'see there.'), found[check])
+
+    def test_no_observation(self):
+        (self.dir / 'cluster.json').unlink()
+        self.assertEqual({'Observation'}, set(self.checked()))
+
+    def test_a_model_that_is_not_there(self):
+        (self.dir / 'models' / 'flat.json').unlink()
+        result, said = self.checked()['Models']
+        self.assertEqual(2, result)
+        self.assertIn('flat.json', said)
+        self.assertIn('3 pools name it', said)
+
+    def test_many_findings(self):
+        names = [f'h{i}@b#p' for i in range(30)]
+        self.cinder = self.cloud([], names=names, models=dict.fromkeys(
+            names[1:]))
+        documents.write_model(self.dir / 'models' / 'flat.json', cloud.MODEL)
+        _, said = self.checked()['Models']
+        self.assertTrue(said.endswith('\n... and 9 more.'), said)
+
+    @ddt.data(
+        ('[DEFAULT]\n', 2, 'names no part of Serifos'),
+        ('[DEFAULT]\nscheduler_default_weighers = SerifosWeigher,'
+         'CapacityWeigher\n', 0, None),
+        (f'[DEFAULT]\n{DRIVER}\nscheduler_default_weighers = '
+         'SerifosWeigher\n', 1, 'take it out'),
+        ('[DEFAULT]\nnonsense\n', 2, 'cannot be used'))
+    @ddt.unpack
+    def test_the_scheduler(self, text, result, said):
+        self.scheduler(text)
+        found = self.checked().get('Scheduler', (0, None))
+        self.assertEqual(result, found[0], found)
+        self.assertIn(said or '', found[1] or '')
+
+    def test_two_directories(self):
+        self.cinder_conf.write_text(f'[DEFAULT]\n{DRIVER}\n')
+        result, said = self.checked()['Scheduler']
+        self.assertEqual(2, result)
+        self.assertIn(f'different state_dir in [serifos], /var/lib/serifos '
+                      f'and {self.dir}', said)
+
+    def test_an_observation_that_cinder_cannot_read(self):
+        (self.dir / 'cluster.json').chmod(0o600)
+        self.assertIn('chmod g+r', self.checked()['Scheduler'][1])
+
+    def test_no_scheduler_here(self):
+        self.cinder_conf.unlink()
+        self.assertEqual({'Scheduler'}, set(self.checked()))
+        self.assertEqual(0, self.checked()['Scheduler'][0])
+
+    def test_paused(self):
+        self.journal().write('pause', reason='3 failures')
+        self.assertIn('serifos-balancer resume',
+                      self.checked()['Databases'][1])
+
+    def test_a_configuration_that_cannot_be_used(self):
+        code, out, err = self.status(conf='[balancer]\nhold = x\n')
+        self.assertEqual((255, ''), (code, out))
+        self.assertIn('[balancer] hold', err)
+        self.assertNotIn('Traceback', err)
