@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer serve: metrics for Prometheus, and whether all is well."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+import os
+import pathlib
+import socket
+import threading
+import time
+from typing import Any
+from wsgiref import simple_server
+
+from cliff import command
+from oslo_config import cfg
+import prometheus_client
+from prometheus_client import exposition
+from prometheus_client import registry
+
+from serifos.balancer import metrics
+from serifos.balancer import outlook
+from serifos.balancer import planning
+from serifos.balancer.ready import findings as fd
+from serifos.cmd import app
+from serifos.cmd.balancer import adapters
+from serifos.conf import scheduler
+from serifos.database import journal
+from serifos import errors
+from serifos.facts import cluster as cl
+from serifos.files import documents
+from serifos.files import owners
+
+PORT = 9756
+
+_Start = Callable[[str, list[tuple[str, str]]], object]
+
+
+class Serve(app.Fails, command.Command):
+    """Serve metrics of the cloud and of the balancer; nothing is written.
+
+    /metrics is for Prometheus. /healthz answers 200 while the observation is
+    fresh, else 503 with the reason. Ends at SIGTERM or Ctrl-C.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--host', default='127.0.0.1', metavar='ADDRESS',
+            help='to listen on; there is no login (default: 127.0.0.1)')
+        parser.add_argument(
+            '--port', type=int, default=PORT, metavar='N',
+            help=f'to listen on (default: {PORT})')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """:raises InputError: where it cannot listen there"""
+        conf = self.app.conf
+        owners.work_as_owner(conf.serifos.state_dir)
+        with server(Pages(conf), parsed_args.host,
+                    parsed_args.port) as serving:
+            host, port = serving.server_address[:2]
+            self.say(f'Serving http://{host}:{port}/metrics.')
+            serving.serve_forever()
+
+
+def server(application: Callable[..., Any], host: str,
+           port: int) -> exposition.ThreadingWSGIServer:
+    """A server that listens, and serves once it is told to.
+
+    :raises InputError: where it cannot listen there
+    """
+    class Server(exposition.ThreadingWSGIServer):
+        address_family = (socket.AF_INET6 if ':' in host
+                          else socket.AF_INET)
+
+    try:
+        return simple_server.make_server(
+            host, port, application, Server, _Quiet)
+    except (OSError, OverflowError) as exc:
+        raise errors.InputError(
+            f'{host} port {port} cannot be listened on: {exc}; choose '
+            'another with --host and --port.') from None
+
+
+class _Quiet(simple_server.WSGIRequestHandler):
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not logged."""
+
+
+class Pages:
+    """The WSGI application."""
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.time) -> None:
+        self._conf = conf
+        self._clock = clock
+        found = registry.CollectorRegistry()
+        found.register(_Collector(conf, clock))
+        self._metrics = prometheus_client.make_wsgi_app(found)
+
+    def __call__(self, environ: dict[str, Any],
+                 start: _Start) -> list[bytes]:
+        path = environ.get('PATH_INFO', '')
+        if path == '/metrics':
+            try:
+                return self._metrics(environ, start)
+            except errors.SerifosError as exc:
+                return _text(start, '503 Service Unavailable', str(exc))
+        if environ.get('REQUEST_METHOD') not in ('GET', 'HEAD'):
+            return _text(start, '405 Method Not Allowed', 'Ask with GET.')
+        if path == '/healthz':
+            why = self._why_unwell()
+            return _text(start, '503 Service Unavailable' if why
+                         else '200 OK', why or 'OK')
+        if path == '/':
+            return _text(start, '200 OK', '/metrics\n/healthz')
+        return _text(start, '404 Not Found', 'See /metrics and /healthz.')
+
+    def _why_unwell(self) -> str | None:
+        try:
+            return '\n'.join(finding.text for finding in fd.observation(
+                _read(self._conf), self._clock(),
+                scheduler.CLUSTER_MAX_AGE_S)) or None
+        except errors.SerifosError as exc:
+            return str(exc)
+
+
+def _text(start: _Start, status: str, said: str) -> list[bytes]:
+    start(status, [('Content-Type', 'text/plain; charset=utf-8')])
+    return [f'{said}\n'.encode()]
+
+
+def _file(conf: cfg.ConfigOpts) -> pathlib.Path:
+    return pathlib.Path(conf.serifos.state_dir, 'cluster.json')
+
+
+def _read(conf: cfg.ConfigOpts) -> cl.Cluster | None:
+    return (documents.read_cluster(_file(conf)) if _file(conf).exists()
+            else None)
+
+
+class _Collector(registry.Collector):
+    """The metrics of the files as they are; those of one are kept."""
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float]) -> None:
+        self._conf = conf
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: tuple[object, list[metrics.Metric]] = (None, [])
+
+    def describe(self) -> list[metrics.Metric]:
+        """None: what there is depends on the files."""
+        return []
+
+    def collect(self) -> Iterator[metrics.Metric]:
+        """:raises SerifosError: where a file cannot be used"""
+        with self._lock:
+            yield from self._of_cloud()
+        yield from metrics.of_journal(journal.Journal(
+            adapters.database(self._conf), self._clock).entries(),
+            self._clock())
+
+    def _of_cloud(self) -> list[metrics.Metric]:
+        conf = self._conf
+        try:
+            info = os.stat(_file(conf))
+        except FileNotFoundError:
+            return []
+        version = info.st_mtime_ns, info.st_ino
+        if self._kept[0] != version:
+            cluster = documents.read_cluster(_file(conf))
+            limits = adapters.limits_of(conf)
+            models = planning.models(
+                cluster, conf.serifos.models_dir, lambda _: None)
+            plan = planning.plan(
+                conf.balancer.planner, cluster, limits, models)
+            self._kept = version, list(metrics.of_cloud(
+                outlook.outlook(plan, cluster, limits, models),
+                cluster.observed_at, models))
+        return self._kept[1]

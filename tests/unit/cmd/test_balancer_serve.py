@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer serve, asked over HTTP as Prometheus does."""
+
+import pathlib
+import re
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from prometheus_client import parser
+
+from serifos.cmd.balancer import serve
+from serifos import conf
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.cmd import command
+
+DAY_S = 86400
+ROOT = pathlib.Path(__file__).parents[3]
+NOTHING_REFUSED = {'serifos_plan_refused_volumes'}
+"""Metrics that have no sample where no volume stays."""
+
+
+class ServeTest(cloud.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.now = time.time()
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text(f'[serifos]\nstate_dir = {self.dir}\n'
+                             f'models_dir = {self.dir}/models\n')
+        found = serve.server(
+            serve.Pages(conf.load([str(self.file)]), lambda: self.now),
+            '127.0.0.1', 0)
+        self.addCleanup(found.server_close)
+        self.addCleanup(found.shutdown)
+        self.url = f'http://127.0.0.1:{found.server_port}'
+        threading.Thread(target=found.serve_forever, daemon=True).start()
+
+    def get(self, path, **others):
+        """(status, text)."""
+        asked = urllib.request.Request(self.url + path, **others)
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(asked, timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as exc:
+            return exc.code, exc.read().decode()
+
+    def metrics(self):
+        """Name, or (name, value of each label by its name) → value."""
+        status, text = self.get('/metrics')
+        self.assertEqual(200, status, text)
+        return {(sample.name, *(sample.labels[label] for label in sorted(
+            sample.labels))) if sample.labels else sample.name: sample.value
+                for family in parser.text_string_to_metric_families(text)
+                for sample in family.samples}
+
+    def test_pools_and_their_models(self):
+        self.balancer.observe()
+        found = self.metrics()
+        for pool, latency, active in (A, 0.00048, 2), (B, 0, 0):
+            self.assertAlmostEqual(
+                latency, found['serifos_pool_predicted_latency_seconds',
+                               pool], delta=latency)
+            self.assertEqual(
+                active, found['serifos_pool_active_volumes', pool])
+            self.assertEqual(1, found['serifos_pool_up', pool])
+        self.assertEqual(0.004, found['serifos_pool_seen_latency_seconds', A])
+        self.assertEqual((1, 0), tuple(found['serifos_pool_hot', pool]
+                                       for pool in (A, B)))
+        self.assertEqual(0.1, found['serifos_model_error_ratio',
+                                    'consolidation', 'flat'])
+        self.assertEqual(1, found['serifos_plan_moves'])
+        self.assertEqual(2.0 ** 30, found['serifos_plan_bytes'])
+        self.assertAlmostEqual(
+            self.now, found['serifos_observation_timestamp_seconds'], delta=2)
+
+    def test_alerts_and_docs_name_what_is_served(self):
+        self.balancer.round()
+        found = {name if isinstance(name, str) else name[0]
+                 for name in self.metrics()}
+        alerts = (ROOT / 'etc/serifos/prometheus/serifos-alerts.yaml'
+                  ).read_text()
+        named = set(re.findall(r'serifos_\w+', alerts))
+        self.assertLess(5, len(named))
+        self.assertEqual(set(), named - found)
+        told = set(re.findall(r'``(serifos_\w+)``', (
+            ROOT / 'doc/source/metrics.rst').read_text()))
+        self.assertEqual(found - told, {
+            f'serifos_pool_predicted_latency_{end}_seconds'
+            for end in ('low', 'high')})
+        self.assertEqual(set(), told - found - NOTHING_REFUSED)
+
+    def test_a_new_observation_is_told(self):
+        self.balancer.observe()
+        self.assertEqual(2, self.metrics()['serifos_pool_volumes', A])
+        self.crowd('xyz')
+        self.balancer.observe()
+        self.assertEqual(3, self.metrics()['serifos_pool_volumes', A])
+
+    def test_moves_of_a_day(self):
+        self.balancer.round()
+        found = self.metrics()
+        self.assertEqual(1, found['serifos_day_moves', 'success'])
+        self.assertEqual(0, found['serifos_day_moves', 'error'])
+        self.assertEqual(2.0 ** 30, found['serifos_day_moved_bytes'])
+        self.assertEqual(0, found['serifos_paused'])
+        self.journal().write('pause', reason='3 failures')
+        self.now += DAY_S + 60
+        found = self.metrics()
+        self.assertEqual(0, found['serifos_day_moves', 'success'])
+        self.assertEqual(1, found['serifos_paused'])
+
+    def test_health(self):
+        status, said = self.get('/healthz')
+        self.assertEqual(503, status)
+        self.assertIn('start serifos-balancer run', said)
+        self.balancer.observe()
+        self.assertEqual((200, 'OK\n'), self.get('/healthz'))
+        self.now += 3600
+        status, said = self.get('/healthz')
+        self.assertEqual(503, status)
+        self.assertIn('The observation is 60 min old', said)
+
+    def test_without_an_observation_moves_are_told_all_the_same(self):
+        found = self.metrics()
+        self.assertEqual(0, found['serifos_moves_under_way'])
+        self.assertNotIn('serifos_plan_moves', found)
+
+    def test_an_observation_that_cannot_be_used(self):
+        (self.dir / 'cluster.json').write_text('{')
+        for path in '/metrics', '/healthz':
+            status, said = self.get(path)
+            self.assertEqual(503, status)
+            self.assertIn('cluster.json', said)
+            self.assertNotIn('Traceback', said)
+
+    def test_other_paths_and_methods(self):
+        self.assertEqual((200, '/metrics\n/healthz\n'), self.get('/'))
+        self.assertEqual(404, self.get('/plans')[0])
+        for path in '/metrics', '/healthz', '/plans':
+            self.assertEqual(405, self.get(path, method='POST')[0], path)
+            self.assertEqual(405, self.get(path, data=b'x')[0], path)
+
+    def test_a_port_that_is_taken(self):
+        port = self.url.rpartition(':')[2]
+        for arguments, said in (
+                (['--port', port], f'127.0.0.1 port {port} cannot be'),
+                (['--port', '99999'], 'choose another with --host'),
+                (['--host', 'no.such.invalid'], 'cannot be listened on')):
+            code, out, err = command.balance(
+                '--config-file', self.file, 'serve', *arguments)
+            self.assertEqual((2, ''), (code, out), err)
+            self.assertIn(said, err)
