@@ -25,6 +25,8 @@ from serifos.plan.promises import beyond
 from serifos.plan import state as st
 from serifos.plan import summary
 
+NAME = 'evacuate'
+
 
 def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
          pool: str, slots: sl.Slots | None = None) -> pl.Plan:
@@ -59,7 +61,7 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
             state, i, found, f'{left.name} is evacuated'
             + ('; no telemetry' if volume.workload is None else '')))
         state = state.moved(i, found)
-    return summary.figures('evacuate', first, state, moves, refused,
+    return summary.figures(NAME, first, state, moves, refused,
                            truncated=False)
 
 

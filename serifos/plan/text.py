@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and observations as tables of text."""
+"""Moves and observations as tables of text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from serifos.facts import cluster as cl
-from serifos.plan import copying
 from serifos.plan import plan as pl
 
 _SHOWN = 20
-
-
-def table(plan: pl.Plan) -> str:
-    """Moves, refusals and the figures before and after."""
-    return '\n'.join(_lines(plan)) + '\n'
 
 
 def moves(steps: Sequence[pl.Move]) -> str:
@@ -57,47 +51,6 @@ def _observed(cluster: cl.Cluster) -> Iterator[str]:
     yield f'{idle} more are idle, {unknown} without telemetry.'
 
 
-def _lines(plan: pl.Plan) -> Iterator[str]:
-    yield from _moves(plan)
-    if plan.refused:
-        shown = plan.refused[:_SHOWN]
-        yield ''
-        yield from _columns([('refused', 'reason'), *(
-            (refusal.volume, refusal.reason) for refusal in shown)])
-        more = len(plan.refused) - len(shown)
-        if more:
-            yield f'and {more} more, all of them in -f json'
-    if plan.notes:
-        yield ''
-        yield from plan.notes
-    yield ''
-    yield from _columns([
-        (f'{len(plan.latency_us)} pools', 'before', 'after', 'change'),
-        _figure('max latency, ms', plan.max_us, 1e3),
-        _figure('mean latency, ms', plan.mean_us, 1e3),
-        _figure('variance, ms²', plan.variance_us2, 1e6),
-        _figure('SLO misses', plan.slo_misses, 1),
-        _figure('hot pools', plan.hot_pools, 1)], '<>>>')
-
-
-def _moves(plan: pl.Plan) -> Iterator[str]:
-    if not plan.moves:
-        yield f'{plan.planner} moves nothing.'
-        return
-    yield from _steps(plan.moves)
-    gib = sum(move.size_gib for move in plan.moves)
-    took = ' in about ' + copying.duration(sum(
-        move.copy_s or 0.0 for move in plan.moves)) if all(
-            move.copy_s is not None for move in plan.moves) else ''
-    yield ''
-    yield (f'{plan.planner} moves {volumes(len(plan.moves))}: '
-           f'{gib:g} GiB read and written{took}, {gib:g} GiB zeroed where a '
-           'source wipes. In brackets: while it is copied.')
-    if plan.truncated:
-        yield ('More moves are acceptable: plan again when these are '
-               'carried out.')
-
-
 def _steps(steps: Sequence[pl.Move]) -> Iterator[str]:
     qemu = any(move.qemu_us is not None for move in steps)
     yield from _columns([
@@ -111,13 +64,6 @@ def _steps(steps: Sequence[pl.Move]) -> Iterator[str]:
            _step(move.target_before_us, move.target_during_us,
                  move.target_after_us), move.reason)
           for move in steps)], '<<<>>' + '>' * qemu + '>><')
-
-
-def _figure(name: str, change: pl.Change,
-            unit: float) -> tuple[str, str, str, str]:
-    before, after = change.before / unit, change.after / unit
-    percent = f'{100 * (after / before - 1):+.1f} %' if before else ''
-    return name, f'{before:.4g}', f'{after:.4g}', percent
 
 
 def _step(before_us: float | None, during_us: float | None,

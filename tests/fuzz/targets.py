@@ -128,7 +128,6 @@ def _cluster(data: bytes) -> None:
                               for pool in cluster.pools])
     for planner in bfd.plan, relieve.plan:
         plan = planner(cluster, them, limits.Limits())
-        plan_text.table(plan).encode()
         people.text(outlook.of(
             cluster, them, limits.Limits(), plan, [{}, {}]), None, 900.0
             ).encode()

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import math
 import time
 
 from serifos.balancer.moving import batch
 from serifos.balancer import observer
 from serifos.balancer import outcome
+from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import rounds
@@ -19,6 +21,7 @@ from serifos.facts import times
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
 from serifos.plan import text
+from serifos.report.plan import text as report
 
 
 class Acting(verb.Asks):
@@ -135,7 +138,11 @@ class Evacuate(Acting):
                                       limits.active_floor)
             plan = evacuate.plan(seen.cluster, fleet, limits,
                                  parsed_args.pool)
-            print(text.table(plan), end='')
+            print(report.text(outlook.outlook(
+                plan, seen.cluster, limits, seen.models), 0.0, math.inf),
+                end='')
+            for refusal in plan.refused:
+                print(f'{refusal.volume} stays: {refusal.reason}')
             if not plan.moves:
                 self.exit_code = 1 if plan.refused else 0
                 return

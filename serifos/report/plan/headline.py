@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from serifos.plan import copying
+from serifos.plan import evacuate
 from serifos.plan.outlook import outlook as ol
 from serifos.report.plan import wording as wd
 
@@ -47,6 +48,11 @@ def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
 
 
 def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    if seen.plan.planner == evacuate.NAME:
+        stay = sum(each.volumes for each in seen.staying)
+        return 'There is nothing to move.' if not stay else (
+            f'{wd.count(stay, "volume")} cannot be moved, for the reasons '
+            'below.')
     hot = [each for each in seen.pools if each.before.hot]
     broken = int(seen.plan.slo_misses.before)
     planned = [each for each in seen.pools if each.planned]

@@ -160,7 +160,7 @@ def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
                           for name in each.pools], 2),
               wd.volume(each.example), each.kind.mend or '–')
              for each in shown],
-            'Why volumes of slow pools stay, those of the slowest first.\n'
+            'Why volumes stay, those of the slowest pools first.\n'
             'load: their share of the outstanding I/Os of all volumes.'))
         if len(seen.staying) > len(shown):
             yield f'and {len(seen.staying) - len(shown)} other reasons'

@@ -17,7 +17,6 @@ from serifos.files import documents
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan import recent
-from serifos.plan import text
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -110,7 +109,7 @@ class AchievedTest(cloud.Case):
         self.assertIn('serifos-model build', self.log.output)
         self.assertEqual([said], [
             note.partition(' what')[0] for note in plan.notes])
-        self.assertIn(said, text.table(plan))
+        self.assertIn(said, '\n'.join(plan.notes))
         self.show(640, 640, 640)
         self.hours(1)
         self.assertIsNone(self.pool(C).drifting)

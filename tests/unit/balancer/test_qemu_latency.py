@@ -3,8 +3,11 @@
 
 import dataclasses
 
+from serifos.balancer import outlook
+from serifos.balancer import planning
 from serifos.files import documents
 from serifos.plan import text
+from serifos.report.plan import text as report
 from tests.unit.balancer import cloud
 
 
@@ -16,6 +19,12 @@ class QemuLatencyTest(cloud.Case):
 
     def told(self, qemu_us):
         return dataclasses.replace(self.balancer, qemu_us=qemu_us)
+
+    def shown(self, plan, seen):
+        """A plan for an observation as its reader sees it."""
+        return report.text(outlook.outlook(
+            plan, seen, self.settings.limits, planning.models(
+                seen, self.settings.models_dir, self.fail)), 0.0, 900.0)
 
     def test_observation_and_plan_show_both(self):
         found = self.told(lambda window_s: {'u': 9500.0, 'gone': 1.0})
@@ -31,10 +40,11 @@ class QemuLatencyTest(cloud.Case):
         move, = plan.moves
         self.assertEqual(('u', 4000.0, 9500.0),
                          (move.volume, move.volume_us, move.qemu_us))
-        self.assertIn('4, 9.5', text.table(plan))
+        self.assertIn('4, 9.5', self.shown(plan, seen))
 
     def test_without_an_exporter_there_is_no_column(self):
         plan = self.balancer.round()
         seen = documents.read_cluster(self.settings.cluster_file)
-        self.assertNotIn('QEMU', text.observation(seen) + text.table(plan))
+        self.assertNotIn('QEMU', text.observation(seen)
+                         + self.shown(plan, seen))
         self.assertNotIn('qemu_us', plan.moves[0].to_json())

@@ -255,6 +255,7 @@ class EvacuateTest(Case):
         code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(0, code, err)
         self.assertNotIn(A, self.homes().values())
+        self.assertIn('2 GiB copied in about', ' '.join(out.split()))
         self.assertIn('2 of 2 moves are carried out.', out)
 
     def test_what_stays_is_an_exit_code(self):
@@ -262,9 +263,20 @@ class EvacuateTest(Case):
             [record('u'), record('v', snapshots=1)], {})
         code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(1, code)
-        self.assertIn('a snapshot holds it', out)
+        self.assertIn('v stays: a snapshot holds it', out)
+        self.assertIn('snapshots hold it  ', out)
         self.assertIn(f'{A} keeps 1 of its volumes', err)
         self.assertEqual({'u': B, 'v': A}, self.homes())
+
+    def test_a_pool_that_nothing_can_leave(self):
+        self.cinder = self.cloud([record('v', snapshots=1)], {})
+        code, out, _ = self.verb(balancer_apply.Evacuate, A, '--yes')
+        self.assertEqual(1, code)
+        self.assertTrue(out.startswith(
+            '1 volume cannot be moved, for the reasons below.\n'), out)
+        code, out, _ = self.verb(balancer_apply.Evacuate, C, '--yes')
+        self.assertEqual(0, code)
+        self.assertTrue(out.startswith('There is nothing to move.\n'), out)
 
     def test_onto_the_only_pool_that_is_left(self):
         self.cinder = self.cloud([record('u')], {'u': cloud.busy(64)}, (A, B))

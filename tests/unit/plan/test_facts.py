@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of capacity, cost, score and text."""
+"""Tests of capacity and score."""
 
 import ddt
 import numpy as np
 import testtools
 
 from serifos.facts import cluster as cl
-from serifos.plan import bfd
 from serifos.plan import capacity
-from serifos.plan import limits as lm
 from serifos.plan import score
-from serifos.plan import text
-from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
@@ -51,26 +47,3 @@ class ScoreTestCase(testtools.TestCase):
             np.array([2, np.nan, 4])))
         self.assertEqual(score.Score(0, 0, 0), score.Score.of(
             np.array([np.nan])))
-
-
-class TextTestCase(testtools.TestCase):
-
-    def _table(self, count):
-        return text.table(clusters.planned(bfd, cl.Cluster(
-            (pool('a'), pool('b')), tuple(
-                volume(f'v{i:02}', 'a', movable='pinned')
-                for i in range(count))), lm.Limits()))
-
-    def test_many_refusals_are_cut_short_and_said_to_be(self):
-        self.assertNotIn('more', self._table(20))
-        table = self._table(25)
-        self.assertIn('v19', table)
-        self.assertNotIn('v20', table)
-        self.assertIn('and 5 more, all of them in -f json', table)
-
-    def test_one_move_is_a_volume(self):
-        table = text.table(clusters.planned(bfd, cl.Cluster(
-            (pool('a'), pool('b')), (volume('u', 'a'), volume('v', 'a'))),
-            lm.Limits()))
-        self.assertIn('bfd moves 1 volume: 10 GiB read and written', table)
-        self.assertIn('0.32 -> 0.16', table)
