@@ -19,7 +19,7 @@ import dataclasses
 import functools
 import time
 from typing import Any
-from urllib import parse
+from typing import TypeVar
 
 from keystoneauth1 import session as ks
 
@@ -35,6 +35,12 @@ from serifos.telemetry import http
 from serifos.telemetry import window
 
 _AT_ONCE = 100
+"""Volumes that are asked for at once."""
+
+_MEASURES = 50_000
+"""Of one answer, some 3 MiB of JSON."""
+
+T = TypeVar('T')
 
 
 class Gnocchi:
@@ -101,28 +107,65 @@ class Gnocchi:
             instance, device, _) in attached.items()}
         resources = self._resources(sorted({
             names[place.volume] for place in places if place.volume in names}))
-        for nth, place in enumerate(places, 1):
-            _, _, since = attached.get(place.volume, ('', '', 0.0))
-            # QEMU's counters of a disk have nothing of what is copied.
-            place = dataclasses.replace(place, since=since)
-            try:
-                yield place, self._counters(
-                    disks.metrics(names.get(place.volume), resources), begin,
-                    joined)
-            except disks.Unknown as exc:
-                yield place, str(exc)
+        each = self._at_once(began - begin)
+        for first in range(0, len(places), each):
+            some = places[first:first + each]
+            for place, found in zip(some, self._measured(
+                    [_metrics(names.get(place.volume), resources)
+                     for place in some], begin)):
+                # QEMU's counters of a disk have nothing of what is copied.
+                yield dataclasses.replace(place, since=attached.get(
+                    place.volume, ('', '', 0.0))[2]), _counters(found, joined)
             if self._clock() - began > self.granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
                     f'{self.granularity_s:g} s it answered for '
-                    f'{nth} of {len(places)} volumes.')
+                    f'{first + len(some)} of {len(places)} volumes.')
 
-    def _counters(self, metrics: Mapping[str, str], begin: float,
-                  joined: disks.Joined) -> list[tuple[float, cn.Counters]]:
-        counted, timed = ([
-            self._measures(metrics[name], begin) for name in names
-            if name in metrics] for names in (disks.COUNTED, disks.TIMED))
-        return joined(counted, timed) if all(counted) else []
+    def _at_once(self, seconds: float) -> int:
+        """Volumes whose measures of such a time are one answer."""
+        each = len(disks.COUNTED + disks.TIMED) * max(
+            1, seconds / self.granularity_s)
+        return max(1, min(_AT_ONCE, int(_MEASURES // each)))
+
+    def _measured(self, wanted: Sequence[Mapping[str, str] | str],
+                  begin: float) -> list[Mapping[str, Any] | str]:
+        """The rows of each volume's metrics by their names.
+
+        :param wanted: name → id of each one's metrics, or why these are
+            unknown, which is told as it is
+        """
+        ids = sorted({metric for metrics in wanted
+                      if not isinstance(metrics, str)
+                      for metric in metrics.values()})
+        try:
+            rows = self._rows(ids, begin) if ids else {}
+        except http.Refused:
+            # One metric that is gone, or kept otherwise, spoils the answer.
+            if len(wanted) == 1:
+                return [
+                    'Gnocchi has no measures of its disk of each '
+                    f'{self.granularity_s:g} s; is that a granularity of '
+                    'their archive policy?']
+            half = len(wanted) // 2
+            return [*self._measured(wanted[:half], begin),
+                    *self._measured(wanted[half:], begin)]
+        return [metrics if isinstance(metrics, str) else {
+            name: rows.get(metric) for name, metric in metrics.items()}
+            for metrics in wanted]
+
+    def _rows(self, metrics: Sequence[str], begin: float) -> dict[str, Any]:
+        """Metric → what is told of it; of several by one question."""
+        found = self._ask(
+            'aggregates', 'POST', dict, params={
+                'start': times.text(begin).removesuffix('Z'),
+                'granularity': f'{self.granularity_s:g}'},
+            json={'operations': ['metric', *(
+                [metric, disks.METHOD] for metric in metrics)]}
+        ).get('measures')
+        if not isinstance(found, dict):
+            raise self._other()
+        return found
 
     def _resources(self, names: Sequence[str]) -> dict[
             str, list[fields.Field]]:
@@ -130,7 +173,7 @@ class Gnocchi:
         found: dict[str, list[fields.Field]] = {}
         for start in range(0, len(names), _AT_ONCE):
             rows = self._ask(
-                'search/resource/instance_disk', 'POST',
+                'search/resource/instance_disk', 'POST', list,
                 json={'in': {'original_resource_id':
                              names[start:start + _AT_ONCE]}})
             try:
@@ -144,30 +187,38 @@ class Gnocchi:
                     f'does ({exc}); is the URL right?') from None
         return found
 
-    def _measures(self, metric: str, since: float) -> disks.Series:
-        """:raises disks.Unknown: where they are none"""
-        try:
-            rows = self._ask(
-                f'metric/{parse.quote(metric, safe="")}/measures', params={
-                    'start': times.text(since).removesuffix('Z'),
-                    'aggregation': 'mean', 'refresh': 'false',
-                    'granularity': f'{self.granularity_s:g}'})
-            return dict(map(disks.measure, rows))
-        except http.Missing:
-            raise disks.Unknown(f'Gnocchi has no metric {metric} any more'
-                                ) from None
-        except ValueError as exc:
-            raise disks.Unknown(
-                f'the measures of metric {metric} in Gnocchi cannot be read: '
-                f'{exc}') from None
-
-    def _ask(self, path: str, method: str = 'GET', **others: Any) -> list[
-            Any]:
-        """:raises CloudError: where there is no answer, or no list"""
-        rows = http.json(http.ask(
+    def _ask(self, path: str, method: str, kind: type[T],
+             **others: Any) -> T:
+        """:raises CloudError: where there is no answer, or of no such kind"""
+        found = http.json(http.ask(
             self._session, f'{self._url}/{path}', method, **others))
-        if not isinstance(rows, list):
-            raise errors.CloudError(
-                f'{http.shown(self._url)} does not answer as Gnocchi does; '
-                'is the URL right?')
-        return rows
+        if not isinstance(found, kind):
+            raise self._other()
+        return found
+
+    def _other(self) -> errors.CloudError:
+        return errors.CloudError(
+            f'{http.shown(self._url)} does not answer as Gnocchi does; is '
+            'the URL right?')
+
+
+def _metrics(disk: str | None, resources: Mapping[str, list[fields.Field]]
+             ) -> Mapping[str, str] | str:
+    """As :func:`.gnocchi_disks.metrics`, or why they are unknown."""
+    try:
+        return disks.metrics(disk, resources)
+    except disks.Unknown as exc:
+        return str(exc)
+
+
+def _counters(found: Mapping[str, Any] | str, joined: disks.Joined
+              ) -> list[tuple[float, cn.Counters]] | str:
+    if isinstance(found, str):
+        return found
+    try:
+        counted, timed = ([
+            disks.series(name, found[name]) for name in names
+            if name in found] for names in (disks.COUNTED, disks.TIMED))
+        return joined(counted, timed) if all(counted) else []
+    except disks.Unknown as exc:
+        return str(exc)

@@ -23,6 +23,9 @@ TIMED = ('disk.device.read.latency', 'disk.device.write.latency')
 """Together in the order of the fields of :class:`.counters.Counters`; the
 latencies are nanoseconds, summed over all requests."""
 
+METHOD = 'mean'
+"""How Gnocchi aggregates what was measured within a granularity."""
+
 _NS = 1e9
 
 Series = Mapping[float, float]
@@ -70,7 +73,21 @@ def metrics(disk: str | None,
     for wanted in COUNTED:
         if wanted not in known:
             raise Unknown(f'Gnocchi has no {wanted} of {disk}')
-    return known
+    return {name: known[name] for name in COUNTED + TIMED if name in known}
+
+
+def series(metric: str, told: Any) -> Series:
+    """The measures of a metric; none where nothing is told of it.
+
+    :param told: method → rows
+    :raises Unknown: where they cannot be read
+    """
+    try:
+        rows = [] if told is None else told.get(METHOD, [])
+        return dict(map(measure, rows))
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise Unknown(f'the measures of its {metric} in Gnocchi cannot be '
+                      f'read: {exc}') from None
 
 
 def measure(row: Any) -> tuple[float, float]:

@@ -17,8 +17,8 @@ from serifos.files import strict_json
 from serifos.web import session as web
 
 
-class Missing(errors.CloudError):
-    """The server has no such resource (HTTP 404)."""
+class Refused(errors.CloudError):
+    """The server has nothing to this question (HTTP 400 or 404)."""
 
 
 EXPORTER_BYTES = 16 * 2 ** 20
@@ -83,7 +83,8 @@ def ask(session: ks.Session, url: str, method: str = 'GET',
             f'(HTTP {answer.status_code}).')
     if answer.status_code != 200:
         said = ' '.join(answer.text.split())[:200]
-        kind = Missing if answer.status_code == 404 else errors.CloudError
+        kind = Refused if answer.status_code in (400, 404) else (
+            errors.CloudError)
         raise kind(
             f'{shown(url)} answers HTTP {answer.status_code} '
             f'{answer.reason}{f": {said}" if said else "."}')

@@ -77,6 +77,9 @@ class GnocchiTest(machine.MachineTest):
         self.post('archive_policy', name='five', definition=[
             {'granularity': f'{EVERY_S}s', 'timespan': '1d'}],
             aggregation_methods=['mean'])
+        self.post('archive_policy', name='hours', definition=[
+            {'granularity': '3600s', 'timespan': '1d'}],
+            aggregation_methods=['mean'])
         self.post('resource_type', name='instance_disk', attributes={
             'name': {'type': 'string'}, 'instance_id': {'type': 'uuid'}})
 
@@ -95,13 +98,13 @@ class GnocchiTest(machine.MachineTest):
         answer = self.session.post(f'{self.url}/v1/{path}', json=doc)
         return answer.json() if answer.text else None
 
-    def disk(self, device, series):
+    def disk(self, device, series, policy='five'):
         """A disk's resource with these series: metric → (at → value)."""
         found = self.post(
             'resource/instance_disk', id=f'{INSTANCE}-{device}', name=device,
             instance_id=INSTANCE, user_id=str(uuid.uuid4()),
             project_id=str(uuid.uuid4()), metrics={
-                name: {'archive_policy_name': 'five'} for name in series})
+                name: {'archive_policy_name': policy} for name in series})
         for name, values in series.items():
             self.session.post(
                 f'{self.url}/v1/metric/{found["metrics"][name]}/measures',
@@ -174,6 +177,44 @@ class GnocchiTest(machine.MachineTest):
         self.assertAlmostEqual(50, found.iops[0, 1], 3)
         self.assertTrue(numpy.isnan(found.latency_us[0, 1]))
         self.assertEqual((0, 0), (found.iops[0, 2], found.outstanding[0, 2]))
+
+    def test_many_volumes_in_few_questions(self):
+        """A day of 60 volumes, one of which is kept by the hour alone."""
+        last = time.time() // EVERY_S * EVERY_S
+        times = [last + 7 - EVERY_S * n for n in reversed(range(289))]
+        letters = [f'a{nth}' for nth in range(60)]
+        for nth, letter in enumerate(letters):
+            self.disk(f'vd{letter}', self.series(
+                times, lambda at, iops=10 + nth: rd.steady(
+                    at - times[0] + 9, iops=iops, latency_us=2000)),
+                'hours' if nth == 7 else 'five')
+        machine.wait_until(self.processed, 240)
+        asked = []
+
+        class Counted:
+            auth = self.session.auth
+
+            @staticmethod
+            def request(url, *others, **more):
+                asked.append(url)
+                return self.session.request(url, *others, **more)
+        source = gnocchi.Gnocchi(
+            Counted, self.url, lambda: {
+                letter: (INSTANCE, f'/dev/vd{letter}', 0.0)
+                for letter in letters}, granularity_s=EVERY_S)
+        places = [activity.MeasuredVolume(letter, letter, POOL)
+                  for letter in letters]
+        found = source.read(places, times[0], times[-1], 3600)
+        iops = found.iops[2]
+        self.assertTrue(numpy.isnan(iops[7]))
+        iops[7] = 17
+        numpy.testing.assert_allclose(
+            iops, 10.0 + numpy.arange(60), rtol=1e-3)
+        self.assertLess(len(asked), 18)
+        seen = source.observe(places, 900)
+        self.assertEqual({'a7'}, {*seen.missing})
+        self.assertIn('no measures of its disk of each 300 s',
+                      seen.missing['a7'])
 
     def refused_without_a_login(self, places):
         error = self.assertRaises(

@@ -7,7 +7,6 @@ The functional test asks a real one.
 import datetime
 import itertools
 import json
-from urllib import parse
 
 import ddt
 import testtools
@@ -37,13 +36,14 @@ class GnocchiTest(testtools.TestCase):
             lambda at, nth=nth: rd.steady(at).values[nth]
             * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
         self.resources, self.searches, self.status = None, [], 200
+        self.asked = []
         self.answers, self.now = {}, itertools.repeat(NOW)
         self.url = self.enterContext(rd.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         if self.status != 200:
             return self.status, '{"code": 400, "description": "no"}'
-        if method == 'POST':
+        if 'search' in path:
             wanted = json.loads(body)['in']['original_resource_id']
             self.searches.append(len(wanted))
             return 200, json.dumps(
@@ -51,9 +51,15 @@ class GnocchiTest(testtools.TestCase):
                     metric: f'{metric}@{name}' for metric in self.metrics}}
                  for name in wanted]
                 if self.resources is None else self.resources)
-        metric, _, name = parse.unquote(path.split('/')[3]).partition('@')
-        rows = self.answers.get(name, self.metrics[metric])
-        return (404, '') if rows is None else (200, json.dumps(rows))
+        (_, *metrics), found = json.loads(body)['operations'], {}
+        self.asked.append(len(metrics))
+        for wanted, method in metrics:
+            metric, _, name = wanted.partition('@')
+            rows = self.answers.get(name, self.metrics[metric])
+            if rows is None:
+                return 404, '{"cause": "Unknown metrics"}'
+            found[wanted] = {method: rows}
+        return 200, json.dumps({'measures': found})
 
     def observed(self, *volumes, window_s=600):
         volumes = volumes or ('a',)
@@ -76,7 +82,16 @@ class GnocchiTest(testtools.TestCase):
         volumes = [f'v{nth}' for nth in range(102)]
         seen = self.observed(*volumes)
         self.assertEqual([100, 2], self.searches)
+        self.assertEqual([600, 12], self.asked)
         self.assertEqual(102, len(seen.volumes))
+
+    def test_so_many_measures_are_asked_for_at_once(self):
+        """Of ten minutes, with what lies before: 5 of 6 metrics each."""
+        for most, asked in ((59, [6] * 4), (89, [12, 12]), (1, [6] * 4)):
+            self.patch(gnocchi, '_MEASURES', most)
+            self.asked.clear()
+            self.assertEqual(4, len(self.observed(*'abcd').volumes))
+            self.assertEqual(asked, self.asked, most)
 
     @ddt.data(*gnocchi_disks.TIMED)
     def test_busy_without_latency_is_unknown(self, name):
@@ -143,8 +158,21 @@ class GnocchiTest(testtools.TestCase):
         self.assertIn('cannot be read', seen.missing['b'])
 
     def test_a_metric_that_went_costs_that_volume_alone(self):
-        self.answers = {'i-2-vdb': None}
-        self.assertIn('any more', self.observed('a', 'b').missing['b'])
+        """A few questions more, in which it is searched for."""
+        self.answers = {'i-7-vdb': None}
+        names = [f'v{nth}' for nth in range(1, 65)]
+        seen = self.observed(*names)
+        self.assertEqual({*names} - {'v7'}, {*seen.volumes})
+        self.assertIn('no measures of its disk of each 300 s',
+                      seen.missing['v7'])
+        self.assertEqual(13, len(self.asked))
+
+    @ddt.data([], {'measures': []}, {'aggregated': 1}, 7)
+    def test_an_answer_that_is_none(self, answer):
+        self.patch(json, 'dumps', lambda doc, its=json.dumps: its(
+            answer if isinstance(doc, dict) else doc))
+        error = self.assertRaises(errors.CloudError, self.observed)
+        self.assertIn('does not answer as Gnocchi', str(error))
 
     def test_metrics_that_are_none(self):
         self.resources = [{'original_resource_id': 'i-1-vdb',
@@ -152,6 +180,7 @@ class GnocchiTest(testtools.TestCase):
         self.assertIn('cannot be read', self.observed().missing['a'])
 
     def test_a_slow_server_is_not_asked_for_ever(self):
+        self.patch(gnocchi, '_AT_ONCE', 1)
         self.now = iter(range(90_100, 99_999, 200))
         error = self.assertRaises(
             errors.CloudError, self.observed, 'a', 'b', 'c')

@@ -8,7 +8,6 @@ it, which is being deleted.
 
 import datetime
 import json
-from urllib import parse
 
 import ddt
 
@@ -103,17 +102,18 @@ class MigratedTest(case.DirectoryCase):
         names = gnocchi_disks.COUNTED + gnocchi_disks.TIMED
 
         def answer(method, path, headers, body):
-            if method == 'POST':
+            if 'search' in path:
                 return 200, json.dumps([
                     {'original_resource_id': name,
                      'metrics': dict(zip(names, names))}
                     for name in json.loads(body)['in'][
                         'original_resource_id']])
-            nth = names.index(parse.unquote(path.split('/')[3]))
-            return 200, json.dumps([[
+            return 200, json.dumps({'measures': {name: {'mean': [[
                 datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(),
-                300.0, rd.steady(at).values[nth] * (1e9 if nth > 3 else 1)]
-                for at in (NOW - 600, NOW - 300, NOW)])
+                300.0, rd.steady(at).values[names.index(name)]
+                * (1e9 if name in gnocchi_disks.TIMED else 1)]
+                for at in (NOW - 600, NOW - 300, NOW)]}
+                for name, _ in json.loads(body)['operations'][1:]}})
         records = inventory(stage).records
         source = gnocchi.Gnocchi(
             http.session(), self.enterContext(rd.serving(answer)),

@@ -39,9 +39,9 @@ class PastTest(testtools.TestCase):
         self.url = self.enterContext(rd.serving(self.answer))
 
     def answer(self, method, path, headers, body):
-        """As Gnocchi: the resources of disks, the measures of a metric."""
+        """As Gnocchi: the resources of disks, the measures of metrics."""
         url = parse.urlsplit(path)
-        if method == 'POST':
+        if 'search' in url.path:
             wanted = json.loads(body)['in']['original_resource_id']
             return 200, json.dumps([
                 {'original_resource_id': name, 'metrics': {
@@ -49,12 +49,18 @@ class PastTest(testtools.TestCase):
                 for name in wanted])
         start = datetime.datetime.fromisoformat(
             parse.parse_qs(url.query)['start'][0] + '+00:00').timestamp()
-        metric, _, disk = parse.unquote(url.path.split('/')[3]).partition('@')
-        nth, of = NAMES.index(metric), self.disks[disk.partition('-')[0]]
-        return 200, json.dumps([
-            [datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(),
-             EVERY_S, of(at).values[nth] * (1e9 if nth > 3 else 1)]
-            for at in self.measured if at >= start])
+        return 200, json.dumps({'measures': {
+            metric: {'mean': [
+                [datetime.datetime.fromtimestamp(
+                    at, datetime.UTC).isoformat(), EVERY_S,
+                 self.value(metric, at)]
+                for at in self.measured if at >= start]}
+            for metric, _ in json.loads(body)['operations'][1:]}})
+
+    def value(self, metric, at):
+        name, _, disk = metric.partition('@')
+        nth, of = NAMES.index(name), self.disks[disk.partition('-')[0]]
+        return of(at).values[nth] * (1e9 if nth > 3 else 1)
 
     def read(self, *volumes, begin=BEGIN, end=BEGIN + HOUR, step_s=EVERY_S):
         return gnocchi.Gnocchi(
