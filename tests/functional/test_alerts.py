@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped alerts, by Prometheus's own tool."""
+"""The shipped alerts and dashboard, by Prometheus's own tool."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -8,8 +9,8 @@ import subprocess
 from tests.functional import machine
 
 HERE = pathlib.Path(__file__).parent
-RULES = HERE.parents[1] / 'etc' / 'serifos' / 'prometheus' / (
-    'serifos-alerts.yaml')
+ETC = HERE.parents[1] / 'etc' / 'serifos'
+RULES = ETC / 'prometheus' / 'serifos-alerts.yaml'
 
 
 class AlertsTest(machine.MachineTest):
@@ -31,3 +32,16 @@ class AlertsTest(machine.MachineTest):
         for file in RULES, HERE / 'alerts-test.yaml':
             shutil.copy(file, self.directory)
         self.promtool('test', 'rules', 'alerts-test.yaml')
+
+    def test_queries_of_the_dashboard(self):
+        panels = json.loads((
+            ETC / 'grafana' / 'serifos-dashboard.json').read_text())['panels']
+        asked = [target['expr'].replace('$top', '10')
+                 for panel in panels for target in panel['targets']]
+        # What promtool checks are rules, and JSON is YAML.
+        (self.directory / 'rules.yaml').write_text(json.dumps({'groups': [{
+            'name': 'dashboard', 'rules': [
+                {'record': f'query_{i}', 'expr': query}
+                for i, query in enumerate(asked)]}]}))
+        self.assertIn(f'{len(asked)} rules found', self.promtool(
+            'check', 'rules', 'rules.yaml'))

@@ -79,15 +79,16 @@ class ServeTest(cloud.Case):
         self.assertAlmostEqual(
             self.now, found['serifos_observation_timestamp_seconds'], delta=2)
 
-    def test_alerts_and_docs_name_what_is_served(self):
+    def test_alerts_dashboard_and_docs_name_what_is_served(self):
         self.balancer.round()
         found = {name if isinstance(name, str) else name[0]
                  for name in self.metrics()}
-        alerts = (ROOT / 'etc/serifos/prometheus/serifos-alerts.yaml'
-                  ).read_text()
-        named = set(re.findall(r'serifos_\w+', alerts))
-        self.assertLess(5, len(named))
-        self.assertEqual(set(), named - found)
+        for file in ('prometheus/serifos-alerts.yaml',
+                     'grafana/serifos-dashboard.json'):
+            named = set(re.findall(r'serifos_\w+', (
+                ROOT / 'etc/serifos' / file).read_text()))
+            self.assertLess(5, len(named))
+            self.assertEqual(set(), named - found - NOTHING_REFUSED)
         told = set(re.findall(r'``(serifos_\w+)``', (
             ROOT / 'doc/source/metrics.rst').read_text()))
         self.assertEqual(found - told, {
