@@ -118,3 +118,5 @@ class BenchTestCase(case.DirectoryCase):
             printed.returncode, printed.stdout.count('2 histories')),
             printed.stderr)
         self.assertIn(f'{fewer} of 2', printed.stdout)
+        self.assertEqual(1, printed.stdout.count(
+            'packed, the day before known'))

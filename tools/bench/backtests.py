@@ -41,8 +41,19 @@ def rows(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     return found
 
 
+def packings(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    """A row for each way to pack by what is known, all moves free."""
+    found: list[tuple[object, ...]] = []
+    for name, field in (('packed, the first day known', 'packed_first'),
+                        ('packed, the day before known', 'packed_before')):
+        by_best = [document['policies'][0][field] for document in documents]
+        found.append((name, *(None,) * (len(HEADER) - 3),
+                      statistics.mean(by_best), max(by_best)))
+    return found
+
+
 if __name__ == '__main__':
     read = [json.loads(pathlib.Path(name).read_text())
             for name in sys.argv[1:]]
     print(table.as_text(table.Table(
-        HEADER, rows(read), f'{len(read)} histories')))
+        HEADER, [*rows(read), *packings(read)], f'{len(read)} histories')))

@@ -4,14 +4,19 @@
 Volumes go, the busiest first, to the device that is then least busy, by its
 busiest part; then single volumes and pairs of them change places as long as
 that relieves the busiest device. Nobody can know the day; a policy is
-measured by how near it comes.
+measured by how near it comes. What the same packing makes of the days before
+is what is in reach of one that knows the devices and moves what it likes, but
+not the future.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from serifos.lab.backtest.simulated.demand import Floats
+from serifos.lab.backtest.simulated.demand import Ints
 
 _ROUNDS = 200
 _PAIRS = 64
@@ -19,7 +24,41 @@ _PAIRS = 64
 
 def least_worst(parts: Floats, size_gib: Floats,
                 total_gib: Floats) -> float:
-    """How busy the busiest device then is, as a fraction of its time.
+    """How busy the busiest device is in the best packing, as a fraction.
+
+    As of :func:`packed`.
+    """
+    return busiest(parts, packed(parts, size_gib, total_gib))
+
+
+def over_days(days: Sequence[Floats], size_gib: Floats, total_gib: Floats
+              ) -> tuple[tuple[float, ...], ...]:
+    """How busy the busiest device is on each day, packed by three of them.
+
+    By that day, by the one before, and by the first one, which is known to
+    all of the three.
+
+    :param days: of each day, as of :func:`packed`
+    """
+    homes = [packed(day, size_gib, total_gib) for day in days]
+    return tuple(
+        tuple(busiest(day, home) for day, home in zip(days, known))
+        for known in (homes, [*homes[:1], *homes], homes[:1] * len(homes)))
+
+
+def busiest(parts: Floats, home: Ints) -> float:
+    """How busy the busiest device is, as a fraction of its time.
+
+    :param parts: as of :func:`packed`
+    :param home: int[volumes], the pool of each
+    """
+    busy = np.zeros(parts.shape[1:])
+    np.add.at(busy, home, parts[np.arange(len(home)), home])
+    return float(busy.max())
+
+
+def packed(parts: Floats, size_gib: Floats, total_gib: Floats) -> Ints:
+    """The pool of each volume in the best packing, int[volumes].
 
     :param parts: float[volumes, pools, parts], how busy each volume makes
         each part of each device
@@ -40,7 +79,7 @@ def least_worst(parts: Floats, size_gib: Floats,
     for _ in range(_ROUNDS):
         if not _better(parts, size_gib, home, busy, room):
             break
-    return float(busy.max())
+    return home
 
 
 def _better(parts: Floats, size_gib: Floats, home: Floats, busy: Floats,

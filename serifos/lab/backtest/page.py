@@ -58,7 +58,7 @@ def _lines(scores: Sequence[tl.Score], column: int, title: str, unit: float,
 
 def _days(scores: Sequence[tl.Score]) -> str:
     rows = {score.policy: score.day_worst for score in scores}
-    rows['packed, the day known'] = scores[0].day_packed
+    rows.update((name, days) for name, days, _ in tables.packings(scores[0]))
     return charts.points(
         [charts.Series(range(1, len(busy) + 1), [100 * each for each in busy],
                        'o-', name, look={

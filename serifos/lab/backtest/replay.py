@@ -137,9 +137,9 @@ def run(case: Case) -> tl.Score:
                 recent=recent.Recent(settings.hold, settings.correction),
                 growth=_growth(settings, directory), history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
-    packed = [packing.least_worst(parts(
-        devices, tally.demand[day] / tally.day_s(day, end)), sizes, totals)
-        for day in range(tally.days)]
+    packed = packing.over_days([parts(
+        devices, tally.demand[day] / tally.day_s(day, end))
+        for day in range(tally.days)], sizes, totals)
     entries = journal.entries()
     return dataclasses.replace(
         tally.score(case.name, cinder.moved(entries), packed,

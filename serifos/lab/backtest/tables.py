@@ -20,7 +20,8 @@ def document(settings: Mapping[str, Any],
     return {'schema': SCHEMA, 'settings': dict(settings), 'policies': [
         {**dataclasses.asdict(score), 'moves_a_day': score.moves_a_day,
          'moves_per_ten_a_week': score.moves_per_ten_a_week,
-         'next_day': score.next_day} for score in scores]}
+         'next_day': score.next_day, 'packed_before': score.packed_before,
+         'packed_first': score.packed_first} for score in scores]}
 
 
 def of_scores(scores: Sequence[tl.Score]) -> table.Table:
@@ -47,9 +48,19 @@ def of_days(scores: Sequence[tl.Score]) -> table.Table:
     """The busiest pool of each day, as a share of its time."""
     return table.Table(
         ('busiest pool, mean of the day', *(
-            f'day {day}' for day in range(1, len(scores[0].day_worst) + 1))),
-        [*((score.policy, *(table.percent(busy, '.0f')
-                            for busy in score.day_worst))
-           for score in scores),
-         ('packed, the day known', *(
-             table.percent(busy, '.0f') for busy in scores[0].day_packed))])
+            f'day {day}' for day in range(1, len(scores[0].day_worst) + 1)),
+         'later days by best'),
+        [(name, *(table.percent(busy, '.0f') for busy in days), by_best)
+         for name, days, by_best in [
+             *((score.policy, score.day_worst, score.next_day)
+               for score in scores), *packings(scores[0])]])
+
+
+def packings(score: tl.Score) -> tuple[tuple[
+        str, tuple[float, ...], float | None], ...]:
+    """Name, busiest pool of each day and its mean by best, of each."""
+    return (('packed, the first day known', score.day_first,
+             score.packed_first),
+            ('packed, the day before known', score.day_before,
+             score.packed_before),
+            ('packed, the day known', score.day_packed, 1.0))

@@ -33,6 +33,8 @@ class Score:
     :param day_worst: of each day the busiest device by its mean, as a
         fraction of its time; copies do not count
     :param day_packed: the same, packed with that day known
+    :param day_before: the same, packed anew with the day before known
+    :param day_first: the same, packed once with the first day known
     :param failed: migrations that were begun and failed
     :param cramped_minutes: of volumes that found no room to be extended
     :param hours: begin, worst pool of the hour in the mean, µs, volumes with
@@ -53,6 +55,8 @@ class Score:
     moves_later: int
     day_worst: tuple[float, ...]
     day_packed: tuple[float, ...]
+    day_before: tuple[float, ...]
+    day_first: tuple[float, ...]
     hours: tuple[tuple[float, float, float, float], ...]
     seconds: float = 0.0
     failed: int = 0
@@ -75,8 +79,21 @@ class Score:
 
         The mean over days; None for a single day.
         """
+        return self._by_best(self.day_worst)
+
+    @property
+    def packed_before(self) -> float | None:
+        """As :attr:`next_day`, packed anew with the day before known."""
+        return self._by_best(self.day_before)
+
+    @property
+    def packed_first(self) -> float | None:
+        """As :attr:`next_day`, packed once with the first day known."""
+        return self._by_best(self.day_first)
+
+    def _by_best(self, days: Sequence[float]) -> float | None:
         ratios = [worst / best for worst, best in zip(
-            self.day_worst[1:], self.day_packed[1:]) if best > 0]
+            days[1:], self.day_packed[1:]) if best > 0]
         return sum(ratios) / len(ratios) if ratios else None
 
 
@@ -131,11 +148,11 @@ class Tally:
         self.demand[day, there] += done.rates[there, :4] / share * seconds
 
     def score(self, policy: str, moved: Sequence[tuple[float, float]],
-              packed: Sequence[float], seconds: float) -> Score:
+              packed: Sequence[tuple[float, ...]], seconds: float) -> Score:
         """The result.
 
         :param moved: when each migration was requested, and its GiB
-        :param packed: of each day, the busiest device in the best packing
+        :param packed: of each day, as of :func:`.packing.over_days`
         :param seconds: that the replay took
         """
         worst, lasts = np.array(self._worst).T
@@ -154,7 +171,7 @@ class Tally:
             self._broken_s / 60, self._variance / total,
             self._served / max(self._asked, 1e-9), len(moved),
             float(sum(gib for _, gib in moved)), len(later),
-            tuple(busy.tolist()), tuple(packed), tuple(
+            tuple(busy.tolist()), *packed, tuple(
                 (self._begin + i * _HOUR_S, *means[i].tolist(),
                  float(so_far[i])) for i in range(self._hours)), seconds,
             cramped_minutes=self._cramped_s / 60)

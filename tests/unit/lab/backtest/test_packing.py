@@ -45,3 +45,13 @@ class LeastWorstTest(testtools.TestCase):
             parts, np.array([10.0, 10.0]), np.array([20.0, 5.0])))
         self.assertEqual(1.0, packing.least_worst(
             parts, np.array([10.0, 10.0]), np.array([20.0, 15.0])))
+
+    def test_a_day_is_packed_by_itself_the_one_before_and_the_first(self):
+        first = np.array([[[2.0], [2.0]], [[2.0], [2.0]], [[1.0], [1.0]]])
+        then = first[[2, 2, 0]]
+        rates, room = np.ones(3), np.full(2, 3.0)
+        known, before, once = packing.over_days(
+            [first, then, then, first], rates, room)
+        self.assertEqual((3.0, 2.0, 2.0, 3.0), known)
+        self.assertEqual((3.0, 3.0, 2.0, 4.0), before)
+        self.assertEqual((3.0, 3.0, 3.0, 3.0), once)
