@@ -193,7 +193,7 @@ class HistoryOfAllVolumesTest(_Case):
     def test_of_one_volume_nothing_is_written(self):
         code, _, err = self.history('a', '--out', self.out)
         self.assertEqual(2, code)
-        self.assertIn('give no VOLUME with it', err)
+        self.assertIn('give no VOLUME and no --pools with it', err)
 
 
 class HistoryOfASourceTest(case.DirectoryCase):
