@@ -17,6 +17,7 @@ from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import servers as sv
+from serifos.facts import throttling
 from serifos.facts import times
 from serifos.plan import eligibility
 
@@ -34,10 +35,12 @@ def places(inventory: inv.Inventory,
     :param moved_at: volume → when it was last moved, seconds of the epoch;
         what Nova wrote to the copy before that was not the volume's
     """
+    there = [record for record in inventory.records if record.pool]
+    caps = throttling.caps(inventory, there)
     return [activity.MeasuredVolume(
         record.id, record.lv_id, record.pool,
-        (moved_at or {}).get(record.id, 0.0) if record.name_id else 0.0)
-            for record in inventory.records if record.pool]
+        (moved_at or {}).get(record.id, 0.0) if record.name_id else 0.0,
+        caps.get(record.id)) for record in there]
 
 
 def cluster(inventory: inv.Inventory, observed: activity.Observed,

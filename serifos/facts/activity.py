@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Protocol
 
+from serifos.facts import caps as cp
 from serifos.facts import names
 from serifos.facts import workload as wl
 
@@ -19,6 +20,8 @@ class MeasuredVolume:
 
     :param lv_id: what follows ``volume-`` in the name of its LV
     :param pool: ``host@backend#pool``
+    :param caps: of its QoS, at which requests wait before they come to a
+        device; None for none
     :param since: the time, seconds of the epoch, before which its logical
         volume was written as a copy, by whoever migrated it
     """
@@ -27,6 +30,7 @@ class MeasuredVolume:
     lv_id: str
     pool: str
     since: float = 0.0
+    caps: cp.Caps | None = None
 
     @property
     def host(self) -> str:

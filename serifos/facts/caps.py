@@ -20,6 +20,9 @@ from serifos.facts import workload as wl
 REACHED = 0.9
 """A volume that does so much of what its cap lets it do is at its cap."""
 
+EXCEEDED = 2 - REACHED
+"""One that does more than this shows that the cap is not in force."""
+
 _MOST = 1e15
 
 
@@ -74,6 +77,14 @@ class Caps:
             (write, as_counted, self.write_iops),
             (1.0, kib, self.total_kib_s), (1 - write, kib, self.read_kib_s),
             (write, kib, self.write_kib_s)) if cap is not None)
+
+    def in_force(self, workload: wl.Workload) -> bool:
+        """Whether a workload is no more than the caps let through."""
+        return self.bursts or self.share(workload) <= EXCEEDED
+
+    def throttles(self, workload: wl.Workload) -> bool:
+        """Whether its requests wait, since it is at a cap."""
+        return self.in_force(workload) and self.share(workload) >= REACHED
 
     def bounded(self, workload: wl.Workload) -> wl.Workload:
         """The workload, its reads and writes in proportion, within the caps.

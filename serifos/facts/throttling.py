@@ -22,14 +22,12 @@ from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 
-_EXCEEDED = 2 - cp.REACHED
-
 _LVM = 'LVMVolumeDriver:'
 """How the ``location_info`` of a backend begins that throttles nothing."""
 
 
 def caps(inventory: inv.Inventory,
-         volumes: Iterable[cl.Volume]) -> dict[str, cp.Caps]:
+         volumes: Iterable[cl.Volume | inv.Record]) -> dict[str, cp.Caps]:
     """Volume → its caps; those of a back end that has none are left out."""
     throttles = {
         pool.name: not str(pool.capabilities.get('location_info') or '')
@@ -39,7 +37,7 @@ def caps(inventory: inv.Inventory,
         kind = inventory.type_by_name.get(volume.volume_type or '')
         if kind is None or not kind.qos or (
                 kind.qos_consumer == inv.BACK_END
-                and not throttles.get(volume.pool, False)):
+                and not throttles.get(volume.pool or '', False)):
             continue
         its = cp.Caps.of(kind.qos, volume.size_gib)
         if its is not None:
@@ -68,11 +66,11 @@ def _within(volume: cl.Volume, its: cp.Caps | None) -> cl.Volume:
         return volume
     if seen is None:
         return dataclasses.replace(volume, caps=its)
-    if not its.bursts and its.share(seen) > _EXCEEDED:
+    if not its.in_force(seen):
         return volume
     return dataclasses.replace(
         volume, caps=its, workload=its.bounded(seen),
-        at_cap=its.share(seen) >= cp.REACHED)
+        at_cap=its.throttles(seen))
 
 
 def _without_waiting(volumes: Iterable[cl.Volume]) -> Iterable[cl.Volume]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from serifos.facts import cluster as cl
 from serifos.facts import history as hs
@@ -20,6 +21,8 @@ from serifos.plan.loads import slots as sl
 
 MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
     'mean', 'percentile', 'ewma', 'joint')
+
+Bools = npt.NDArray[np.bool_]
 
 _RATES, _QUEUED = 5, 4
 _DAY_S = 86400.0
@@ -53,6 +56,8 @@ class Demand:
         """What volumes with such a history are planned as."""
         values, seconds = _rates(history), history.seconds.T
         usual = _mean(values, seconds)
+        unknown = _untold(values).any(1)
+        usual[unknown, _QUEUED] = np.nan
         if self.figure == JOINT:
             its = folded(history, self.slots)
             its = np.where(np.isnan(its), usual[:, None], its)
@@ -61,9 +66,10 @@ class Demand:
         if self.figure == EWMA:
             age_s = history.step_s * np.arange(history.count - 1, -1, -1)
             usual = _mean(values, seconds * 0.5 ** (age_s / self.half_life_s))
+            usual[unknown, _QUEUED] = np.nan
         its = _patterns(usual[:, None])
         if self.figure == PERCENTILE and history.count:
-            known = ~np.isnan(values[..., _QUEUED]).all(1)
+            known = ~(np.isnan(values[..., _QUEUED]).all(1) | unknown)
             its[known, 0, 2] = np.nanpercentile(
                 values[known][..., _QUEUED], self.percentile, axis=1)
         return sl.Slots(history.volumes, its)
@@ -73,15 +79,17 @@ def folded(history: hs.Series, slots: int) -> sl.Floats:
     """The mean of each part of a day: float[volumes, slots, rates].
 
     Days lie upon one another, so that a history of several shows what is
-    usual at an hour. NaN for a part of which nothing is known.
+    usual at an hour. NaN for a part of which nothing is known; the requests
+    outstanding, too, for one with requests of which that is not.
     """
     values, seconds = _rates(history), history.seconds.T
     middle = history.begin + history.step_s * (np.arange(history.count) + 0.5)
     part = (middle % _DAY_S / _DAY_S * slots).astype(np.intp)
     found = np.full((len(history.volumes), slots, _RATES), np.nan)
     for slot in np.unique(part):
-        found[:, slot] = _mean(values[:, part == slot],
-                               seconds[:, part == slot])
+        its = values[:, part == slot]
+        found[:, slot] = _mean(its, seconds[:, part == slot])
+        found[_untold(its).any(1), slot, _QUEUED] = np.nan
     return found
 
 
@@ -107,6 +115,14 @@ def _rates(history: hs.Series) -> sl.Floats:
         history.read_iops, history.write_iops,
         history.read_kib_s + history.write_kib_s, history.iops,
         history.outstanding], axis=-1).astype(float).transpose(1, 0, 2)
+
+
+def _untold(values: sl.Floats) -> Bools:
+    """bool[volumes, slots]: requests were seen, and not how long they took.
+
+    A mean over other slots, in which a volume was idle, would be none.
+    """
+    return np.isnan(values[..., _QUEUED]) & (values[..., :2] > 0).any(-1)
 
 
 def _mean(values: sl.Floats, weights: sl.Floats) -> sl.Floats:

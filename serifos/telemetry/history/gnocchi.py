@@ -2,7 +2,8 @@
 """What volumes did over days, from Ceilometer's metrics in Gnocchi.
 
 Of a volume that is attached now, since it was. Where the time of requests is
-not polled, only latency and outstanding requests are unknown.
+not polled, only latency and outstanding requests are unknown. Their time is
+QEMU's: what throttled ones wait there is left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import gnocchi_disks as disks
 from serifos.telemetry.history import amounts
+from serifos.telemetry.history import waiting
 
 _MOST_APART = 2.5
 """Granularities between two measures; more is a gap."""
@@ -52,8 +54,11 @@ def read(source: Source, places: Sequence[activity.MeasuredVolume],
         here = activity.MeasuredVolume(
             place.volume, place.volume, place.pool, place.since)
         found.sums[:, :, column] = amounts.series(
-            [here], {here.host: [cn.Reading(at, {here.lv_id: counters})
-                                 for at, counters in known]},
+            [here], {here.host: [
+                cn.Reading(at, {here.lv_id: counters})
+                for at, counters in waiting.without_waiting(
+                    [(at, its) for at, its in known if at >= here.since],
+                    place.caps)]},
             found.begin, found.end, step_s, longest_s=longest_s
         ).sums[:, :, 0]
     return found

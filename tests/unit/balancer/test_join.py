@@ -6,6 +6,7 @@ import testtools
 
 from serifos.balancer import join
 from serifos.facts import activity
+from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
@@ -46,6 +47,17 @@ def observed(*seen, problems=()):
 
 def cluster(found, told, stems=('m',)):
     return join.cluster(found, told, stems, eligibility.Rules())
+
+
+class PlacesTest(testtools.TestCase):
+
+    def test_with_the_caps_of_their_types(self):
+        slow = inv.Type('slow', {}, {'total_iops_sec_per_gb': '30'},
+                        'front-end')
+        self.assertEqual({'v': cp.Caps(30.0), 'w': None}, {
+            place.volume: place.caps for place in join.places(inventory(
+                record('v', volume_type='slow'), record('w'),
+                record('new', None, volume_type='slow'), types=(slow,)))})
 
 
 @ddt.ddt

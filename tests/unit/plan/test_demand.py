@@ -83,6 +83,25 @@ class DemandTestCase(testtools.TestCase):
                 scaled(1, 1), [NOTHING, NOTHING]))
             self.assertTrue(np.isnan(found.patterns[1, :, 2]).all(), figure)
 
+    def test_requests_that_take_nobody_knows_how_long_are_not_idleness(self):
+        """An idle part says nothing about a busy one; the present stands."""
+        its = series(scaled(0, 1), scaled(1, 1), step_s=12 * HOUR)
+        its.sums[5:, 1, 0] = np.nan
+        for figure in dm.FIGURES:
+            demand = dm.Demand(figure, slots=2)
+            found = demand.of(its).patterns
+            self.assertTrue(np.isnan(found[0, -1, 2]), figure)
+            self.assertEqual(8.0, found[1, -1, 2], figure)
+            self.assertAlmostEqual(64.0, found[0, -1, 1], msg=figure)
+        self.assertEqual(0.0, found[0, 0, 2])
+
+    def test_nor_is_it_on_another_day(self):
+        its = series(scaled(0, 1, 1, 1), step_s=12 * HOUR)
+        its.sums[5:, 2, 0] = np.nan
+        found = dm.Demand('joint', slots=2).of(its).patterns
+        self.assertTrue(np.isnan(found[0, 0, 2]))
+        self.assertEqual(8.0, found[0, 1, 2])
+
     def test_an_empty_history_tells_nothing(self):
         for figure in dm.FIGURES:
             found = dm.Demand(figure).of(fh.Series.empty(

@@ -4,6 +4,7 @@
 The functional test asks a real one.
 """
 
+import dataclasses
 import datetime
 import json
 from urllib import parse
@@ -13,6 +14,8 @@ import numpy as np
 import testtools
 
 from serifos import errors
+from serifos.facts import caps as cp
+from serifos.telemetry import counters as cn
 from serifos.telemetry import gnocchi
 from serifos.telemetry import gnocchi_disks as disks
 from serifos.telemetry import http
@@ -25,6 +28,10 @@ NAMES = disks.COUNTED + disks.TIMED
 
 def busy(at, **others):
     return rd.steady(at - BEGIN + HOUR, **others)
+
+
+def _sum(*several):
+    return cn.Counters(*map(sum, zip(*(each.values for each in several))))
 
 
 @ddt.ddt
@@ -62,14 +69,15 @@ class PastTest(testtools.TestCase):
         nth, of = NAMES.index(name), self.disks[disk.partition('-')[0]]
         return of(at).values[nth] * (1e9 if nth > 3 else 1)
 
-    def read(self, *volumes, begin=BEGIN, end=BEGIN + HOUR, step_s=EVERY_S):
+    def read(self, *volumes, begin=BEGIN, end=BEGIN + HOUR, step_s=EVERY_S,
+             caps=None):
         return gnocchi.Gnocchi(
             http.session(), self.url, lambda: {
                 volume: (volume, '/dev/vdb', since)
                 for volume, since in self.attached.items()},
             granularity_s=EVERY_S, clock=lambda: self.now).read(
-                [rd.place(volume) for volume in volumes or 'a'], begin, end,
-                step_s)
+                [dataclasses.replace(rd.place(volume), caps=caps)
+                 for volume in volumes or 'a'], begin, end, step_s)
 
     @ddt.data(300, 900, HOUR)
     def test_a_steady_volume(self, step_s):
@@ -81,6 +89,28 @@ class PastTest(testtools.TestCase):
                             ('outstanding', 2)):
             np.testing.assert_allclose(
                 value, getattr(found, name), rtol=1e-4, err_msg=name)
+
+    def test_the_waiting_of_throttled_requests_is_left_out(self):
+        """In the second half hour, at its cap, they take ten times as long."""
+        self.disks['a'] = lambda at: busy(at, iops=500) if (
+            at <= BEGIN + 1800) else _sum(
+                busy(BEGIN + 1800, iops=500),
+                rd.steady(at - BEGIN - 1800, iops=1000, latency_us=20000))
+        for cap, us, queued in (
+                (None, 14000, 10.5), (cp.Caps(2000.0), 14000, 10.5),
+                (cp.Caps(1000.0), 2000, 1.5)):
+            found = self.read(step_s=HOUR, caps=cap)
+            np.testing.assert_allclose(750, found.iops, rtol=1e-3)
+            np.testing.assert_allclose(us, found.latency_us, rtol=1e-3)
+            np.testing.assert_allclose(queued, found.outstanding, rtol=1e-3)
+
+    def test_what_was_there_before_it_was_attached_says_nothing(self):
+        self.attached['a'] = BEGIN + 1500.0
+        self.disks['a'] = lambda at: busy(at, iops=500) if (
+            at <= BEGIN + 1500) else rd.steady(at - BEGIN - 1500)
+        found = self.read(caps=cp.Caps(1000.0))
+        self.assertTrue(np.isnan(found.latency_us[6:]).all())
+        np.testing.assert_allclose(1000, found.iops[6:], rtol=1e-3)
 
     def test_each_volume_by_itself(self):
         self.disks['b'] = lambda at: busy(at, iops=300)
