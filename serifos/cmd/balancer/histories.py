@@ -106,6 +106,15 @@ def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
     return source
 
 
+def read(conf: cfg.ConfigOpts) -> hs.History:
+    """The same for who only reads; no exporter has to be known.
+
+    :raises InputError: where the configuration cannot be used
+    """
+    return store(conf) if conf.telemetry.source == 'scrape' else history(
+        conf, adapters.telemetry(conf))
+
+
 def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
           say: Callable[[str], None]) -> sl.Slots | None:
     """What the volumes of an observation did before it, as plans take it.
@@ -122,9 +131,8 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     now = time.time() if cluster.observed_at is None else times.parse(
         cluster.observed_at)
     try:
-        read = store(conf) if conf.telemetry.source == 'scrape' else history(
-            conf, adapters.telemetry(conf))
-        found = past.slots(read, _places(conf, read, cluster), now, settings)
+        kept = read(conf)
+        found = past.slots(kept, _places(conf, kept, cluster), now, settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None
@@ -134,10 +142,10 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     return found
 
 
-def _places(conf: cfg.ConfigOpts, read: hs.History,
+def _places(conf: cfg.ConfigOpts, kept: hs.History,
             cluster: cl.Cluster) -> list[activity.MeasuredVolume]:
     """Where the volumes are, as far as the source has to know that."""
-    if isinstance(read, st.Store):
+    if isinstance(kept, st.Store):
         return [activity.MeasuredVolume(volume.id, volume.id, volume.pool)
                 for volume in cluster.volumes]
     moved = jn.last_moves(journal.Journal(
@@ -147,10 +155,10 @@ def _places(conf: cfg.ConfigOpts, read: hs.History,
         adapters.cinder(conf).inventory(), moved) if place.volume in wanted]
 
 
-def remembered(conf: cfg.ConfigOpts, read: hs.History | None,
+def remembered(conf: cfg.ConfigOpts, kept: hs.History | None,
                memory: rm.Memory) -> hs.History | None:
     """The same for round after round, where reading it takes long."""
-    if read is None or isinstance(read, st.Store):
-        return read
-    return rm.Remembered(read, memory, time.time, max(
+    if kept is None or isinstance(kept, st.Store):
+        return kept
+    return rm.Remembered(kept, memory, time.time, max(
         _SETTLED_S, 3 * conf.telemetry.gnocchi_granularity))

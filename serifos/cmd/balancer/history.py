@@ -14,6 +14,7 @@ from serifos.cmd.balancer import history_file
 from serifos.cmd.balancer import migrations
 from serifos.cmd.balancer import pools
 from serifos.cmd.balancer import series
+from serifos.cmd.balancer import spans
 from serifos.cmd.balancer import verb
 from serifos.database.history import store
 from serifos import errors
@@ -21,8 +22,6 @@ from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
 from serifos.facts import pool_errors as pe
-
-_MOST_DAYS, _MOST_SLOTS = 3660, 100_000
 
 
 class History(verb.Verb):
@@ -52,6 +51,9 @@ class History(verb.Verb):
         parser.add_argument('--step', type=int, metavar='SECONDS',
                             help='of a slot (default: an hour; five minutes '
                             'for less than a day, and with --out)')
+        parser.add_argument('--until', metavar='TIME',
+                            help='the end of what a VOLUME did, ISO 8601 '
+                            '(default: now)')
         parser.add_argument('--volume', metavar='ID',
                             help='the migrations of one volume only')
         parser.add_argument('--last', type=int, default=50, metavar='N',
@@ -62,6 +64,9 @@ class History(verb.Verb):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.until is not None and (
+                parsed_args.what is None or parsed_args.pools):
+            raise errors.InputError('--until is of what a VOLUME did.')
         if parsed_args.out is not None:
             self._write(parsed_args)
             return
@@ -94,9 +99,9 @@ class History(verb.Verb):
         step_s = parsed_args.step
         if step_s is None:
             step_s = 3600 if days >= 1 else 300
-        now = time.time()
+        end = spans.end(parsed_args.until)
         return past.read([self._place(parsed_args.what, past)],
-                         now - _seconds(days, step_s), now, step_s)
+                         end - spans.seconds(days, step_s), end, step_s)
 
     def _write(self, parsed_args: argparse.Namespace) -> None:
         """Writes what all volumes did."""
@@ -107,7 +112,7 @@ class History(verb.Verb):
                 '--pools with it.')
         days = 7.0 if parsed_args.days is None else parsed_args.days
         step_s = 300 if parsed_args.step is None else parsed_args.step
-        seconds = _seconds(days, step_s)
+        seconds = spans.seconds(days, step_s)
         past = self.past()
         inventory = adapters.cinder(self.app.conf).inventory()
         seen, known = history_file.write(
@@ -122,7 +127,7 @@ class History(verb.Verb):
                 '--pools shows pools by hours; give no --volume and no --step '
                 'with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
-        now, seconds = time.time(), _seconds(days, pe.HOUR_S)
+        now, seconds = time.time(), spans.seconds(days, pe.HOUR_S)
         achieved = histories.achieved(self.app.conf)
         its = pools.read(achieved.kept, achieved.share, now, now - seconds,
                          parsed_args.what)
@@ -141,8 +146,7 @@ class History(verb.Verb):
 
         :raises InputError: where the configuration cannot be used
         """
-        conf = self.app.conf
-        return histories.history(conf, adapters.telemetry(conf))
+        return histories.read(self.app.conf)
 
     def _place(self, volume: str,
                past: hs.History) -> activity.MeasuredVolume:
@@ -169,20 +173,6 @@ class History(verb.Verb):
                              indent=1))
         else:
             print(migrations.text(entries))
-
-
-def _seconds(days: float, step_s: int) -> float:
-    """The days in seconds.
-
-    :raises InputError: where they cannot be shown in slots of that length
-    """
-    if not 0 < days <= _MOST_DAYS or not (
-            0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
-        raise errors.InputError(
-            f'{days:g} days in slots of {step_s} s cannot be shown; '
-            f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
-            'longer than that time.')
-    return 86400 * days
 
 
 class Recover(verb.Asks):

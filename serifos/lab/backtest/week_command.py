@@ -28,6 +28,11 @@ class Week(app.Fails, lister.Lister):
         parser.add_argument('--of', metavar='HISTORY',
                             help='print the statistics of this CSV file; '
                                  'nothing is drawn')
+        parser.add_argument('--keep', metavar='DIR',
+                            help='also keep the history in this directory, '
+                            'a new state_dir, as serifos-balancer run does')
+        options.add_number(parser, '--latency', 1000, 'US',
+                           'microseconds that each request took, with --keep')
         options.add_number(parser, '--volumes', 81, 'N', 'volumes')
         options.add_number(parser, '--days', 7, 'N', 'days')
         options.add_number(parser, '--step', 300, 'SECONDS',
@@ -36,10 +41,13 @@ class Week(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        from serifos.facts import bounds
         from serifos.lab.backtest import csv_history
+        from serifos.lab.backtest import keeping
         from serifos.lab.backtest import statistics
         from serifos.lab.backtest import weeks
         args = parsed_args
+        bounds.refuse_outside('--latency', args.latency, 1, 10 ** 9, 'us')
         if args.of:
             series = csv_history.read(args.of).series
         else:
@@ -48,6 +56,9 @@ class Week(app.Fails, lister.Lister):
             if args.out:
                 csv_history.write(args.out, series, size_gib)
                 self.say(f'The history is {args.out}.')
+        if args.keep:
+            path = keeping.keep(series, args.keep, args.latency)
+            self.say(f'The history is kept in {path}.')
         return ('figure', 'history', 'real week'), [
             (each.name, f'{each.found:.3g}',
              '–' if each.target is None else f'{each.target:.3g}')

@@ -12,6 +12,7 @@ from serifos.cmd.balancer import histories
 from serifos import conf
 from serifos.facts import inventory as inv
 from serifos.facts import pool_errors as pe
+from serifos.facts import times
 from serifos.lab.backtest import csv_history
 from tests.fakes import prometheus as fake
 from tests.unit import case
@@ -117,6 +118,19 @@ class HistoryOfAVolumeTest(_Case):
         self.assertIn('100 %', self.history('a', '--days', '0.1',
                                             '--step', '300')[1])
 
+    def test_up_to_another_time_than_now(self):
+        self.written(24)
+        self.assertEqual([0, 300], [
+            slot['seconds'] for slot in self.slots(
+                'a', '--days', '0.0069444', '--step', '300', '--until',
+                times.text(self.end - 23 * 300))][-2:])
+
+    def test_no_exporter_has_to_be_known(self):
+        self.written(24)
+        self.file.write_text(f'[serifos]\nstate_dir = {self.dir}\n')
+        self.assertIn('100 %', self.history('a')[1] + self.history(
+            'a', '--days', '0.1')[1])
+
     def test_before_anything_was_written(self):
         code, out, err = self.history('a')
         self.assertEqual((0, ''), (code, err))
@@ -132,6 +146,8 @@ class HistoryOfAVolumeTest(_Case):
         (('--days', '0.01', '--step', '3600'), 'none longer than that time'),
         (('--step', '0'), 'in slots of 0 s'), (('--step', '-60'), '-60 s'),
         (('--step', '90'), 'a multiple of 60 s'),
+        (('--until', 'noon'), '--until noon is not an ISO 8601 time'),
+        (('--until', '2026-01-01', '--pools'), '--until is of what'),
         (('--volume', 'b'), '--volume is of migrations'))
     @ddt.unpack
     def test_what_cannot_be_shown(self, arguments, why):
