@@ -20,6 +20,7 @@ from oslo_log import log
 
 from serifos.balancer.achieved import moves as followed
 from serifos.balancer.achieved import pools as ac
+from serifos.balancer import approved
 from serifos.balancer import deciding
 from serifos.balancer import join
 from serifos.balancer.moving import act
@@ -51,6 +52,8 @@ from serifos.plan import recent as rc
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
+
+_warn = functools.partial(LOG.warning, '%s')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,18 +196,23 @@ class Balancer:
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
                  plan.planner, text.volumes(len(plan.moves)),
                  plan.max_us.after / 1e3)
-        if not plan.moves:
-            return plan
-        kept = plans.keep(settings.plans_dir, plan, self.clock(),
-                          functools.partial(LOG.warning, '%s'))
-        LOG.info('The plan is %s.', settings.plans_dir / f'{kept.id}.json')
-        if settings.auto and not self.carrier.must_wait():
+        kept = plan
+        if plan.moves:
+            kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)
+            LOG.info('The plan is %s.',
+                     settings.plans_dir / f'{kept.id}.json')
+        due = approved.due(settings, kept, self.entries(), self.clock(),
+                           cluster) if settings.approved_only else (
+            dataclasses.replace(plan, id=kept.id) if settings.auto
+            and plan.moves else None)
+        if due is not None and not self.carrier.must_wait():
             entries, now = self.entries(), self.clock()
             self.carry_out(batch.chosen(
-                plan.moves, settings.batch, cluster,
+                due.moves, settings.batch, cluster,
                 lambda gib: settings.pace.exceeded(gib, entries, now),
-                steady.too_early),
-                kept.id, seen.over, settings.pace,
+                approved.any_time if settings.approved_only
+                else steady.too_early),
+                due.id, seen.over, settings.pace,
                 batch.devices_of(cluster))
             self.observe()
         return kept

@@ -18,6 +18,9 @@ from serifos.plan import recent
 class BalancerSettings:
     """Times are in seconds.
 
+    :param auto: whether it moves volumes at all
+    :param approved_only: whether it moves those alone of plans that a person
+        approved
     :param batch: moves of a plan that are carried out in one round, from
         and to each device where there are more than 20 pools
     :param parallel: migrations of a round that run at the same time
@@ -40,6 +43,7 @@ class BalancerSettings:
     pace: pc.Pace = pc.Pace()
     planner: str = 'relieve'
     auto: bool = False
+    approved_only: bool = False
     batch: int = 2
     parallel: int = 4
     hold: int = 3
@@ -56,6 +60,12 @@ class BalancerSettings:
     auto_recover: bool = True
     allow_attached: bool | None = None
     excluded_projects: frozenset[str] = frozenset()
+
+    @property
+    def mode(self) -> str:
+        """As the configuration calls it."""
+        return 'advise' if not self.auto else (
+            'approve' if self.approved_only else 'auto')
 
     @property
     def rules(self) -> eligibility.Rules:

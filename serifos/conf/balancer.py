@@ -101,6 +101,8 @@ OPTS = [
     cfg.StrOpt(
         'mode', default='advise', choices=[
             ('advise', 'plans are written, nothing moves'),
+            ('approve', 'a plan is carried out once serifos-balancer approve '
+             'said so'),
             ('auto', 'the first moves of each plan are carried out')],
         help='What serifos-balancer run does with its plans.'),
     cfg.IntOpt(

@@ -7,8 +7,10 @@ plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
 ``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
 (reason), before which entries lie in the future, ``compute`` (host), whose
 nova-compute is down while a copy waits for it, ``achieved`` (source, target,
-hours), what both pools showed after a migration. An entry may have further
-facts; where one of these is missing or wrong the entry is refused.
+hours), what both pools showed after a migration, ``approve`` and ``cancel``
+(plan, by), which let a plan be carried out in mode ``approve``, or not. An
+entry may have further facts; where one of these is missing or wrong the entry
+is refused.
 """
 
 from __future__ import annotations
@@ -101,6 +103,8 @@ _FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
     'achieved': {'volume': _name, 'source': _name, 'target': _name,
                  'hours': fields.Field.number},
     'back-off': {'volume': _name, 'until': _moment},
+    'approve': {'plan': _name, 'by': _name},
+    'cancel': {'plan': _name, 'by': _name},
     'pause': {'reason': _text},
     'resume': {'reason': _text},
     'recover': {'volume': _name, 'result': _name, 'reason': _text},
@@ -214,3 +218,14 @@ def paused(entries: Iterable[Entry]) -> bool:
     last = [entry.kind for entry in entries
             if entry.kind in ('pause', 'resume')]
     return last[-1:] == ['pause']
+
+
+def approvals(entries: Iterable[Entry]) -> dict[str, str]:
+    """Plan → who approved it, for those that were not cancelled since."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        if entry.kind == 'approve':
+            found[entry.facts['plan']] = entry.facts['by']
+        elif entry.kind == 'cancel':
+            found.pop(entry.facts['plan'], None)
+    return found

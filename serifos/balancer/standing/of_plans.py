@@ -23,11 +23,13 @@ class Standing:
         valid, :data:`EXPIRED`, :data:`UNDER_WAY` or :data:`CARRIED_OUT`
     :param outcomes: volume → the result of its move and the reason; one that
         was requested and has none yet has an empty result
+    :param approved_by: None where nobody did, or it was cancelled
     """
 
     plan: pl.Plan
     state: str
     outcomes: Mapping[str, tuple[str, str]]
+    approved_by: str | None = None
 
     @property
     def made(self) -> int:
@@ -39,7 +41,7 @@ class Standing:
 def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
               now: float) -> list[Standing]:
     """What became of plans, the newest first."""
-    of_plan = _outcomes(entries)
+    of_plan, approved = _outcomes(entries), jn.approvals(entries)
     newest_first = sorted(plans, key=lambda plan: (
         plan.created_at, plan.id), reverse=True)
     found: list[Standing] = []
@@ -56,7 +58,7 @@ def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
             state = SUPERSEDED
         else:
             state = VALID
-        found.append(Standing(plan, state, outcomes))
+        found.append(Standing(plan, state, outcomes, approved.get(plan.id)))
     return found
 
 

@@ -42,6 +42,7 @@ class InFlight:
 class Status:
     """What a balancer does.
 
+    :param mode: advise, approve or auto
     :param observed_s: seconds since the last observation; None for none
     :param next_s: until the next round; below 0 where it is late
     :param paused: why and when, None where it goes on
@@ -51,7 +52,7 @@ class Status:
     :param backing_off: volumes that are left alone after a failure
     """
 
-    auto: bool
+    mode: str
     observed_s: float | None
     next_s: float | None
     paused: tuple[str, str] | None
@@ -83,7 +84,7 @@ class Status:
             done[entry.facts['result']] = done.get(
                 entry.facts['result'], 0) + 1
         return cls(
-            settings.auto, observed_s,
+            settings.mode, observed_s,
             None if observed_s is None else settings.interval_s - observed_s,
             _paused(entries), jn.failures_in_a_row(entries),
             tuple(_waits(settings, entries, now)),

@@ -9,6 +9,7 @@ import math
 import time
 
 from serifos.balancer.moving import batch
+from serifos.balancer.moving import remaining
 from serifos.balancer import observer
 from serifos.balancer import outcome
 from serifos.balancer import outlook
@@ -91,20 +92,10 @@ class Apply(Acting):
             self.gather(balancer)
             seen = balancer.observe()
             self.refuse_hindered(seen)
-            moves, cluster = [], seen.cluster
-            unmade = batch.Unmade(batch.devices_of(cluster))
-            homes = {volume.id: volume.pool for volume in cluster.volumes}
-            for move in plan.moves:
-                why = planning.changed(
-                    move, cluster, balancer.settings.limits
-                    ) or unmade.why_not(move)
-                if why is None:
-                    moves.append(move)
-                    cluster = cluster.filled(move.target, move.size_gib)
-                    continue
-                print(f'{move.volume} stays: {why}')
-                if homes.get(move.volume) == move.source:
-                    unmade.add(move.volume, move.source)
+            moves, left = remaining.remaining(
+                plan.moves, seen.cluster, balancer.settings.limits)
+            for volume, why in left:
+                print(f'{volume} stays: {why}')
             if not moves:
                 print('No move of this plan is left to be carried out.')
                 return

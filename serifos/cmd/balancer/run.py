@@ -82,7 +82,7 @@ class Run(verb.Verb):
             self._for_ever(parsed_args.window)
 
     def _once(self, parsed_args: argparse.Namespace) -> None:
-        if self.app.conf.balancer.mode == 'auto':
+        if self.app.conf.balancer.mode != 'advise':
             with self.acting(parsed_args.window) as balancer:
                 self.gather(balancer)
                 with self.gently():

@@ -25,6 +25,10 @@ from serifos.report.plan import wording as wd
 from serifos.report import table
 
 
+_MODES = {'advise': 'advise: nothing moves',
+          'approve': 'approve: what is approved moves', 'auto': 'auto'}
+
+
 class _Looks(verb.Verb):
     """A verb that asks neither Cinder nor telemetry, and writes nothing."""
 
@@ -80,7 +84,7 @@ def _observed_at(cluster: cl.Cluster | None) -> float | None:
 
 def _status(seen: st.Status, lead: tuple[str, str] | None,
             cluster: cl.Cluster | None) -> Iterator[str]:
-    yield f'mode          {"auto" if seen.auto else "advise: nothing moves"}'
+    yield f'mode          {_MODES[seen.mode]}'
     if lead is not None:
         yield f'leader        {lead[0]} took the lead last, at {lead[1]}'
     else:
@@ -153,7 +157,7 @@ class Plans(_Looks):
         else:
             print(wd.lines([table.as_text(table.Table(
                 ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest',
-                 'state'), [_row(each) for each in found],
+                 'state', 'approved by'), [_row(each) for each in found],
                 'Plans, the newest first. slowest: ms that the slowest pool '
                 'shows, now and after.'))]), end='')
 
@@ -162,6 +166,7 @@ def _document(each: of_plans.Standing) -> dict[str, object]:
     plan = each.plan
     return {'id': plan.id, 'created_at': times.text(plan.created_at),
             'expires_at': times.text(plan.expires_at), 'state': each.state,
+            'approved_by': each.approved_by,
             'planner': plan.planner, 'moves': len(plan.moves),
             'made': each.made,
             'gib': sum(move.size_gib for move in plan.moves)}
@@ -172,7 +177,8 @@ def _row(each: of_plans.Standing) -> tuple[object, ...]:
     return (wd.plain(plan.id, 36), times.text(plan.created_at),
             wd.plain(plan.planner, 12), len(plan.moves), each.made,
             float(sum(move.size_gib for move in plan.moves)),
-            wd.change(plan.max_us.before, plan.max_us.after), each.state)
+            wd.change(plan.max_us.before, plan.max_us.after), each.state,
+            wd.plain(each.approved_by or '–'))
 
 
 class Show(_Looks):
@@ -192,7 +198,8 @@ class Show(_Looks):
             [plan, *others], self.entries(now), now) if each.plan is plan)
         if parsed_args.format == 'json':
             print(json.dumps({
-                **plan.to_json(), 'state': its.state, 'outcomes': {
+                **plan.to_json(), 'state': its.state,
+                'approved_by': its.approved_by, 'outcomes': {
                     volume: {'result': result or None, 'reason': reason}
                     for volume, (result, reason) in its.outcomes.items()}},
                 indent=1, allow_nan=False))
@@ -209,6 +216,8 @@ def _shown(its: of_plans.Standing,
         f'at {times.text(plan.created_at)}: {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
            if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
+        + ('' if its.approved_by is None else
+           f', approved by {wd.plain(its.approved_by)}')
         + f'. {its.made} of {wd.count(len(plan.moves), "move")} made. The '
         'slowest pool then showed '
         f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '

@@ -11,7 +11,7 @@ from tests.unit import case
 from tests.unit.cmd import command
 
 
-class StatusTest(case.DirectoryCase):
+class Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
@@ -44,6 +44,9 @@ class StatusTest(case.DirectoryCase):
             'request', volume='v', source='a', target='b', plan=plan_id,
             size_gib=10.0, estimated_s=600.0)
         self.now = was
+
+
+class StatusTest(Case):
 
     def test_a_balancer_that_did_nothing_yet(self):
         before = set(self.dir.iterdir())
@@ -90,8 +93,9 @@ class StatusTest(case.DirectoryCase):
                        self.now, self.fail)
         self.requested()
         rows = self.run_verb('plans').split('\n')
-        self.assertRegex(rows[3], r'^two +20\S+ +relieve +1 +0 +1 +.* valid$')
-        self.assertRegex(rows[4], r'^one .* under way$')
+        self.assertRegex(
+            rows[3], r'^two +20\S+ +relieve +1 +0 +1 +.* valid +–$')
+        self.assertRegex(rows[4], r'^one .* under way +–$')
         self.assertEqual(
             [('two', 'valid'), ('one', 'under way')],
             [(doc['id'], doc['state']) for doc

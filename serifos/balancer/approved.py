@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans that a person has approved, for mode ``approve``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+from oslo_log import log
+
+from serifos.balancer.moving import remaining
+from serifos.balancer import plans
+from serifos.balancer import settings as sg
+from serifos.balancer.standing import of_plans
+from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
+from serifos.plan import plan as pl
+
+LOG = log.getLogger(__name__)
+
+
+def any_time(move: pl.Move) -> None:
+    """Why a move waits for later rounds: never, since a person said so."""
+
+
+def due(settings: sg.BalancerSettings, latest: pl.Plan,
+        entries: Sequence[jn.Entry], now: float,
+        cluster: cl.Cluster) -> pl.Plan | None:
+    """The approved plan whose moves come next, with what is left of it.
+
+    The oldest of those that did not expire and have moves left. Each move is
+    requested once: what became of it is for a person to look at.
+
+    :param latest: the plan of this round
+    :param entries: none of them in the future
+    :param cluster: as it is now
+    """
+    stored = plans.every(settings.plans_dir,
+                         functools.partial(LOG.warning, '%s'))
+    for each in reversed(of_plans.standings(stored, entries, now)):
+        if each.approved_by is None or each.plan.expires_at <= now:
+            continue
+        moves, left = remaining.remaining(
+            each.plan.moves, cluster, settings.limits, each.outcomes)
+        for volume, why in left:
+            LOG.debug('Volume %s of the approved plan %s stays: %s.',
+                      volume, each.plan.id, why)
+        if moves:
+            return dataclasses.replace(each.plan, moves=tuple(moves))
+    if latest.moves:
+        LOG.info('Nothing is moved: no move of an approved plan is left; '
+                 'serifos-balancer approve %s approves this one.', latest.id)
+    return None

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of a plan that was made some time ago."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+
+from serifos.balancer.moving import batch
+from serifos.balancer import planning
+from serifos.facts import cluster as cl
+from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+
+ASKED = 'its move was requested already'
+
+
+def remaining(moves: Sequence[pl.Move], cluster: cl.Cluster,
+              limits: lm.Limits, asked: Collection[str] = ()
+              ) -> tuple[list[pl.Move], list[tuple[str, str]]]:
+    """The moves that are still possible, and why others are not.
+
+    A move whose volume has changed since is left out, and with it those that
+    bring a volume where another one was to leave first, and stays.
+
+    :param cluster: as it is now
+    :param asked: volumes whose moves are not to be requested again
+    :returns: the moves, and (volume, reason) for each other
+    """
+    found: list[pl.Move] = []
+    left: list[tuple[str, str]] = []
+    unmade = batch.Unmade(batch.devices_of(cluster))
+    homes = {volume.id: volume.pool for volume in cluster.volumes}
+    for move in moves:
+        why = planning.changed(move, cluster, limits) or unmade.why_not(
+            move) or (ASKED if move.volume in asked else None)
+        if why is None:
+            found.append(move)
+            cluster = cluster.filled(move.target, move.size_gib)
+            continue
+        left.append((move.volume, why))
+        if homes.get(move.volume) == move.source:
+            unmade.add(move.volume, move.source)
+    return found, left
