@@ -73,7 +73,7 @@ def of_prometheus(data: bytes) -> None:
 
 
 def of_gnocchi(data: bytes) -> None:
-    """Gnocchi's replies: to a search, then the measures of a metric."""
+    """Gnocchi's replies: to a search, then the measures of metrics."""
     search, _, measures = data.partition(b'\n')
     gnocchi.Gnocchi(_Server(search, measures), 'http://g',
                     lambda: {'a': ('i-1', '/dev/vdb', 0.0)}, clock=lambda: _NOW
