@@ -62,6 +62,7 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
     taken: collections.Counter[str] = collections.Counter()
     copies: collections.Counter[str] = collections.Counter()
     copied = {record.target_of for record in inventory.records}
+    rates = _copy_rates(inventory, observed)
     for unread in inventory.unread:
         taken[unread.pool or ''] = math.inf
     for record in inventory.records:
@@ -76,10 +77,28 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
         tuple(dataclasses.replace(
             _volume(record, inventory, stats, observed, rules,
                     record.id in copied),
+            copy_mib_s=rates.get(record.id),
             qemu_latency_us=(qemu_us or {}).get(
                 record.id, (qemu_us or {}).get(record.lv_id)))
               for record in records),
         times.text(observed.at))
+
+
+def _copy_rates(inventory: inv.Inventory,
+                observed: activity.Observed) -> dict[str, float]:
+    """Volume → MiB/s that are written to its new copy, where that is seen.
+
+    By the counters of the copy's logical volume, which begin with it.
+    """
+    found = {}
+    for record in inventory.records:
+        seen = observed.volumes.get(record.id)
+        doing = seen and seen.mean
+        if record.target_of is not None and doing:
+            found[record.target_of] = (
+                (doing.iops or 0.0) * doing.write_pct / 100
+                * doing.block_kib / 1024)
+    return found
 
 
 def _pool(name: str, stats: inv.PoolStats | None,

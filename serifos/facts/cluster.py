@@ -32,7 +32,8 @@ class Volume:
     ``qemu_latency_us`` is its mean as QEMU sees it, where that is known.
     ``caps`` are those of its QoS, as far as they are in force; ``at_cap`` says
     that it does what they let it do. ``name`` is what its owner calls it, any
-    text at all; ``server`` names the servers that use it.
+    text at all; ``server`` names the servers that use it. ``copy_mib_s`` is
+    the rate at which its migration writes its copy, None where none is seen.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Volume:
     name: str | None = None
     project_id: str | None = None
     server: str | None = None
+    copy_mib_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from types import MappingProxyType
 
 from serifos.balancer import settings as sg
 from serifos.facts import fields
@@ -24,9 +25,10 @@ class InFlight:
     """A migration that was requested and has no outcome yet.
 
     :param since_s: ago it was requested
-    :param left_s: until its copy is made, as estimated; below 0 where it
-        takes longer, None where nothing was estimated
-    :param gib_per_s: as estimated
+    :param left_s: until its copy is made; below 0 where it takes longer,
+        None where nothing is known
+    :param gib_per_s: at which it is copied
+    :param measured: whether by the copy's own counters, else as estimated
     """
 
     volume: str
@@ -36,6 +38,7 @@ class InFlight:
     since_s: float
     left_s: float | None
     gib_per_s: float | None
+    measured: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,11 +73,13 @@ class Status:
 
     @classmethod
     def of(cls, settings: sg.BalancerSettings, entries: Sequence[jn.Entry],
-           observed_at: float | None, now: float) -> Status:
+           observed_at: float | None, now: float,
+           gib_per_s: Mapping[str, float] = MappingProxyType({})) -> Status:
         """The status of a balancer of these settings.
 
         :param entries: none of them in the future
         :param observed_at: seconds of the epoch; None for never
+        :param gib_per_s: volume → at which its copy was seen to be written
         """
         observed_s = None if observed_at is None else now - observed_at
         outcomes = [entry for entry in entries if entry.kind == 'outcome'
@@ -88,7 +93,9 @@ class Status:
             None if observed_s is None else settings.interval_s - observed_s,
             _paused(entries), jn.failures_in_a_row(entries),
             tuple(_waits(settings, entries, now)),
-            tuple(_in_flight(entry, now) for entry in jn.open_moves(entries)),
+            tuple(_in_flight(entry, now, gib_per_s.get(
+                entry.facts['volume']))
+                for entry in jn.open_moves(entries)),
             done, _moved_gib(entries, now - _DAY_S),
             len(jn.back_offs(entries, now)))
 
@@ -115,15 +122,19 @@ def _waits(settings: sg.BalancerSettings, entries: Sequence[jn.Entry],
                f'{settings.settle_s:.0f} s are waited for')
 
 
-def _in_flight(asked: jn.Entry, now: float) -> InFlight:
+def _in_flight(asked: jn.Entry, now: float,
+               gib_per_s: float | None) -> InFlight:
     facts = asked.facts
     since_s = now - times.parse(asked.at)
     estimated_s = fields.finite(facts.get('estimated_s'))
+    if gib_per_s:
+        estimated_s = facts['size_gib'] / gib_per_s
     return InFlight(
         facts['volume'], facts['source'], facts['target'],
         facts['size_gib'], since_s,
         None if estimated_s is None else estimated_s - since_s,
-        facts['size_gib'] / estimated_s if estimated_s else None)
+        facts['size_gib'] / estimated_s if estimated_s else None,
+        bool(gib_per_s))
 
 
 def _moved_gib(entries: Sequence[jn.Entry], since: float) -> float:

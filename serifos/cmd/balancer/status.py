@@ -64,7 +64,10 @@ class Status(_Looks):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now, cluster = time.time(), self.observed()
         seen = st.Status.of(
-            self.settings(), self.entries(now), _observed_at(cluster), now)
+            self.settings(), self.entries(now), _observed_at(cluster), now,
+            {} if cluster is None else {
+                volume.id: volume.copy_mib_s / 1024
+                for volume in cluster.volumes if volume.copy_mib_s})
         lead = self.journal().last_lead()
         if parsed_args.format == 'json':
             print(json.dumps({
@@ -111,14 +114,16 @@ def _status(seen: st.Status, lead: tuple[str, str] | None,
         volume.id: wd.volume(volume) for volume in cluster.volumes}
     yield ''
     yield table.as_text(table.Table(
-        ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s'),
+        ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
+         'by'),
         [(names.get(each.volume, wd.plain(each.volume, 36)),
           wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
           each.since_s / 60, _left(each),
-          None if each.gib_per_s is None else 1024 * each.gib_per_s)
+          None if each.gib_per_s is None else 1024 * each.gib_per_s,
+          '–' if each.gib_per_s is None else
+          'its counters' if each.measured else 'earlier copies')
          for each in seen.in_flight],
-        'In flight; what is left, and the rate, are estimates by earlier '
-        'copies.'))
+        'In flight; by: what the rate, and what is left, are told by.'))
 
 
 def _round(seen: st.Status) -> str:

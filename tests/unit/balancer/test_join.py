@@ -97,6 +97,17 @@ class ClusterTest(testtools.TestCase):
             [(v.name, v.project_id, v.server) for v in found.volumes])
         self.assertEqual(found, cl.Cluster.from_json(found.to_json()))
 
+    def test_how_fast_a_copy_is_written(self):
+        found = cluster(inventory(
+            record('u', migration_status='migrating'),
+            record('t', B, migration_status='target:u'), record('v'),
+            record('w', migration_status='migrating')),
+            observed('t', 'u', 'v'))
+        # 2000 requests of 16 KiB, 30 % of them writes
+        self.assertEqual(
+            {'u': 2000 * 0.3 * 16 / 1024, 'v': None, 'w': None},
+            {v.id: v.copy_mib_s for v in found.volumes})
+
     def test_a_disk_is_found_by_the_volumes_id_or_its_name_id(self):
         found = join.cluster(
             inventory(record('u', name_id='t'), record('v', name_id='s'),

@@ -31,12 +31,12 @@ class Case(case.DirectoryCase):
         self.assertEqual(0, code, err)
         return out
 
-    def observed(self, ago_s=60.0):
+    def observed(self, ago_s=60.0, **facts):
         (self.dir / 'cluster.json').write_text(json.dumps({
             'schema': 'serifos-cluster/1', 'pools': [],
             'observed_at': times.text(self.now - ago_s), 'volumes': [
                 {'id': 'v', 'name': 'db\x1b[2J', 'pool': 'a',
-                 'size_gib': 1}]}))
+                 'size_gib': 1, **facts}]}))
 
     def requested(self, plan_id='one', ago_s=60.0):
         was, self.now = self.now, self.now - ago_s
@@ -66,7 +66,11 @@ class StatusTest(Case):
         self.assertRegex(
             out, r'last round    6\d s ago; the next in (4|3\.\d+) min')
         self.assertRegex(
-            out, r'\n *db\?\[2J +a +b +10 +1(\.\d+)? +(9|8\.9\d) +17\.1\n')
+            out, r'\n *db\?\[2J +a +b +10 +1(\.\d+)? +(9|8\.9\d) +17\.1 '
+                 r'+earlier copies\n')
+        self.observed(copy_mib_s=100.0)
+        self.assertRegex(
+            self.run_verb('status'), r' 100 +its counters\n')
 
     def test_one_that_is_paused_late_and_waits(self):
         self.observed(3600)

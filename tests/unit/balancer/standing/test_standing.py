@@ -64,6 +64,15 @@ class StatusTest(testtools.TestCase):
             [(each.volume, each.since_s, each.left_s, each.gib_per_s)
              for each in seen.in_flight])
 
+    def test_a_copy_is_as_fast_as_its_counters_say(self):
+        entries = request(60, 'v', estimated_s=100.0), request(30, 'w')
+        seen = st.Status.of(SETTINGS, entries, NOW - 9, NOW,
+                            {'v': 0.05, 'w': 0.0})
+        self.assertEqual(
+            [('v', 140, 0.05, True), ('w', None, None, False)],
+            [(each.volume, each.left_s, each.gib_per_s, each.measured)
+             for each in seen.in_flight])
+
     def test_the_last_day(self):
         seen = status(
             request(2 * DAY, 'u'), outcome(1.9 * DAY, 'success', 'u'),
