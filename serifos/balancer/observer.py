@@ -22,6 +22,7 @@ from serifos.balancer.recovery import diagnosis as dg
 from serifos.balancer.recovery import recover
 from serifos.balancer import settings as sg
 from serifos.balancer import space
+from serifos.balancer.standing import obstacles
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
@@ -63,8 +64,8 @@ class Observation:
         """
         return [*(found.sentence() for found in self.diagnoses
                   if found.over and not found.halves),
-                *join.hindrances(self.inventory, self.cluster, self.models,
-                                 least, self.over)]
+                *obstacles.hindrances(self.inventory, self.cluster,
+                                      self.models, least, self.over)]
 
     @property
     def over(self) -> frozenset[str]:
@@ -154,7 +155,7 @@ class Observer:
                  'without telemetry.', len(cluster.pools),
                  len(cluster.volumes), active, sum(
                      volume.workload is None for volume in cluster.volumes))
-        for gap in join.gaps(inventory, observed, cluster):
+        for gap in obstacles.gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'))

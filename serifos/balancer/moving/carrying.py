@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 from oslo_log import log
 
-from serifos.balancer import join
 from serifos.balancer.moving import act
 from serifos.balancer.moving import batch
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import settings as sg
+from serifos.balancer.standing import obstacles
 from serifos.facts import clock_skew
 from serifos.facts import journal as jn
 from serifos.plan import plan as pl
@@ -78,8 +78,9 @@ class Carrier:
         def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
             now = self.executor.clock()
             return pace.closed(now) or pace.exceeded(
-                move.size_gib, self.entries(), now) or next(join.in_flight(
-                    self.executor.cinder.inventory(), {*over, *ours}), None)
+                move.size_gib, self.entries(), now) or next(
+                    obstacles.in_flight(self.executor.cinder.inventory(),
+                                        {*over, *ours}), None)
 
         return self._batch(hindrance, devices).carry_out(moves, plan_id)
 

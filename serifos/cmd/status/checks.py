@@ -17,6 +17,7 @@ from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import join
 from serifos.balancer.ready import findings as fd
+from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.status import cinder_conf
@@ -135,7 +136,7 @@ class Checks(upgradecheck.UpgradeCommands):
             yield fd.failure('Cinder lists no pool.')
         for unread in self._asked.unread:
             yield fd.warning(unread.sentence())
-        for sentence in join.in_flight(self._asked):
+        for sentence in obstacles.in_flight(self._asked):
             yield fd.warning(sentence)
 
     def _nova(self) -> Iterator[fd.Finding]:

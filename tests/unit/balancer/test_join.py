@@ -5,6 +5,7 @@ import ddt
 import testtools
 
 from serifos.balancer import join
+from serifos.balancer.standing import obstacles
 from serifos.facts import activity
 from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
@@ -160,7 +161,7 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(
             ['Pool a@ssd#ssd: node_exporter does not answer.'],
-            list(join.gaps(found, told, cluster(found, told))))
+            list(obstacles.gaps(found, told, cluster(found, told))))
 
     def test_a_model_by_the_name_of_the_pool(self):
         plain = dataclasses.replace(stats(A), model=None)
@@ -230,7 +231,7 @@ class ClusterTest(testtools.TestCase):
 class HindrancesTest(testtools.TestCase):
 
     def hindrances(self, found, told, stems=('m',)):
-        return list(join.hindrances(
+        return list(obstacles.hindrances(
             found, cluster(found, told, stems), stems, 2))
 
     def test_nothing_in_the_way(self):
@@ -271,9 +272,11 @@ class HindrancesTest(testtools.TestCase):
 
     def test_pools_of_a_stuck_migration_are_counted(self):
         found = cluster(inventory(record('v')), observed('v'))
-        said, = join.hindrances(inventory(record('v')), dataclasses.replace(
-            found, pools=tuple(dataclasses.replace(pool, state=cl.TOUCHED)
-                               for pool in found.pools)), ('m',), 2)
+        touched = dataclasses.replace(found, pools=tuple(
+            dataclasses.replace(pool, state=cl.TOUCHED)
+            for pool in found.pools))
+        said, = obstacles.hindrances(
+            inventory(record('v')), touched, ('m',), 2)
         self.assertEqual(
             '0 of 2 pools are up, seen by telemetry and have a model, 2 are '
             'touched by a stuck migration; moves need 2.', said)
@@ -288,4 +291,4 @@ class HindrancesTest(testtools.TestCase):
             'serifos_model in its extra_capabilities.',
             "Pool b@ssd#ssd is left out: it names a model '../gone', a name "
             'that begins with a dot.'],
-            list(join.gaps(found, told, cluster(found, told))))
+            list(obstacles.gaps(found, told, cluster(found, told))))

@@ -16,6 +16,7 @@ import testtools
 
 from serifos.balancer import join
 from serifos.balancer.recovery import stuck
+from serifos.balancer.standing import obstacles
 from serifos.cloud import client as volumes
 from serifos import errors
 from serifos.facts import activity
@@ -154,8 +155,8 @@ class HostileTest(testtools.TestCase):
                                eligibility.Rules())
         for unread in inventory.unread:
             assert len(unread.sentence()) < 1500, unread
-        list(join.gaps(inventory, told, cluster))
-        list(join.hindrances(inventory, cluster, ('intel',), 2))
+        list(obstacles.gaps(inventory, told, cluster))
+        list(obstacles.hindrances(inventory, cluster, ('intel',), 2))
         for found in stuck.diagnoses(inventory, told, 1.8e9, {}, (), float):
             found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
@@ -201,7 +202,7 @@ class UnreadTest(testtools.TestCase):
         self.assertIn('b@ssd#ssd', unread.sentence())
         self.assertEqual({A: 70.0, B: 0.0},
                          {p.name: p.free_gib for p in cluster.pools})
-        self.assertEqual([], list(join.in_flight(inventory)))
+        self.assertEqual([], list(obstacles.in_flight(inventory)))
 
     @ddt.data({'migration_status': 5, 'size': 1},
               {'migration_status': 'migrating', 'size': None},
@@ -209,7 +210,7 @@ class UnreadTest(testtools.TestCase):
     def test_nothing_is_moved_beside_one_that_may_be_on_its_way(self, change):
         self.volumes[0].update(change)
         inventory, _ = self.look()
-        why, = join.in_flight(inventory)
+        why, = obstacles.in_flight(inventory)
         self.assertIn('u', why)
 
     def test_a_volume_that_is_listed_twice(self):
