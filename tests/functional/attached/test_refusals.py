@@ -85,8 +85,7 @@ class RefusalsTest(case.NovaTest):
         return Evacuation(
             process.returncode,
             {self.name(found[1]): found[2] for found in re.finditer(
-                rf'^({volume}) +(\S.*)$', said.partition('refused  ')[2],
-                re.M)},
+                rf'^({volume}) stays: (\S.*)$', said, re.M)},
             {self.name(found[1]): found[2] for found in re.finditer(
                 rf'^\d+ of \d+: ({volume}), .*\n +(\S.*)$', out, re.M)})
 
