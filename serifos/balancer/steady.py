@@ -4,7 +4,7 @@
 What volumes do in the mean, corrected predictions, pools that stay hot, and
 promises that stay broken. Where days are planned for, pools are hot and
 promises broken by what volumes did over days; promises by the present, too,
-unless they are to wait for that.
+unless they are to wait for that, where it is measured and not predicted alone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,26 @@ def steady(seen: observer.Observation, limits: lm.Limits,
         rc.filled(seen.cluster, cluster), cluster))
     hot = planning.hot_pools(alone, limits, seen.models, slots)
     late = planning.broken_promises(cluster, limits, seen.models, slots)
+    if slots is not None:
+        late -= _keeping(cluster)
     if slots is not None and mend:
-        late |= planning.broken_promises(cluster, limits, seen.models)
+        late |= planning.broken_promises(
+            cluster, limits, seen.models) - _keeping(cluster, idle=True)
     return Steady(cluster, dataclasses.replace(
         limits, held=recent.held(hot, now)), recent.late(late, now), slots)
+
+
+def _keeping(cluster: cl.Cluster, idle: bool = False) -> frozenset[str]:
+    """The volumes that see no more than promised, as measured.
+
+    Whatever is predicted for them: by a model that is wrong about a pool,
+    volumes would leave it that are well there.
+
+    :param idle: whether those count that have no requests
+    """
+    return frozenset(
+        volume.id for volume in cluster.volumes for seen in [volume.workload]
+        if seen is not None and seen.latency_us is not None
+        and volume.max_latency_us is not None
+        and seen.latency_us <= volume.max_latency_us
+        and (idle or seen.is_active()))

@@ -121,6 +121,18 @@ class PromisesTestCase(_Case):
             self.round(latest, u=[], v=[], w=[])
             self.assertEqual(homes, self.homes())
 
+    def test_one_that_is_broken_as_predicted_alone_is_not(self):
+        self.set(mend_at_once=True)
+        for latency_us, home in (600.0, A), (800.0, B):
+            self.cinder.workloads = {
+                volume: dataclasses.replace(
+                    cloud.busy(64), iops=8e6 / latency_us,
+                    latency_us=latency_us) for volume in 'uv'}
+            latest = recent.Recent(2, 0.0)
+            for _ in range(2):
+                self.round(latest, u=[], v=[], w=[])
+            self.assertEqual(home, self.homes()['u'], latency_us)
+
     def test_so_is_one_that_is_broken_by_its_days_alone(self):
         self.cinder.workloads = {}
         latest = recent.Recent(2, 0.0)
