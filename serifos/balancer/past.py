@@ -17,10 +17,12 @@ from serifos.plan.loads import slots as sl
 READ_AT_ONCE = 1 << 26
 """Numbers of a history that are read at once, 256 MiB."""
 
-REACHES = 0.9
+REACHES, REACHES_BUSY = 0.9, 0.25
 """How far back a history has to reach, as a part of what is planned by.
 
 Until then the present tells more than the few hours of a night or a morning.
+Where pools are compared by how busy they are, some hours tell more: what is
+outstanding at present is no rate.
 """
 
 REDUCED_AT_ONCE = 1 << 20
@@ -51,13 +53,14 @@ def slots(history: hs.History | None,
         seen |= (read.seconds > 0).any(axis=1)
         found += [settings.demand.of(part)
                   for part in _parts(read, REDUCED_AT_ONCE // each)]
-    if count - _first(seen) < REACHES * count or not any(
+    reaches = REACHES_BUSY if settings.demand.busy else REACHES
+    if count - _first(seen) < reaches * count or not any(
             part.known for part in found):
         return None
     return sl.Slots(
         tuple(volume for part in found for volume in part.volumes),
         np.concatenate([part.patterns for part in found]),
-        found[0].percentile)
+        found[0].percentile, found[0].busy)
 
 
 def _first(seen: npt.NDArray[np.bool_]) -> int:

@@ -17,6 +17,7 @@ from serifos.facts import inventory as inv
 from serifos.facts import pool_errors as pe
 from serifos.files import model_files
 from serifos.model import model as mm
+from serifos.model import pool_busy
 from serifos.model import pool_models
 from serifos.plan import acceptance
 from serifos.plan import bfd
@@ -67,21 +68,23 @@ def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
 
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float) -> pr.Predictions:
+             floor: float, busy: bool = False) -> pr.Predictions:
     """The corrected predictions for each pool; none without its model.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
+    :param busy: whether pools are compared by how busy they are
     """
-    fleet = _models_of(cluster, found, floor)
+    fleet = _models_of(cluster, found, floor, busy)
     factors = np.array([pool.correction for pool in cluster.pools])
     return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
 
 
 def _models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-               floor: float) -> pool_models.Fleet:
-    return pool_models.Fleet([found.get(pool.model or '')
-                              for pool in cluster.pools], floor)
+               floor: float, busy: bool = False) -> pool_models.Fleet:
+    kind = pool_busy.BusyFleet if busy else pool_models.Fleet
+    return kind([found.get(pool.model or '') for pool in cluster.pools],
+                floor)
 
 
 def ratios(cluster: cl.Cluster, limits: lm.Limits,
@@ -144,7 +147,8 @@ def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
 def _state(cluster: cl.Cluster, limits: lm.Limits,
            found: Mapping[str, mm.Model],
            slots: sl.Slots | None) -> st.State:
-    fleet = fleet_of(cluster, found, limits.active_floor)
+    fleet = fleet_of(cluster, found, limits.active_floor,
+                     slots is not None and slots.busy)
     return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
 
 
@@ -158,12 +162,14 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     :raises InputError: where that cannot be loaded
     """
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
-    fleet = fleet_of(cluster, found, limits.active_floor)
+    own = planner in PLANNERS
+    fleet = fleet_of(cluster, found, limits.active_floor,
+                     own and slots is not None and slots.busy)
     if slots is None:
         return make(cluster, fleet, limits)
     usual = demand.planned(cluster, slots)
-    made = make(usual, fleet, limits, slots=slots) if (
-        planner in PLANNERS) else make(usual, fleet, limits)
+    made = make(usual, fleet, limits, slots=slots) if own else make(
+        usual, fleet, limits)
     return dataclasses.replace(made, moves=tuple(
         _as_measured(move, cluster) for move in made.moves))
 

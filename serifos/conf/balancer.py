@@ -46,6 +46,15 @@ OPTS = [
              'by the present alone, which moves volumes for what lasts '
              'minutes.'),
     cfg.StrOpt(
+        'hot_by', default='busy', choices=[
+            ('busy', 'how busy they are: the requests per second that their '
+                     'volumes ask for, by those that their models allow'),
+            ('latency', 'what is predicted that tenants see, by the '
+                        'outstanding I/Os that their volumes had')],
+        help='With window: what pools are compared by. How many requests a '
+             'volume asks for is the same wherever it lives; how many of '
+             'them are outstanding is not.'),
+    cfg.StrOpt(
         'demand', default='joint', choices=[
             ('mean', 'the mean'),
             ('percentile', 'demand_percentile of its outstanding I/Os'),

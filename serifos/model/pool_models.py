@@ -21,6 +21,7 @@ from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
 
 _COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
 _NONE = linear.Linear({}, {})
@@ -37,6 +38,8 @@ class Fleet:
     :param models: the model of each pool, in the pools' order, None where a
         pool has none (its latency is NaN)
     """
+
+    busy = False
 
     def __init__(self, models: Sequence[mm.Model | None],
                  floor: float = wl.ACTIVE_FLOOR) -> None:
@@ -79,8 +82,8 @@ class Fleet:
     def patterns(self, patterns: Floats) -> Floats:
         """The Load of each access pattern, a row each: float[n, features].
 
-        :param patterns: float[n, 4]: write_pct, block_kib, outstanding I/Os
-            and random_pct
+        :param patterns: float[n, 4] or more: write_pct, block_kib,
+            outstanding I/Os, random_pct, and what is not looked at here
         """
         return self._loads(dict(zip(
             ('write_pct', 'block_kib', 'iodepth', 'random_pct'),
@@ -185,6 +188,13 @@ class Fleet:
                 * model.predictor.log_std_many(
                     loads[its, :len(_COMMON)])[:, None])
         return found
+
+    def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
+        """What tenants see: :meth:`tenants`, of a row for each pool.
+
+        :param own: as of :meth:`tenants`, a row for each pool
+        """
+        return self.tenants(pools, loads, np.arange(len(pools)), own)
 
     def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """How far planning is above the prediction: a factor, float[n]."""

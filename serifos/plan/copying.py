@@ -29,16 +29,19 @@ READER, WRITER = 0, 1
 """Rows of :attr:`.problem.Problem.copies`."""
 
 
-def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats) -> Floats:
+def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats,
+            takes_us: Floats | None = None) -> Floats:
     """What a pool shows under a copy of a rate, µs[n].
 
     Its requests are outstanding for the part of the time in which they come
     to that rate, by Little's law.
 
     :param busiest_us: under a copy whose requests are always outstanding
+    :param takes_us: a request of such a copy; None for ``busiest_us``
     """
     per_s = pm.COPY_REQUESTS / np.maximum(s_per_gib, 1e-9)
-    share = np.minimum(1.0, per_s * busiest_us / 1e6 / pm.COPY[0].iodepth)
+    takes_us = busiest_us if takes_us is None else takes_us
+    share = np.minimum(1.0, per_s * takes_us / 1e6 / pm.COPY[0].iodepth)
     return now_us + share * (busiest_us - now_us)
 
 
@@ -133,8 +136,11 @@ def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
 
 
 def _rise(q: Floats, was_us: Floats, then_us: Floats) -> Floats:
-    """The outstanding I/Os times the logarithm of a ratio; 0 for none."""
-    some = q > 0
+    """The outstanding I/Os times the logarithm of a ratio; 0 for none.
+
+    Also where either figure is 0: nothing is known of what is outstanding.
+    """
+    some = (q > 0) & (was_us > 0) & (then_us > 0)
     return q * np.log(np.where(some, then_us, 1.0)
                       / np.where(some, was_us, 1.0))
 
@@ -143,8 +149,13 @@ def _shown_us(state: st.State, devices: Ints, copy: int,
               s_per_gib: Floats) -> Floats:
     """The figure of devices under the reader or writer of a copy."""
     problem = state.problem
-    return at_rate(state.figure_us[devices], problem.figure_us(
-        devices, state.loads[devices] + problem.copies[copy]), s_per_gib)
+    busiest = problem.figure_us(
+        devices, state.loads[devices] + problem.copies[copy])
+    takes_us = problem.models.latency(
+        problem.members[problem.begins[devices]], np.broadcast_to(
+            problem.copies[copy], (len(devices), *problem.copies[
+                copy, None].shape))) if problem.busy else None
+    return at_rate(state.figure_us[devices], busiest, s_per_gib, takes_us)
 
 
 def duration(seconds: float) -> str:

@@ -116,11 +116,16 @@ class Limits:
                 f'{growth}, {size_gib:.6g} needed')
 
 
-def shortfall(before_us: float, after_us: float, min_gain: float) -> str:
-    """Why a move whose devices show no less afterwards is not made."""
+def shortfall(before_us: float, after_us: float, min_gain: float,
+              busy: bool = False) -> str:
+    """Why a move whose devices show no less afterwards is not made.
+
+    :param busy: whether the figures are of how busy devices are
+    """
     if after_us > before_us:
-        return (f'the slower of both pools would show {_ms(after_us)} ms '
-                f'instead of {_ms(before_us)}')
+        return (f'the {"busier" if busy else "slower"} of both pools would '
+                f'show {figure(after_us, busy)} instead of '
+                f'{_number(before_us, busy)}')
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
         return 'a move would gain nothing'
@@ -173,5 +178,18 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     return None
 
 
-def _ms(latency_us: float) -> str:
-    return f'{latency_us / 1000:.4g}'
+def change(was_us: float, then_us: float, busy: bool) -> str:
+    """Two planning figures, with their unit."""
+    return f'{_number(was_us, busy)} -> {figure(then_us, busy)}'
+
+
+def figure(figure_us: float, busy: bool) -> str:
+    """A planning figure with its unit.
+
+    :param busy: whether it says how busy a device is, µs of each second
+    """
+    return f'{_number(figure_us, busy)} {"% busy" if busy else "ms"}'
+
+
+def _number(figure_us: float, busy: bool) -> str:
+    return f'{figure_us / 1e4:.3g}' if busy else f'{figure_us / 1000:.4g}'

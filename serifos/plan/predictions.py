@@ -17,7 +17,13 @@ Ints = npt.NDArray[np.intp]
 
 
 class Predictions(Protocol):
-    """The models of a cluster's pools, in its order."""
+    """The models of a cluster's pools, in its order.
+
+    :ivar busy: whether pools are compared by how busy they are, and not by
+        what tenants see there
+    """
+
+    busy: bool
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, additive: float[n, features]."""
@@ -25,8 +31,8 @@ class Predictions(Protocol):
     def patterns(self, patterns: Floats) -> Floats:
         """The Load of each access pattern, additive: float[n, features].
 
-        :param patterns: float[n, 4]: write_pct, block_kib, outstanding I/Os
-            and random_pct
+        :param patterns: float[n, 5]: write_pct, block_kib, outstanding I/Os,
+            random_pct and requests per second
         """
 
     def latency(self, pools: Ints, loads: Floats) -> Floats:
@@ -49,6 +55,15 @@ class Predictions(Protocol):
         :returns: µs[m]
         """
 
+    def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
+        """What pools under Loads are compared by: what tenants see there.
+
+        Or how busy each is, µs of each second, where ``busy`` says so.
+
+        :param own: float[n, features], as of :meth:`tenants`
+        :returns: µs[n], NaN where a pool has no model
+        """
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Corrected:
@@ -59,6 +74,10 @@ class Corrected:
 
     models: Predictions
     factors: Floats
+
+    @property
+    def busy(self) -> bool:
+        return self.models.busy
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         return self.models.loads(workloads)
@@ -73,3 +92,8 @@ class Corrected:
                 own: Floats) -> Floats:
         return self.factors[pools[which]] * self.models.tenants(
             pools, loads, which, own)
+
+    def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
+        """How busy a pool is, no latency corrects."""
+        found = self.models.figure(pools, loads, own)
+        return found if self.busy else self.factors[pools] * found

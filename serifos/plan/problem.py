@@ -118,9 +118,10 @@ class Problem:
 
         What the tenants of the cluster would see there in the mean, so that
         it rises with every tenant that comes; where a pool's model does not
-        tell tenants apart, the latency of the pool. The greatest of the
-        device's pools that have a model. Every rule of planning compares
-        this figure and no other.
+        tell tenants apart, the latency of the pool. Where :attr:`busy` says
+        so, how busy it is, µs of each second. The greatest of the device's
+        pools that have a model. Every rule of planning compares this figure
+        and no other.
 
         :param devices: int[n], each with at least one such pool
         :param loads: float[n, slots, features]
@@ -135,12 +136,14 @@ class Problem:
         return np.maximum.reduceat(found, start) if len(row) else found
 
     def _by_all(self, pools: Ints, loads: Floats) -> Floats:
-        """µs[n] that all tenants would see in the mean; 0 for an idle pool."""
+        """µs[n] that all tenants would see in the mean; 0 for an idle pool.
+
+        Or µs of each second in which the pool is busy.
+        """
         found = np.empty(len(pools))
         for piece in sl.pieces(*loads.shape[:2]):
-            found[piece] = self.models.tenants(
-                pools[piece], loads[piece], np.arange(len(pools[piece])),
-                self.tenants)
+            found[piece] = self.models.figure(
+                pools[piece], loads[piece], self.tenants)
         return found
 
     def changed_us(self, devices: Ints, loads: Floats, volumes: Ints,
@@ -158,6 +161,11 @@ class Problem:
             found[piece] = self.figure_us(
                 at, loads[at] + sign * self.loads[volumes[piece]])
         return found
+
+    @property
+    def busy(self) -> bool:
+        """Whether figures say how busy pools are, and not what is seen."""
+        return self.models.models.busy
 
     @functools.cached_property
     def tenants(self) -> Floats:

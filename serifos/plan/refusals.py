@@ -86,7 +86,8 @@ def against(state: st.State, moves: oc.Outcomes,
     limits = state.problem.limits
     enough = moves.worse_us <= moves.before_us * limits.keeps
     worthy = iter(_against_worthy(state, moves[enough], quota))
-    return [next(worthy) if fine else lm.shortfall(was, then, limits.min_gain)
+    return [next(worthy) if fine else lm.shortfall(
+                was, then, limits.min_gain, state.problem.busy)
             for fine, was, then in zip(
                 enough.tolist(), moves.before_us.tolist(),
                 moves.worse_us.tolist())]

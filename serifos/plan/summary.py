@@ -12,6 +12,7 @@ import numpy as np
 from serifos.facts import cluster as cl
 from serifos.plan import acceptance
 from serifos.plan import copying
+from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan.problem import Floats
@@ -91,7 +92,8 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
         moved = problem.volumes[volume[row]]
         was, came, then, came_then, during, came_during = (
             _known(each[row]) for each in seen)
-        reason = why[row] or _reason(*figure[:, row], problem.limits.keeps)
+        reason = why[row] or _reason(
+            *figure[:, row], problem.limits.keeps, problem.busy)
         made.append(pl.Move(
             moved.id, *(pools[side[row]].name for side in pair),
             moved.size_gib, was, then, came, came_then, reason,
@@ -148,9 +150,9 @@ def _known(latency_us: float) -> float | None:
 
 
 def _reason(was_us: float, left_us: float, came_us: float,
-            keeps: float) -> str:
+            keeps: float, busy: bool) -> str:
     worse = max(left_us, came_us)
     if worse <= was_us * keeps:
-        return (f'slower of both pools {was_us / 1e3:.4g} -> '
-                f'{worse / 1e3:.4g} ms')
-    return f'source {was_us / 1e3:.4g} -> {left_us / 1e3:.4g} ms, of several'
+        return (f'{"busier" if busy else "slower"} of both pools '
+                f'{lm.change(was_us, worse, busy)}')
+    return f'source {lm.change(was_us, left_us, busy)}, of several'

@@ -79,7 +79,7 @@ def settings(conf: cfg.ConfigOpts,
         demand=demand.Demand(
             said.demand, said.demand_percentile,
             float(said.demand_half_life), said.demand_slots,
-            said.joint_percentile),
+            said.joint_percentile, said.hot_by == 'busy'),
         history_s=float(said.window), mend_at_once=said.mend_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,

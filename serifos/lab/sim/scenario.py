@@ -60,6 +60,8 @@ NAMES = (PLACEMENT, *PLANNERS)
 class _ByMean:
     """Predictions of models as if they did not tell tenants apart."""
 
+    busy = False
+
     def __init__(self, models: pr.Predictions) -> None:
         self.loads, self.latency = models.loads, models.latency
         self.patterns = models.patterns
@@ -67,6 +69,10 @@ class _ByMean:
     def tenants(self, pools: pm.Ints, loads: pm.Floats, which: pm.Ints,
                 own: pm.Floats) -> pm.Floats:
         return self.latency(pools, loads)[which]
+
+    def figure(self, pools: pm.Ints, loads: pm.Floats,
+               own: pm.Floats) -> pm.Floats:
+        return self.latency(pools, loads)
 
 
 @dataclasses.dataclass(frozen=True)

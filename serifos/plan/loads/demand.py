@@ -24,7 +24,7 @@ MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
 
 Bools = npt.NDArray[np.bool_]
 
-_RATES, _QUEUED = 5, 4
+_RATES, _RATE, _QUEUED = 5, 3, 4
 _DAY_S = 86400.0
 
 
@@ -39,6 +39,7 @@ class Demand:
     :param slots: with ``joint``, in how many parts a day is planned
     :param joint_percentile: with ``joint``, the percentile of a pool's
         figure over these; None for the mean
+    :param busy: whether pools are compared by how busy they are
     """
 
     figure: str = JOINT
@@ -46,6 +47,7 @@ class Demand:
     half_life_s: float = 43200.0
     slots: int = 24
     joint_percentile: float | None = None
+    busy: bool = False
 
     @property
     def step_s(self) -> int:
@@ -62,7 +64,7 @@ class Demand:
             its = folded(history, self.slots)
             its = np.where(np.isnan(its), usual[:, None], its)
             return sl.Slots(history.volumes, _patterns(its),
-                            self.joint_percentile)
+                            self.joint_percentile, self.busy)
         if self.figure == EWMA:
             age_s = history.step_s * np.arange(history.count - 1, -1, -1)
             usual = _mean(values, seconds * 0.5 ** (age_s / self.half_life_s))
@@ -72,7 +74,9 @@ class Demand:
             known = ~(np.isnan(values[..., _QUEUED]).all(1) | unknown)
             its[known, 0, 2] = np.nanpercentile(
                 values[known][..., _QUEUED], self.percentile, axis=1)
-        return sl.Slots(history.volumes, its)
+            its[known, 0, 4] = np.nanpercentile(
+                values[known][..., _RATE], self.percentile, axis=1)
+        return sl.Slots(history.volumes, its, busy=self.busy)
 
 
 def folded(history: hs.Series, slots: int) -> sl.Floats:
@@ -137,13 +141,13 @@ def _mean(values: sl.Floats, weights: sl.Floats) -> sl.Floats:
 
 
 def _patterns(values: sl.Floats) -> sl.Floats:
-    """Access patterns of rates: float[..., 4], as of :class:`.slots.Slots`."""
+    """Access patterns of rates: float[..., 5], as of :class:`.slots.Slots`."""
     reads, writes, kib, random, queued = np.moveaxis(values, -1, 0)
     rate = reads + writes
     some = np.where(rate > 0, rate, 1.0)
     return np.stack([100 * writes / some, kib / some,
                      np.where(rate > 0, queued, 0 * queued),
-                     100 * random / some], axis=-1)
+                     100 * random / some, rate], axis=-1)
 
 
 def _usual(patterns: sl.Floats) -> list[wl.Workload | None]:
@@ -156,4 +160,5 @@ def _usual(patterns: sl.Floats) -> list[wl.Workload | None]:
     unknown = np.isnan(queued).all(1)
     return [None if gone else wl.Workload(write, kib, q, random)
             for gone, q, (write, kib, _, random) in zip(
-                unknown.tolist(), (total / number).tolist(), mix.tolist())]
+                unknown.tolist(), (total / number).tolist(),
+                mix[:, :4].tolist())]

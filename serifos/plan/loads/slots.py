@@ -39,15 +39,17 @@ class Slots:
     """What volumes did in slots of time.
 
     :param volumes: their ids
-    :param patterns: float[volumes, slots, 4]: write_pct, block_kib,
-        outstanding I/Os and random_pct; NaN for a slot of which nothing is
-        known
+    :param patterns: float[volumes, slots, 5]: write_pct, block_kib,
+        outstanding I/Os, random_pct and requests per second; NaN for a slot
+        of which nothing is known
     :param percentile: of a pool's figure over slots, None for the mean
+    :param busy: whether pools are compared by how busy they are
     """
 
     volumes: tuple[str, ...]
     patterns: Floats
     percentile: float | None = None
+    busy: bool = False
 
     @property
     def known(self) -> bool:
@@ -68,13 +70,13 @@ class Slots:
             shape) > WIDE else np.float64)
         for piece in pieces(*shape[:2]):
             some = row[piece] >= 0
-            its = np.full((len(some), shape[1], 4), np.nan)
+            its = np.full((len(some), *self.patterns.shape[1:]), np.nan)
             its[some] = self.patterns[row[piece][some]]
             unknown = np.isnan(its[:, :, 2])
             its[unknown] = 0.0
             found[piece] = np.where(
                 unknown[:, :, None], present[piece][:, None],
-                models.patterns(its.reshape(-1, 4)).reshape(
+                models.patterns(its.reshape(-1, its.shape[2])).reshape(
                     *its.shape[:2], -1))
         return found
 
@@ -133,6 +135,20 @@ class OverSlots:
             np.repeat(pools, slots), flat, row,
             _flat(np.broadcast_to(own, (len(which), *loads.shape[1:]))))
         found[flat[row, 0] == 0] = 0.0
+        return self.one(found.reshape(-1, slots))
+
+    def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
+        """What pools under Loads are compared by: µs[n].
+
+        :param loads: float[n, slots, features]
+        :param own: float[slots, features]
+        """
+        slots, flat = loads.shape[1], _flat(loads)
+        found = self.models.figure(
+            np.repeat(pools, slots), flat,
+            _flat(np.broadcast_to(own, loads.shape)))
+        if not self.models.busy:
+            found[flat[:, 0] == 0] = 0.0
         return self.one(found.reshape(-1, slots))
 
 

@@ -121,6 +121,8 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     # What a move would bring.
     ('the slower of both pools would show', 'each other pool would be '
      'slower with it than its own is now', ''),
+    ('the busier of both pools would show', 'each other pool would be '
+     'busier with it than its own is now', ''),
     ('a move would gain nothing', 'its move would gain nothing', ''),
     (r'gain \S+ % is below min_gain', 'its move gains too little',
      '--min-gain, [balancer] min_gain'),

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+
+import ddt
 
 from serifos import errors
 from serifos.facts import inventory as inv
@@ -17,6 +20,9 @@ from tests.unit.balancer.cloud import B
 QUIET, BUSY = (1.0, 1.0, 65536.0, 65536.0, 0.005, 0.005), (
     1000.0, 1000.0, 65536000.0, 65536000.0, 4.0, 4.0)
 """Reads, writes, bytes of either and seconds of either, in a second."""
+
+QUICK = (1000.0, 1000.0, 4096e3, 4096e3, 0.1, 0.1)
+WAITING = (1.0, 1.0, 65536.0, 65536.0, 4.0, 4.0)
 
 HOURS = range(24)
 DAYS_S = 2 * 86400.0
@@ -40,6 +46,33 @@ class _Case(cloud.Case):
 
     def moved(self, **busy):
         return [move.volume for move in self.round(**busy).moves]
+
+
+@ddt.ddt
+class HotByTestCase(_Case):
+    """Two volumes ask for much on one pool, two wait for little on another."""
+
+    def setUp(self):
+        super().setUp()
+        self.cinder = self.cloud([cloud.record(*each) for each in (
+            ('u', A), ('v', A), ('w', B), ('x', B))])
+
+    @ddt.data((True, A, r'^busier of both pools (\S+) -> (\S+) % busy$'),
+              (False, B, r'^slower of both pools (\S+) -> (\S+) ms$'))
+    @ddt.unpack
+    def test_what_is_hot(self, busy, source, says):
+        self.set(demand=dm.Demand(busy=busy))
+        self.history = history.EveryDay({
+            'u': [QUICK] * 24, 'v': [QUICK] * 24,
+            'w': [WAITING] * 24, 'x': [WAITING] * 24})
+        self.now += 300
+        [move] = dataclasses.replace(
+            self.balancer, history=self.history).round().moves
+        self.assertEqual(source, move.source)
+        before, after = map(float, re.match(says, move.reason).groups())
+        self.assertEqual(before, 2 * after)
+        self.assertEqual(
+            move.source_before_us, 2 * move.source_after_us)
 
 
 class DecidingTestCase(_Case):

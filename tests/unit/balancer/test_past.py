@@ -41,7 +41,8 @@ class PastTestCase(testtools.TestCase):
         found = self.slots('u', 'v', slots=2)
         self.assertEqual(('u', 'v'), found.volumes)
         np.testing.assert_allclose(found.patterns, [
-            [(25, 1024, 2 * busy, 100), (0, 0, 0, 0)] for busy in (1, 2)])
+            [(25, 1024, 2 * busy, 100, 4 * busy), (0,) * 5]
+            for busy in (1, 2)])
 
     def test_an_unknown_volume_stays_unknown(self):
         found = self.slots('u', 'x')
@@ -52,6 +53,14 @@ class PastTestCase(testtools.TestCase):
         self.assertIsNone(self.slots('x'))
         self.assertIsNone(self.slots())
         self.assertIsNone(self.slots('u', history_s=0.0))
+
+    def test_hours_tell_how_busy_pools_are(self):
+        for days, hours, told in ((1, 5, False), (1, 6, True),
+                                  (3, 17, False), (3, 18, True)):
+            self.history.since = NOW - hours * 3600
+            found = self.slots('u', history_s=days * 86400.0, busy=True)
+            self.assertEqual(told, found is not None, (days, hours))
+            self.assertTrue(not told or found.busy)
 
     def test_a_young_history_leaves_planning_to_the_present(self):
         for days, hours, told in ((1, 21, False), (1, 22, True),

@@ -80,7 +80,8 @@ class ReplayTest(case.DirectoryCase):
     def test_volumes_in_use_are_copied_by_nova_at_its_own_rate(self):
         found = [self.scores(
             steady(5, 5, DAY), 'relieve', attached=attached, options=[
-                'volume_copy_bps_limit=1000000', 'horizon=0'])[0].moves
+                'volume_copy_bps_limit=1000000', 'horizon=0',
+                'window=0'])[0].moves
             for attached in (1.0, 0.0)]
         self.assertTrue(found[0] > 2 * found[1], found)
 
