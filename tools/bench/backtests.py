@@ -7,10 +7,10 @@ policies on another history. Figures are means over them, beside the worst.
 
 from __future__ import annotations
 
+import argparse
 import json
 import pathlib
 import statistics
-import sys
 from typing import Any
 
 from serifos.report import table
@@ -52,8 +52,25 @@ def packings(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     return found
 
 
+def _document(name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(pathlib.Path(name).read_text())
+        rows([found])
+        packings([found])
+    except (OSError, ValueError, LookupError, TypeError) as exc:
+        raise argparse.ArgumentTypeError(
+            f'{name} is not what serifos-sim backtest -f json printed: '
+            f'{exc!r}') from None
+    return found
+
+
 if __name__ == '__main__':
-    read = [json.loads(pathlib.Path(name).read_text())
-            for name in sys.argv[1:]]
+    parser = argparse.ArgumentParser(
+        prog='python -m tools.bench.backtests',
+        description='Several backtests in one table, means over them.')
+    parser.add_argument(
+        'documents', metavar='FILE', nargs='+', type=_document,
+        help='what serifos-sim backtest -f json printed')
+    read = parser.parse_args().documents
     print(table.as_text(table.Table(
         HEADER, [*rows(read), *packings(read)], f'{len(read)} histories')))
