@@ -29,6 +29,19 @@ def add_seed(parser: Any, of: str) -> None:
     add_number(parser, '--seed', 0, 'SEED', f'seed of {of}')
 
 
+def add_observation(parser: Any, what: str = 'the observation') -> None:
+    """``--cluster`` and ``--models``, which adapters turn into both.
+
+    :param what: the file is, for the help
+    """
+    parser.add_argument(
+        '--cluster', metavar='FILE', help=f'{what} (default: cluster.json in '
+        '[serifos] state_dir)')
+    parser.add_argument(
+        '--models', metavar='DIR', help='directory of the latency models '
+        '(default: [serifos] models_dir)')
+
+
 def add_jobs(parser: Any) -> None:
     """``--jobs``, which :func:`check_jobs` checks."""
     parser.add_argument(

@@ -98,6 +98,19 @@ def cluster(conf: cfg.ConfigOpts, path: str | None) -> cl.Cluster:
         conf.serifos.state_dir, 'cluster.json'))
 
 
+def models_dir(conf: cfg.ConfigOpts, path: str | None) -> str:
+    """The directory of the latency models, None for that of [serifos].
+
+    :raises InputError: where there is none
+    """
+    directory = path or conf.serifos.models_dir
+    if not os.path.isdir(directory):
+        raise errors.InputError(
+            f'There is no directory of models {directory}; name it with '
+            '--models.')
+    return directory
+
+
 def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
     """The limits of plans, from [balancer]."""
     said = conf.balancer

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-import os
 
 from cliff import command
 
@@ -13,7 +12,7 @@ from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos import errors
+from serifos.cmd import options
 from serifos.facts import cluster as cl
 from serifos.facts import lookup
 from serifos.model import model as mm
@@ -37,23 +36,14 @@ class Explain(app.Fails, command.Command):
             'name', metavar='VOLUME|POOL', help='a pool, HOST@BACKEND#POOL or '
             'what plan calls it; a volume\'s id, the beginning of it, or its '
             'name')
-        parser.add_argument(
-            '--cluster', metavar='FILE', help='the observation (default: '
-            'cluster.json in [serifos] state_dir)')
-        parser.add_argument(
-            '--models', metavar='DIR', help='directory of the latency models '
-            '(default: [serifos] models_dir)')
+        options.add_observation(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = lookup.found(cluster, parsed_args.name)
-        directory = parsed_args.models or conf.serifos.models_dir
-        if not os.path.isdir(directory):
-            raise errors.InputError(
-                f'There is no directory of models {directory}; name it with '
-                '--models.')
+        directory = adapters.models_dir(conf, parsed_args.models)
         limits = adapters.limits_of(conf)
         models = planning.models(cluster, directory, self.say)
         seen = outlook.outlook(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import time
 
 from cliff import command
@@ -17,6 +16,7 @@ from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
+from serifos.cmd import options as verb_options
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
@@ -36,12 +36,7 @@ class Plan(app.Fails, command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--cluster', metavar='FILE', help='the observation to plan for '
-            '(default: cluster.json in [serifos] state_dir)')
-        parser.add_argument(
-            '--models', metavar='DIR', help='directory of the latency models '
-            '(default: [serifos] models_dir)')
+        verb_options.add_observation(parser, 'the observation to plan for')
         parser.add_argument('--planner', choices=[*dict(options.PLANNERS)],
                             help='(default: [balancer] planner)')
         parser.add_argument(
@@ -86,11 +81,7 @@ class Plan(app.Fails, command.Command):
         why = None if parsed_args.why is None else lookup.found(
             cluster, parsed_args.why)
         planning.tell_strays(cluster, self.say)
-        directory = parsed_args.models or conf.serifos.models_dir
-        if not os.path.isdir(directory):
-            raise errors.InputError(
-                f'There is no directory of models {directory}; name it with '
-                '--models.')
+        directory = adapters.models_dir(conf, parsed_args.models)
         models = planning.models(cluster, directory, self.say)
         planner = parsed_args.planner or conf.balancer.planner
         if parsed_args.paper and planner != 'bfd':

@@ -7,7 +7,6 @@ import argparse
 import dataclasses
 import functools
 import json
-import os
 from typing import Any
 
 from cliff import command
@@ -17,6 +16,7 @@ from serifos.balancer import settings as sg
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
+from serifos.cmd import options
 from serifos import errors
 from serifos.plan.promises import supported as sp
 from serifos.report import table
@@ -36,12 +36,7 @@ class Slo(app.Fails, command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--cluster', metavar='FILE', help='the observation (default: '
-            'cluster.json in [serifos] state_dir)')
-        parser.add_argument(
-            '--models', metavar='DIR', help='directory of the latency models '
-            '(default: [serifos] models_dir)')
+        options.add_observation(parser)
         parser.add_argument(
             '--load', type=float, action='append', metavar='FACTOR',
             help='a load, by the present one; give it once for each '
@@ -56,11 +51,7 @@ class Slo(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         loads, share = _checked(parsed_args)
-        directory = parsed_args.models or conf.serifos.models_dir
-        if not os.path.isdir(directory):
-            raise errors.InputError(
-                f'There is no directory of models {directory}; name it with '
-                '--models.')
+        directory = adapters.models_dir(conf, parsed_args.models)
         cluster = adapters.cluster(conf, parsed_args.cluster)
         planning.tell_strays(cluster, self.say)
         limits = adapters.limits_of(conf)
