@@ -11,7 +11,7 @@ from serifos.files import documents
 from serifos.lab.relative import relation as rl
 from tests.unit import case
 
-PAGE = pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'formats.rst'
+PAGE = pathlib.Path(__file__).parents[2] / 'doc/source/reference/formats.rst'
 
 BLOCK = re.compile(r'^\.\. code-block:: json\n\n((?:   .*\n|\n)+)', re.M)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rights of doc/source/rights.rst are those of the example policies."""
+"""The rights of doc/source/admin/rights.rst are those of the example policies."""
 
 import pathlib
 import re
@@ -20,7 +20,7 @@ class RightsTest(testtools.TestCase):
     def test_the_policies_are_those_documented(self, service, title):
         text = (ROOT / f'etc/serifos/examples/policy/{service}-policy.yaml'
                 ).read_text()
-        said = (ROOT / 'doc/source/rights.rst').read_text()
+        said = (ROOT / 'doc/source/admin/rights.rst').read_text()
         tables = re.findall(rf'list-table:: {title},.*?(?=\n\S)', said, re.S)
         named = re.findall('``([a-z_]+(?:[:][a-z_:-]+)?)``', ' '.join(
             '\n'.join(re.findall(r'\* - ((?:``.*\n\s*)+)- ', table))

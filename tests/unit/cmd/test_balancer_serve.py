@@ -90,7 +90,7 @@ class ServeTest(cloud.Case):
             self.assertLess(5, len(named))
             self.assertEqual(set(), named - found - NOTHING_REFUSED)
         told = set(re.findall(r'``(serifos_\w+)``', (
-            ROOT / 'doc/source/metrics.rst').read_text()))
+            ROOT / 'doc/source/admin/metrics.rst').read_text()))
         self.assertEqual(found - told, {
             f'serifos_pool_predicted_latency_{end}_seconds'
             for end in ('low', 'high')})

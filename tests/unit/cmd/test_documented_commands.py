@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLES = 'etc/serifos/examples'
 DOCS = ROOT / 'doc' / 'source'
 PAGES = ['README.rst', *sorted(str(path.relative_to(ROOT))
-                               for path in DOCS.glob('*.rst'))]
+                               for path in DOCS.rglob('*.rst'))]
 
 SHOWN = re.compile(r'^( +)\$ ((?:.*\\\n)*.*)\n((?:\1(?! *\$ ).*\n|\n)*)',
                    re.M)
@@ -174,7 +174,7 @@ class DocumentedCommandsTest(testtools.TestCase):
 class ExitCodesTest(testtools.TestCase):
 
     def test_every_exit_code_is_documented(self):
-        page = (DOCS / 'modeler.rst').read_text()
+        page = (DOCS / 'user/modeler.rst').read_text()
         kinds = [errors.SerifosError]
         for kind in kinds:
             kinds += kind.__subclasses__()

@@ -9,7 +9,7 @@ import testtools
 from tests.unit import test_import_law as law
 
 ROOT = pathlib.Path(__file__).parents[3]
-PAGES = ROOT / 'doc' / 'source' / 'contributing'
+PAGES = ROOT / 'doc' / 'source' / 'contributor'
 
 ROW = re.compile(r'   \* - ?(\d?)\n     - ``(\w+)``\n')
 FILE = re.compile(r'``([a-z_]+(?:/[a-z_]+)+\.py)``')

@@ -30,7 +30,7 @@ from tests.unit.plan import clusters
 from tests.unit import samples
 
 ROOT = pathlib.Path(__file__).parents[3]
-EXAMPLES = ROOT / 'doc' / 'source' / 'contributing' / 'examples'
+EXAMPLES = ROOT / 'doc' / 'source' / 'contributor' / 'examples'
 HEADER = 'at,seconds,volume,write_pct,block_kib,iops,latency_us\n'
 
 RUNS = [[wl.Workload(50.0, 16.0, depth)] * count

@@ -18,7 +18,7 @@ from serifos.lab.backtest import weeks
 from tests.unit import case
 from tests.unit.cmd import command
 
-PAGE = pathlib.Path(__file__).parents[4] / 'doc/source/history.rst'
+PAGE = pathlib.Path(__file__).parents[4] / 'doc/source/admin/history.rst'
 
 
 class KeepingTest(case.DirectoryCase):
