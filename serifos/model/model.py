@@ -24,7 +24,7 @@ LIGHT = 8.0
 
 _SLACK = 0.01
 
-_P90_OF_MAE = 1.645 / 0.7979
+P90_OF_MAE = 1.645 / 0.7979
 """Half of a normal 90 % interval, in mean absolute errors."""
 
 
@@ -134,7 +134,7 @@ class Model:
         if 'interval' in self.quality:
             low, high = self.quality['interval']
             return max(-1.0, low), high
-        half = self.quality.get('mre', 0.0) * _P90_OF_MAE
+        half = self.quality.get('mre', 0.0) * P90_OF_MAE
         return max(-1.0, -half), half
 
     def interval(self, load: wl.Load) -> tuple[float, float]:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model is good enough to plan with, in words.
+
+Every page and command that judges a model says it in these words. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+
+from serifos.model import model as mm
+
+HOT_RATIO = 0.25
+"""A pool is hot this far above the mean, unless ``hot_ratio`` says else."""
+
+GOOD = HOT_RATIO / mm.P90_OF_MAE
+"""The error up to which nine predictions of ten are within HOT_RATIO of what
+is measured, were errors normal: 12 %. What is found hot then is hot."""
+
+FAIR = HOT_RATIO
+"""The error beyond which the error alone makes a usual pool look hot."""
+
+FEW = 20
+"""Runs below which the error itself is not known well."""
+
+MANY = 80
+"""Runs of a build; more of them rarely help."""
+
+_WIDE = 1.0
+
+
+class Grade(enum.Enum):
+    """What a model is good for; the value is how that is said."""
+
+    GOOD = 'good enough to plan with'
+    FAIR = 'good enough for large differences only'
+    POOR = 'not good enough to plan with'
+    FEW = 'too few runs to know whether it is good enough to plan with'
+    UNKNOWN = 'not known whether it is good enough to plan with'
+    OTHER = 'not for planning, which needs latency'
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What a model is good for.
+
+    :param headline: such as ``good enough to plan with: 11 % error, 80
+        runs``; without a capital and a full stop, for any place
+    :param reasons: what stands behind it, a sentence each
+    :param advice: what to do next, a sentence each
+    """
+
+    grade: Grade
+    headline: str
+    reasons: tuple[str, ...]
+    advice: tuple[str, ...]
+
+
+def verdict(model: mm.Model) -> Verdict:
+    """Judges a model by its cross-validated error and its runs."""
+    runs = (model.dataset or {}).get('runs')
+    error = model.quality.get('mre')
+    if error is not None and math.isnan(error):
+        error = None
+    grade = _grade(model.predicts, error, runs)
+    facts = []
+    if error is not None:
+        facts.append(f'{percent(error)} error')
+    if runs:
+        facts.append(f'{runs:,} run{"s" * (runs != 1)}')
+    return Verdict(
+        grade, grade.value + (f': {", ".join(facts)}' if facts else ''),
+        _reasons(model, grade, error), _advice(grade, runs))
+
+
+def percent(fraction: float) -> str:
+    """As in 11 %, and 7.1 % below ten."""
+    found = 100 * fraction
+    return f'{found:,.0f} %' if found >= 9.95 else f'{found:.2g} %'
+
+
+def _grade(predicts: str, error: float | None, runs: int | None) -> Grade:
+    if predicts != 'latency_us':
+        return Grade.OTHER
+    if error is None:
+        return Grade.UNKNOWN
+    if error > FAIR:
+        return Grade.POOR
+    if runs is not None and runs < FEW:
+        return Grade.FEW
+    return Grade.GOOD if error <= GOOD else Grade.FAIR
+
+
+def _reasons(model: mm.Model, grade: Grade,
+             error: float | None) -> tuple[str, ...]:
+    if error is None:
+        return ('Its file states no error on runs that the fit did not see.',)
+    said = [f'A prediction is {percent(error)} off in the mean, on runs that '
+            'the fit did not see.']
+    if grade is Grade.OTHER:
+        return tuple(said)
+    hot = percent(HOT_RATIO)
+    said.append({
+        Grade.GOOD: f'A pool counts as hot {hot} above the others: nine '
+        'predictions of ten are closer than that.',
+        Grade.FAIR: f'A pool counts as hot {hot} above the others, and more '
+        'than one prediction of ten is further off than that. It tells a '
+        'pool that is twice as slow; which of two similar ones is slower, '
+        'it does not.',
+        Grade.POOR: f'A pool counts as hot {hot} above the others, and the '
+        'usual prediction is further off than that: a pool may look hot, or '
+        'a move may look good, for the error alone.',
+        Grade.FEW: f'With fewer than {FEW} runs that error is itself known '
+        'badly: other runs may give another one.',
+    }[grade])
+    high = model.relative_interval[1]
+    if high > _WIDE:
+        said.append(f'One measurement of twenty is more than {1 + high:.2g} '
+                    'times its prediction: there are workloads that the '
+                    'model knows badly.')
+    seen = model.quality.get('tenant_mre')
+    if seen is not None and seen > max(error, GOOD) * 1.25:
+        said.append(f'Of what one tenant sees it is {percent(seen)} off: '
+                    'whether a promise is kept is less sure than which pool '
+                    'is slow.')
+    return tuple(said)
+
+
+def _advice(grade: Grade, runs: int | None) -> tuple[str, ...]:
+    if grade is Grade.GOOD:
+        return ('Plan with it.',)
+    if grade is Grade.OTHER:
+        return ('Fit a model that predicts latency_us for planning.',)
+    if grade is Grade.UNKNOWN:
+        return ('Hold it against runs of the device: serifos-model check.',)
+    plan = ('Plan with it where pools differ by half or more, and let '
+            'serifos-balancer advise, not act.',
+            ) if grade is Grade.FAIR else (
+                'Do not act on plans that it makes.',)
+    if runs is not None and runs >= MANY:
+        return *plan, (
+            'More runs will hardly help: see whether other work used the '
+            'device meanwhile, and whether another kind fits better '
+            '(serifos-model compare-kinds).')
+    return *plan, (
+        f'Measure more, on a device that does nothing else: by its defaults '
+        f'serifos-model build makes up to {MANY} runs of 15 s each, and ends '
+        'earlier where more would bring little.')

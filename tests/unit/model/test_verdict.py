@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model is good enough to plan with."""
+
+import json
+import pathlib
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies as st
+import testtools
+
+from serifos.design import stopping
+from serifos.model import model as mm
+from serifos.model import verdict as vd
+from serifos.plan import limits as lm
+
+MODELS = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/models'
+
+
+def model(mre=None, runs=None, predicts='latency_us', **more):
+    quality = more if mre is None else {'mre': mre, **more}
+    return mm.Model('m', 'outstanding', {}, {}, quality, predicts,
+                    dataset=runs and {'runs': runs})
+
+
+@ddt.ddt
+class VerdictTest(testtools.TestCase):
+
+    @ddt.data(
+        (0.11, 80, 'good enough to plan with: 11 % error, 80 runs'),
+        (0.071, None, 'good enough to plan with: 7.1 % error'),
+        (0.12, 20, 'good enough to plan with: 12 % error, 20 runs'),
+        (0.219, 30,
+         'good enough for large differences only: 22 % error, 30 runs'),
+        (0.2501, 30, 'not good enough to plan with: 25 % error, 30 runs'),
+        (1.5, 1, 'not good enough to plan with: 150 % error, 1 run'),
+        (0.05, 19, 'too few runs to know whether it is good enough to plan '
+         'with: 5 % error, 19 runs'),
+        (None, None, 'not known whether it is good enough to plan with'),
+        (float('nan'), 30, 'not known whether it is good enough to plan '
+         'with: 30 runs'))
+    @ddt.unpack
+    def test_headline(self, mre, runs, said):
+        self.assertEqual(said, vd.verdict(model(mre, runs)).headline)
+
+    def test_another_figure_is_not_for_planning(self):
+        found = vd.verdict(model(0.05, 80, 'read_iops'))
+        self.assertEqual(vd.Grade.OTHER, found.grade)
+        self.assertEqual(('Fit a model that predicts latency_us for '
+                          'planning.',), found.advice)
+
+    def test_the_bounds_are_those_of_plans_and_builds(self):
+        self.assertEqual(lm.Limits().hot_ratio, vd.HOT_RATIO)
+        self.assertEqual(stopping.LEAST, vd.FEW)
+        self.assertEqual(stopping.MOST, vd.MANY)
+
+    def test_good_is_where_the_interval_is_narrower_than_what_is_hot(self):
+        self.assertAlmostEqual(
+            vd.HOT_RATIO, model(vd.GOOD).relative_interval[1])
+
+    @given(st.floats(0, 10), st.floats(0, 10), st.integers(20, 500))
+    def test_a_larger_error_is_never_better(self, one, other, runs):
+        order = [vd.Grade.GOOD, vd.Grade.FAIR, vd.Grade.POOR]
+        grades = [order.index(vd.verdict(model(mre, runs)).grade)
+                  for mre in sorted((one, other))]
+        self.assertEqual(sorted(grades), grades)
+
+    def test_more_runs_are_asked_for_only_where_they_may_help(self):
+        self.assertIn('serifos-model build',
+                      vd.verdict(model(0.4, 30)).advice[-1])
+        self.assertIn('hardly help', vd.verdict(model(0.4, 80)).advice[-1])
+
+    def test_a_wide_interval_is_told(self):
+        said = ' '.join(vd.verdict(model(
+            0.11, 80, interval=[-0.25, 4.81])).reasons)
+        self.assertIn('more than 5.8 times its prediction', said)
+        self.assertNotIn('times its prediction', ' '.join(
+            vd.verdict(model(0.11, 80, interval=[-0.2, 0.9])).reasons))
+
+    @ddt.data((0.11, 0.1, False), (0.11, 0.2, True), (0.02, 0.1, False))
+    @ddt.unpack
+    def test_what_tenants_see_is_told_where_it_is_worse(
+            self, mre, tenant_mre, told):
+        said = ' '.join(vd.verdict(model(
+            mre, 80, tenant_mre=tenant_mre)).reasons)
+        self.assertEqual(told, 'one tenant sees' in said)
+
+    def test_the_models_of_the_paper_are_good(self):
+        for path in MODELS.glob('*.json'):
+            found = vd.verdict(mm.Model.from_json(
+                json.loads(path.read_text())))
+            self.assertEqual(vd.Grade.GOOD, found.grade, path)
