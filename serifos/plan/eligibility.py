@@ -23,6 +23,7 @@ AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
 
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
+_MOVED, _COOLS = 'moved at ', '; cools down until '
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 
@@ -77,7 +78,16 @@ def why_not(record: inv.Record, rules: Rules, now: float) -> str | None:
     :param now: seconds of the epoch
     """
     return (_cinder(record) or _operator(record, rules, now)
-            or _in_use(record, rules))
+            or _in_use(record, rules) or _cooling(record, rules, now))
+
+
+def cools_down(movable: bool | str) -> bool:
+    """Whether a volume stays for its last move alone.
+
+    :param movable: True, or why it may not be moved
+    """
+    return isinstance(movable, str) and movable.startswith(_MOVED) and (
+        _COOLS in movable)
 
 
 def _cinder(record: inv.Record) -> str | None:
@@ -106,9 +116,14 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
     if now < until:
         return ('a migration of it failed or was refused; left alone until '
                 f'{times.text(until)}')
+    return None
+
+
+def _cooling(record: inv.Record, rules: Rules, now: float) -> str | None:
+    """The last of the reasons: where it is told, no other one holds."""
     moved = rules.moved_at.get(record.id)
     if moved is not None and now < moved + rules.cool_down_s:
-        return (f'moved at {times.text(moved)}; cools down until '
+        return (f'{_MOVED}{times.text(moved)}{_COOLS}'
                 f'{times.text(moved + rules.cool_down_s)}')
     return None
 

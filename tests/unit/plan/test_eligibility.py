@@ -56,6 +56,17 @@ class WhyNotTest(testtools.TestCase):
         self.assertIn('a host itself',
                       eligibility.why_not(by_host, rules, NOW))
 
+    def test_a_cool_down_is_told_where_nothing_else_holds_it(self):
+        rules = eligibility.Rules(
+            cool_down_s=3600, moved_at={'v': NOW}, allow_attached=False)
+        why = eligibility.why_not(FREE, rules, NOW)
+        self.assertTrue(eligibility.cools_down(why), why)
+        for change in {'snapshots': 1}, {'attachments': ('s',)}:
+            why = eligibility.why_not(
+                dataclasses.replace(FREE, **change), rules, NOW)
+            self.assertFalse(eligibility.cools_down(why), why)
+        self.assertFalse(eligibility.cools_down(True))
+
     @ddt.data((3599, True), (3600, False))
     @ddt.unpack
     def test_cools_down(self, since, stays):
