@@ -25,6 +25,7 @@ from serifos.plan import quota as qu
 from serifos.plan import state as st
 
 NO_OTHER = 'no other device has a pool with a model'
+NOT_YET = ', until moves of this plan free more'
 _MANY = 2048  # volumes that are priced at once
 
 
@@ -140,5 +141,4 @@ def barred(state: st.State, volume: int, target: int) -> str | None:
     if reason is not None or size <= state.room[target]:
         return reason
     return problem.limits.no_room(pool, state.room[target], size) + (
-        ', until moves of this plan free more'
-        if size <= state.free[target] else '')
+        NOT_YET if size <= state.free[target] else '')

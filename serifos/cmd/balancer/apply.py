@@ -19,6 +19,7 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import times
+from serifos.plan.asked import undo
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
 from serifos.plan import text
@@ -93,7 +94,8 @@ class Apply(Acting):
             seen = balancer.observe()
             self.refuse_hindered(seen)
             moves, left = remaining.remaining(
-                plan.moves, seen.cluster, balancer.settings.limits)
+                plan.moves, undo.usable(plan, seen.cluster),
+                balancer.settings.limits)
             for volume, why in left:
                 print(f'{volume} stays: {why}')
             if not moves:

@@ -89,6 +89,12 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
      'no other pool has a model', 'serifos-model build for other pools'),
     ('no other pool is up', 'no other pool may take it',
      'a pool in its zone, of its backend and type'),
+    # What became of it since the plan that is undone.
+    ('it is on .*, where it came from', 'it is where it came from', ''),
+    ('it was moved on since', 'it was moved on since', ''),
+    ('its migration is under way', 'its migration is under way',
+     'undo once it has ended'),
+    ('there is no pool ', 'its former pool is no longer there', ''),
     # The pools that it could go to.
     ('.* drifts: ', 'the best pool for it drifts from its model',
      'serifos-model build for that pool'),

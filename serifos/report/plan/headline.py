@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from serifos.plan.asked import undo
 from serifos.plan import copying
 from serifos.plan import evacuate
 from serifos.plan.outlook import outlook as ol
@@ -48,7 +49,7 @@ def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
 
 
 def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
-    if seen.plan.planner == evacuate.NAME:
+    if seen.plan.planner in (evacuate.NAME, undo.NAME):
         stay = sum(each.volumes for each in seen.staying)
         return 'There is nothing to move.' if not stay else (
             f'{wd.count(stay, "volume")} cannot be moved, for the reasons '

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer undo: the moves back of a plan, as a plan of its own."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import time
+
+from serifos.balancer import outlook
+from serifos.balancer import pace
+from serifos.balancer import planning
+from serifos.balancer import plans
+from serifos.balancer.standing import made as md
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import verb
+from serifos import errors
+from serifos.facts import clock_skew
+from serifos.facts import cluster as cl
+from serifos.facts import times
+from serifos.files import documents
+from serifos.plan.asked import undo
+from serifos.report.plan import text
+from serifos.report.plan import wording as wd
+
+
+class Undo(verb.Verb):
+    """Plan the moves back of a plan that was carried out.
+
+    By the journal and the last observation. Nothing is moved: the plan is
+    shown and stored, and is applied or approved as any other. Volumes that
+    cannot go back are named with the reason; then the exit code is 1. Their
+    cool-down does not hold volumes back, and begins anew where they moved.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan', metavar='PLAN', help='the id of the plan whose moves are '
+            'taken back')
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json'), default='table',
+            help='json is a serifos-plan/1 document (default: table)')
+        parser.add_argument('--out', metavar='FILE',
+                            help='also write the plan to this file')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf, now = self.app.conf, time.time()
+        settings = adapters.settings(conf)
+        entries = clock_skew.corrected(self.journal().entries(), now)
+        done = md.carried(entries, parsed_args.plan)
+        if not done.moves:
+            raise errors.InputError(
+                f'No move of plan {errors.one_line(parsed_args.plan)} was '
+                'made; serifos-balancer plans lists the plans.')
+        cluster = adapters.cluster(conf, None)
+        _refuse_older(cluster, done.ended_at)
+        limits = dataclasses.replace(settings.limits, copying=pace.learnt(
+            entries, settings.limits.copying))
+        models = planning.models(
+            cluster, adapters.models_dir(conf, None), self.say)
+        plan = planning.issued(undo.plan(
+            cluster, planning.fleet_of(cluster, models, limits.active_floor),
+            limits, done.moves), now, settings.plan_ttl_s)
+        if plan.moves:
+            plan = plans.keep(settings.plans_dir, plan, now, self.say)
+        if parsed_args.out:
+            documents.write_plan(parsed_args.out, plan)
+        if parsed_args.format == 'json':
+            print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
+        else:
+            print(text.text(
+                outlook.outlook(plan, cluster, limits, models),
+                now - times.parse(cluster.observed_at),
+                3 * settings.interval_s), end='')
+            for refusal in plan.refused:
+                print(f'{wd.plain(refusal.volume, 36)} stays: '
+                      f'{refusal.reason}')
+        self.exit_code = 1 if plan.refused else 0
+        if plan.moves:
+            self.say(f'Plan {plan.id} takes back '
+                     f'{wd.count(len(plan.moves), "move")} of plan '
+                     f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
+                     'carries it out, or, in mode approve, serifos-balancer '
+                     f'approve {plan.id}.')
+
+
+def _refuse_older(cluster: cl.Cluster, ended_at: float) -> None:
+    """:raises InputError: where the volumes may not be where it says"""
+    try:
+        observed_at = times.parse(cluster.observed_at)
+    except ValueError:
+        observed_at = 0.0
+    if observed_at + 1 <= ended_at:  # it is written in whole seconds
+        raise errors.InputError(
+            'The last observation is of a time before the moves ended; '
+            'serifos-balancer observe makes a new one.')
