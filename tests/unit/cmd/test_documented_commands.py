@@ -175,7 +175,7 @@ class DocumentedCommandsTest(testtools.TestCase):
 class ExitCodesTest(testtools.TestCase):
 
     def test_every_exit_code_is_documented(self):
-        page = (DOCS / 'user/modeler.rst').read_text()
+        page = (DOCS / 'cli/exit-codes.inc').read_text()
         kinds = [errors.SerifosError]
         for kind in kinds:
             kinds += kind.__subclasses__()
