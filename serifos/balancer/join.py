@@ -17,6 +17,7 @@ from serifos.facts import names
 from serifos.facts import servers as sv
 from serifos.facts import throttling
 from serifos.facts import times
+from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 
 UNSEEN = 'without fresh telemetry'
@@ -61,6 +62,7 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
     copies: collections.Counter[str] = collections.Counter()
     copied = {record.target_of for record in inventory.records}
     rates = _copy_rates(inventory, observed)
+    bonds = labels.of(records, rules.server_volumes)
     for unread in inventory.unread:
         taken[unread.pool or ''] = math.inf
     for record in inventory.records:
@@ -75,6 +77,8 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
         tuple(dataclasses.replace(
             _volume(record, inventory, stats, observed, rules,
                     record.id in copied),
+            same_pool=bonds.get(record.id, labels.Labels()).same,
+            different_pool=bonds.get(record.id, labels.Labels()).different,
             copy_mib_s=rates.get(record.id),
             qemu_latency_us=(qemu_us or {}).get(
                 record.id, (qemu_us or {}).get(record.lv_id)))
@@ -175,7 +179,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         'a half-made copy of it was left' if copied else None) or (
         'its volume type cannot be read'
         if record.volume_type and kind is None and inventory.lacks_types
-        else None) or _sealed(record, home)
+        else None)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         volume_type=record.volume_type,
@@ -186,17 +190,6 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,
         server=_server(record, rules.servers))
-
-
-def _sealed(record: inv.Record, home: inv.PoolStats | None) -> str | None:
-    """Why an encrypted volume stays that is not in use, or None.
-
-    Cinder copies it unopened, to a logical volume as plain as its own. Other
-    drivers may encrypt by themselves what they create.
-    """
-    if not record.encrypted or (home and home.volume_group):
-        return None
-    return "it is encrypted, and its pool is not of Cinder's LVM driver"
 
 
 def _server(record: inv.Record, known: sv.Servers) -> str | None:

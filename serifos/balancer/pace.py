@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,9 +16,11 @@ from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import journal as jn
 from serifos.facts import times
+from serifos.plan.affinity import torn
 from serifos.plan import limits as lm
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
+_SHARED = ' with the volumes that it shares a pool with'
 _LATEST = 20
 """Migrations of each sort from whose times rates are learnt."""
 
@@ -47,17 +50,26 @@ class Pace:
                 f'{",".join(map(_text, self.windows))}')
 
     def bounded(self, found: cl.Cluster) -> cl.Cluster:
-        """The cluster, in which volumes larger than a limit stay."""
+        """The cluster, in which volumes larger than a limit stay.
+
+        And those that are with what they share a pool with.
+        """
         name, most = min(
             (('max_gib_per_hour', self.max_gib_per_hour),
              ('max_gib_per_day', self.max_gib_per_day)),
             key=lambda each: math.inf if each[1] is None else each[1])
-        return found if most is None else dataclasses.replace(
-            found, volumes=tuple(dataclasses.replace(volume, movable=(
-                f'its {volume.size_gib:g} GiB are more than [balancer] '
-                f'{name}, {most:g}')) if volume.movable is True
-                and volume.size_gib > most else volume
-                for volume in found.volumes))
+        if most is None:
+            return found
+        bundles, sizes = torn.bundles(found), collections.Counter[str]()
+        for volume in found.volumes:
+            sizes[bundles.get(volume.id, volume.id)] += volume.size_gib
+        return dataclasses.replace(found, volumes=tuple(
+            dataclasses.replace(volume, movable=(
+                f'its {gib:g} GiB{_SHARED if volume.id in bundles else ""} '
+                f'are more than [balancer] {name}, {most:g}'))
+            if volume.movable is True and (gib := sizes[
+                bundles.get(volume.id, volume.id)]) > most else volume
+            for volume in found.volumes))
 
     def exceeded(self, size_gib: float, entries: Sequence[jn.Entry],
                  now: float) -> str | None:

@@ -46,6 +46,7 @@ from serifos.facts import history as hs
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.plan.affinity import torn
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import recent as rc
@@ -213,7 +214,7 @@ class Balancer:
                 approved.any_time if settings.approved_only
                 else steady.too_early),
                 due.id, seen.over, settings.pace,
-                batch.devices_of(cluster))
+                batch.devices_of(cluster), torn.bundles(cluster))
             self.observe()
         return kept
 
@@ -255,10 +256,12 @@ class Balancer:
 
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
-                  devices: Mapping[str, str] = MappingProxyType({})
+                  devices: Mapping[str, str] = MappingProxyType({}),
+                  bundles: Mapping[str, str] = MappingProxyType({})
                   ) -> list[oc.Outcome]:
         """As :meth:`.carrying.Carrier.carry_out`."""
-        return self.carrier.carry_out(moves, plan_id, over, pace, devices)
+        return self.carrier.carry_out(moves, plan_id, over, pace, devices,
+                                      bundles)
 
     def ends_a_batch(self, outcome: oc.Outcome) -> bool:
         """Whether the next move must not be requested."""

@@ -8,6 +8,7 @@ import pathlib
 
 from serifos.balancer import outcome
 from serifos.balancer import pace as pc
+from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
 from serifos.plan.loads import demand as dm
@@ -33,6 +34,7 @@ class BalancerSettings:
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
         Cinder has forgotten
+    :param server_volumes: as of :func:`.labels.of`
     :param cool_down_s: within which a volume is not moved again
     """
 
@@ -59,6 +61,7 @@ class BalancerSettings:
     max_failures: int = 3
     auto_recover: bool = True
     allow_attached: bool | None = None
+    server_volumes: str = labels.ANY
     excluded_projects: frozenset[str] = frozenset()
 
     @property
@@ -72,6 +75,7 @@ class BalancerSettings:
         """What the operator allows, without what the journal adds."""
         return eligibility.Rules(
             allow_attached=self.allow_attached,
+            server_volumes=self.server_volumes,
             excluded_projects=self.excluded_projects)
 
     @property

@@ -165,6 +165,16 @@ OPTS = [
         help='Whether volumes in use may be moved. Cinder has Nova copy '
              'them, and a thin volume may come back thick. Unset: where '
              'there is a Nova to ask what it would refuse, see [nova].'),
+    cfg.StrOpt(
+        'server_volumes', default='any', choices=[
+            ('any', 'each volume may live anywhere'),
+            ('apart', 'no volume comes to the device of another one of the '
+                      'same server; those that share one may part'),
+            ('together', 'those that share a pool move together or not at '
+                         'all, and the others to these alone')],
+        help='What is asked of the volumes that one server uses. '
+             'serifos:same_pool and serifos:different_pool in the metadata '
+             'of volumes go before it.'),
     cfg.IntOpt(
         'horizon', default=86400, min=0, max=_MONTH_S,
         help='Seconds over which a move must pay. One is refused where its '

@@ -34,6 +34,8 @@ class Volume:
     that it does what they let it do. ``name`` is what its owner calls it, any
     text at all; ``server`` names the servers that use it. ``copy_mib_s`` is
     the rate at which its migration writes its copy, None where none is seen.
+    ``same_pool`` and ``different_pool`` are labels: volumes that have one in
+    common are to share a pool, or to be on different devices.
     """
 
     id: str
@@ -52,6 +54,8 @@ class Volume:
     project_id: str | None = None
     server: str | None = None
     copy_mib_s: float | None = None
+    same_pool: tuple[str, ...] = ()
+    different_pool: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -200,7 +204,9 @@ def _volume(doc: Mapping[str, Any]) -> Volume:
     seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
         **doc, 'workload': None if seen is None else workload(seen),
-        'caps': None if caps is None else _known(cp.Caps, caps)})
+        'caps': None if caps is None else _known(cp.Caps, caps),
+        'same_pool': tuple(doc.get('same_pool') or ()),
+        'different_pool': tuple(doc.get('different_pool') or ())})
 
 
 def workload(doc: Mapping[str, Any]) -> wl.Workload:

@@ -4,7 +4,8 @@
 A pool is ``host@backend#pool``; its parts are called as by Cinder's
 ``extract_host``. A model is named by the stem of its file, ``STEM.json``,
 in a capability of the pool. A volume type promises a latency by the extra
-spec :data:`PROMISE`.
+spec :data:`PROMISE`. A volume's metadata names groups and volumes with which
+it is to share a pool, or not.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
+import re
 
 from serifos.facts import fields
 
 PREFIX = 'serifos:'
-"""Of serifos's extra specs and scheduler hints."""
+"""Of serifos's extra specs, scheduler hints and metadata."""
+
+SAME_POOL = f'{PREFIX}same_pool'
+DIFFERENT_POOL = f'{PREFIX}different_pool'
 
 PROMISE = f'{PREFIX}max_latency_us'
 PROMISE_US = (1e-3, 1e12)
@@ -67,6 +72,20 @@ def promise_us(extra_specs: Mapping[str, object]) -> float | None:
         raise ValueError(f'{PROMISE} {fields.shown(said)} is not a number '
                          f'from {least:g} to {most:g}')
     return found
+
+
+def words(said: object) -> tuple[str, ...]:
+    """The items of a list with commas, each once; none of another value."""
+    return tuple(dict.fromkeys(filter(None, map(
+        str.strip, said.split(','))))) if isinstance(said, str) else ()
+
+
+_ID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+def is_id(word: str) -> bool:
+    """Whether this is the id of a volume, and not the name of a group."""
+    return _ID.fullmatch(word.lower()) is not None
 
 
 def model_fault(stem: object) -> str | None:

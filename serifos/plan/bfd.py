@@ -80,7 +80,7 @@ class _Passes:
         self.steps: list[oc.Step] = []
         volumes = np.flatnonzero(state.able)
         block = [state.problem.volumes[v].workload.block_kib for v in volumes]
-        order = np.lexsort((state.problem.size_gib[volumes],
+        order = np.lexsort((state.problem.carried_gib[volumes],
                             np.negative(block)))
         moved = True
         while moved:
@@ -94,7 +94,7 @@ class _Passes:
                     if not begun:
                         self.quota = self.quota.after(device)
                     self.steps.append((volume, target))
-                    self.state = self.state.moved(volume, target)
+                    self.state = self.state.after(volume, target)
                     moved = not paper
 
     @property
@@ -124,7 +124,7 @@ class _Passes:
         if not len(pools):
             return None
         there = problem.device[pools]
-        loads = state.loads[there] + problem.loads[volume]
+        loads = state.loads[there] + problem.carried[volume]
         price, stays = (
             problem.models.latency(pools, loads), state.latency_us[at]
         ) if self.paper else (

@@ -76,8 +76,9 @@ def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
         return found
     here = state.problem.device[state.home[moves.volume]]
     gain = 1 - np.exp(-_gain(state, moves) / _some(state.queued[here]))
-    copy_s = state.problem.copy_s[moves.volume]
-    wiping_s = state.problem.size_gib[moves.volume] * limits.copying.wiping
+    copy_s = state.problem.carried_s[moves.volume]
+    wiping_s = (state.problem.carried_gib[moves.volume]
+                * limits.copying.wiping)
     harm = np.exp(_harm_s(state, moves) / _queued(state, moves) / (
         copy_s + wiping_s)) - 1
     for i, row in enumerate(rows.tolist()):
@@ -108,7 +109,7 @@ def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
 
 def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
     """What the tenants that gain by moves gain, n."""
-    problem, moved = state.problem, state.problem.loads[moves.volume]
+    problem, moved = state.problem, state.problem.carried[moves.volume]
     source = problem.device[state.home[moves.volume]]
     return np.maximum(0.0, _rise(
         problem.queued(state.loads[source] - moved), moves.left_us,
@@ -119,8 +120,11 @@ def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
 def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
     """What the tenants of both pools lose by the copies, s[n]."""
     problem, volume = state.problem, moves.volume
-    copying, gib = problem.limits.copying, problem.size_gib[volume]
+    copying, gib = problem.limits.copying, problem.carried_gib[volume]
     rate = np.array(copying.s_per_gib)[problem.attached[volume]]
+    several = np.isin(volume, [*problem.bonds.bundles])
+    rate[several] = problem.carried_s[volume[several]] / np.maximum(
+        gib[several], 1e-9)
     source, target = (problem.device[pools] for pools in (
         state.home[volume], moves.target))
 

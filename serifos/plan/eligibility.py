@@ -14,6 +14,7 @@ import dataclasses
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
 from serifos.facts import times
+from serifos.plan.affinity import labels
 from serifos.plan import attached
 
 PIN = 'serifos:pin'
@@ -34,6 +35,7 @@ class Rules:
     :param allow_attached: whether volumes in use may be moved, by Nova;
         None for: where there is a Nova to ask
     :param servers: as far as they are known
+    :param server_volumes: as of :func:`.labels.of`
     :param cool_down_s: how long a moved volume stays where it is
     :param moved_at: volume → when it was last moved, seconds of the epoch
     :param back_off_until: volume → until when it is left alone
@@ -41,6 +43,7 @@ class Rules:
 
     allow_attached: bool | None = None
     servers: sv.Servers = sv.NOT_CONFIGURED.servers()
+    server_volumes: str = labels.ANY
     excluded_projects: frozenset[str] = frozenset()
     cool_down_s: float = 0.0
     moved_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -102,8 +105,8 @@ def _cinder(record: inv.Record) -> str | None:
         return 'it is in a group'
     if record.replication_status not in _NOT_REPLICATED:
         return f'its replication is {record.replication_status}'
-    if record.encrypted and (record.status == 'in-use' or record.attachments):
-        return 'it is encrypted and in use: Nova does not copy such volumes'
+    if record.encrypted:
+        return 'it is encrypted'
     return None
 
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.plan.affinity import permits
+from serifos.plan.affinity import staying
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan import outcomes as oc
@@ -22,6 +24,7 @@ from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
 from serifos.plan.promises import beyond
+from serifos.plan import refusals
 from serifos.plan import state as st
 from serifos.plan import summary
 
@@ -53,14 +56,19 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     moves: list[pl.Move] = []
     refused: list[pl.Refusal] = []
     for i in sorted(here, key=functools.partial(_order, problem)):
-        volume, found = problem.volumes[i], _target(state, i)
-        if isinstance(found, str):
-            refused.append(pl.Refusal(volume.id, found))
-            continue
-        moves.append(summary.move(
-            state, i, found, f'{left.name} is evacuated'
-            + ('; no telemetry' if volume.workload is None else '')))
-        state = state.moved(i, found)
+        if problem.bonds.bundle[i] != i:
+            continue  # it goes with the first of its bundle
+        found = _target(state, i)
+        for each in problem.bonds.with_it(i).tolist():
+            volume = problem.volumes[each]
+            if isinstance(found, str):
+                refused.append(pl.Refusal(
+                    volume.id, _fixed(problem, each) or found))
+                continue
+            moves.append(summary.move(
+                state, each, found, f'{left.name} is evacuated'
+                + ('; no telemetry' if volume.workload is None else '')))
+            state = state.moved(each, found)
     return summary.figures(NAME, first, state, moves, refused,
                            truncated=False)
 
@@ -72,17 +80,35 @@ def _order(problem: pm.Problem, volume: int) -> tuple[float, int]:
     return -workload.block_kib if active else 0.0, volume
 
 
+def _fixed(problem: pm.Problem, volume: int) -> str | None:
+    """Why a volume goes nowhere, telemetry or not, or None."""
+    bonds = problem.bonds
+    its = bonds.with_it(volume).tolist()
+    for each in (volume, *its):
+        said = problem.volumes[each].movable
+        if said is not True:
+            why = str(said or 'not movable')
+            return why if each == volume else staying.shared(
+                problem.volumes[each], why)
+    return None if bonds.contradiction(volume) is None else staying.bound(
+        bonds, problem.volumes, volume)
+
+
 def _target(state: st.State, volume: int) -> int | str:
     """The target pool, or the reason for which there is none."""
     problem = state.problem
-    if problem.volumes[volume].movable is not True:
-        return str(problem.volumes[volume].movable or 'not movable')
-    open_to = problem.open[problem.group[volume]].copy()
-    open_to[problem.device == problem.device[problem.home[volume]]] = False
-    if not open_to.any():
+    if (why := _fixed(problem, volume)) is not None:
+        return why
+    elsewhere = problem.device != problem.device[problem.home[volume]]
+    allowed = problem.open[problem.group[volume]] & elsewhere
+    if not allowed.any():
         return ('no other pool is up, has a model, is in its zone, and has '
                 'its backend and type')
-    size = problem.size_gib[volume]
+    open_to = permits.pools(state, volume) & elsewhere
+    if not open_to.any():
+        return str(refusals.barred(
+            state, volume, int(np.flatnonzero(allowed)[0])))
+    size = problem.carried_gib[volume]
     fits = np.flatnonzero(open_to & (state.room >= size))
     if not len(fits):
         roomiest = max(np.flatnonzero(open_to), key=state.room.item)
@@ -91,7 +117,7 @@ def _target(state: st.State, volume: int) -> int | str:
             float(size))
     price = problem.figure_us(
         problem.device[fits],
-        state.loads[problem.device[fits]] + problem.loads[volume])
+        state.loads[problem.device[fits]] + problem.carried[volume])
     source = state.figure_us[problem.device[state.home[[volume]]]]
     breaks = beyond.breaks(state, oc.Outcomes(
         np.full(len(fits), volume), fits, source, source, price))

@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from serifos.plan.affinity import permits
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -73,12 +74,23 @@ def every(state: st.State, volumes: Ints,
 
 
 def allowed(state: st.State, volumes: Ints) -> Bools:
-    """bool[volumes, pools]: targets that rules and free space allow."""
+    """bool[volumes, pools]: targets that rules and free space allow.
+
+    And bonds, to each volume with all that moves with it.
+    """
     problem = state.problem
     at = problem.device[state.home[volumes]]
-    return (problem.open[problem.group[volumes]]
+    return (permits.every(state, volumes)
             & (problem.device != at[:, None])
-            & (problem.size_gib[volumes][:, None] <= state.room))
+            & (problem.carried_gib[volumes][:, None] <= state.room))
+
+
+def fits(state: st.State, volumes: Ints, targets: Ints) -> Bools:
+    """bool[n]: the same of each volume and its target."""
+    problem = state.problem
+    return (permits.each(state, volumes, targets)
+            & (problem.device[targets] != problem.device[state.home[volumes]])
+            & (problem.carried_gib[volumes] <= state.room[targets]))
 
 
 def coolest(state: st.State) -> Bools:

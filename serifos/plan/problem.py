@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
+from serifos.plan.affinity import bonds as bd
+from serifos.plan.affinity import staying
 from serifos.plan import limits as lm
 from serifos.plan.loads import grouping as gp
 from serifos.plan.loads import slots as sl
@@ -150,6 +152,8 @@ class Problem:
                    sign: int) -> Floats:
         """The figure of devices with a volume more, or less, µs[n].
 
+        And what moves with it.
+
         :param devices: int[n]
         :param loads: float[devices, slots, features], of all devices
         :param volumes: int[n], which comes to each, or leaves it
@@ -159,7 +163,40 @@ class Problem:
         for piece in sl.pieces(len(devices), loads.shape[1]):
             at = devices[piece]
             found[piece] = self.figure_us(
-                at, loads[at] + sign * self.loads[volumes[piece]])
+                at, loads[at] + sign * self.carried[volumes[piece]])
+        return found
+
+    @functools.cached_property
+    def bonds(self) -> bd.Bonds:
+        """What moves together, and what may not meet."""
+        return bd.Bonds.of(self.volumes, self.home)
+
+    @functools.cached_property
+    def carried(self) -> Floats:
+        """float[volumes, slots, features]: the Loads that move with each."""
+        return self.bonds.summed(self.loads)
+
+    @functools.cached_property
+    def carried_gib(self) -> Floats:
+        """GiB[volumes] that move with each."""
+        return self.bonds.summed(self.size_gib)
+
+    @functools.cached_property
+    def carried_s(self) -> Floats:
+        """s[volumes]: how long copies take of all that moves with each."""
+        return self.bonds.summed(self.copy_s)
+
+    @functools.cached_property
+    def movers(self) -> Bools:
+        """bool[volumes]: those to move; of a bundle its first volume."""
+        found = self.able.copy()
+        for first, its in self.bonds.bundles.items():
+            found[its] = False
+            found[first] = self.able[its].any() and all(
+                staying.alone(self.volumes[each]) is None
+                for each in its.tolist())
+        for volume in self.bonds.kin:
+            found[volume] &= self.bonds.contradiction(volume) is None
         return found
 
     @property
@@ -265,9 +302,11 @@ class Problem:
         """Why a volume may not move whatever the target; '' for idle."""
         at, one = int(self.home[volume]), self.volumes[volume]
         pool = None if at < 0 else self.cluster.pools[at]
-        return lm.volume_refusal(one, pool, at >= 0 and bool(
+        why = lm.volume_refusal(one, pool, at >= 0 and bool(
             self.modelled[at]),
             0.0 if self.active[volume] else self.limits.active_floor)
+        return staying.bound(self.bonds, self.volumes, volume) if (
+            why is None) else why
 
 
 def _open(rules: Iterable[tuple[str | None, str | None, str | None]],

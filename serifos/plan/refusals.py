@@ -15,10 +15,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from serifos.plan import acceptance
+from serifos.plan.affinity import permits
 from serifos.plan import copying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
+from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
 from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
@@ -133,12 +135,32 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
 def barred(state: st.State, volume: int, target: int) -> str | None:
     """Why rules or space keep a volume from a pool, or None."""
     problem = state.problem
-    pool, one = problem.cluster.pools[target], problem.volumes[volume]
-    reason = lm.target_refusal(
-        problem.cluster.pools[state.home[volume]].zone,
-        one.required_backend_name, one.volume_type, pool)
-    size = problem.size_gib[volume]
+    pool, its = problem.cluster.pools[target], problem.bonds.with_it(volume)
+    size = problem.size_gib[its[
+        state.home[its] == state.home[volume]]].sum()
+    reason = (_by_rules(problem, volume, target)
+              or permits.why_not(state, volume, target)
+              or _other_barred(state, volume, target))
     if reason is not None or size <= state.room[target]:
         return reason
     return problem.limits.no_room(pool, state.room[target], size) + (
         NOT_YET if size <= state.free[target] else '')
+
+
+def _other_barred(state: st.State, volume: int, target: int) -> str | None:
+    """Why rules keep what moves with a volume from a pool, or None."""
+    problem = state.problem
+    return next((
+        f'it is to share a pool with volume {problem.volumes[other].id}, and '
+        f'{why}' for other in problem.bonds.with_it(volume).tolist()
+        if other != volume and (
+            why := _by_rules(problem, other, target)) is not None), None)
+
+
+def _by_rules(problem: pm.Problem, volume: int, target: int) -> str | None:
+    """Why rules keep a volume from a pool, its bonds and space aside."""
+    one = problem.volumes[volume]
+    return lm.target_refusal(
+        problem.cluster.pools[problem.home[volume]].zone,
+        one.required_backend_name, one.volume_type,
+        problem.cluster.pools[target])

@@ -74,6 +74,11 @@ class State:
         figure[known] = problem.figure_us(known, loads[known])
         return State(problem, home, loads, figure, room, free)
 
+    def after(self, volumes: npt.ArrayLike, targets: npt.ArrayLike) -> State:
+        """The state after moves, each with all that moves with its volume."""
+        every, there, _ = self.problem.bonds.expanded(volumes, targets)
+        return self.moved(every, there)
+
     def carried_out(self) -> State:
         """This state once its moves are made: from here they begin anew."""
         return dataclasses.replace(
@@ -82,12 +87,12 @@ class State:
 
     @functools.cached_property
     def able(self) -> Bools:
-        """bool[volumes]: those that may move and did not move yet.
+        """bool[volumes]: those to move that did not move yet.
 
         A plan moves no volume twice: each move is carried out from where its
         volume was observed.
         """
-        return self.problem.able & (self.home == self.problem.home)
+        return self.problem.movers & (self.home == self.problem.home)
 
     @functools.cached_property
     def latency_us(self) -> Floats:

@@ -38,7 +38,11 @@ def plan(planner: str, first: st.State, last: st.State,
     if quota is None:
         quota = qu.Quota.of(first.problem).after(first.problem.device[
             first.home[[volume for volume, _ in steps]]])
-    moves = _moves(first, steps, [*why, *[None] * (len(steps) - len(why))])
+    why = [*why, *[None] * (len(steps) - len(why))]
+    every, there, row = first.problem.bonds.expanded(
+        *np.array([*steps], np.intp).reshape(-1, 2).T)
+    moves = _moves(first, [*zip(every.tolist(), there.tolist())],
+                   [why[step] for step in row.tolist()])
     return figures(planner, first, last, moves, refusals.of(
         first, last, {move.volume for move in moves}, quota), truncated)
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
+from types import MappingProxyType
 
 from oslo_log import log
 
@@ -23,6 +25,7 @@ from serifos.balancer.moving import act
 from serifos.balancer import outcome as oc
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.plan.affinity import torn
 from serifos.plan import plan as pl
 from serifos.plan import quota
 
@@ -32,19 +35,30 @@ LOG = log.getLogger(__name__)
 class Unmade:
     """Moves of a plan that are not made, by the devices they were to leave.
 
+    Of volumes that are to stay on one pool, none is moved without the others.
+
     :param devices: pool → its device, where that is not its own
+    :param bundles: as of :func:`.torn.bundles`
     """
 
-    def __init__(self, devices: Mapping[str, str]) -> None:
-        self._devices = devices
+    def __init__(self, devices: Mapping[str, str],
+                 bundles: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._devices, self._bundles = devices, bundles
+        self._parted: dict[str, str] = {}
         self._first: dict[str, tuple[str, str]] = {}
 
     def add(self, volume: str, source: str) -> None:
         self._first.setdefault(
             self._devices.get(source, source), (volume, source))
+        if volume in self._bundles:
+            self._parted.setdefault(self._bundles[volume], volume)
 
     def why_not(self, move: pl.Move) -> str | None:
         """Why a later move of the plan is not made either, or None."""
+        parted = self._parted.get(self._bundles.get(move.volume, ''))
+        if parted is not None:
+            return (f'volume {parted}, with which it shares a pool, does not '
+                    'come with it')
         found = self._first.get(self._devices.get(move.target, move.target))
         return found and (
             f'volume {found[0]} was to leave {found[1]} first, and stays')
@@ -57,32 +71,37 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     """The moves of a plan that one round carries out.
 
     The first ones; where there are more than 20 pools, of each device. Those
-    that count on one that is put off are put off with it.
+    that count on one that is put off are put off with it. What moves together
+    counts as one.
 
     :param most: moves in all, or from and to each device
     :param exceeded: GiB → why so many may not be moved now, or None
     :param too_early: move → why it waits for later rounds, or None
     """
     small = len(cluster.pools) <= quota.SMALL
-    devices = devices_of(cluster)
-    unmade = Unmade(devices)
+    devices, bundles = devices_of(cluster), torn.bundles(cluster)
+    unmade = Unmade(devices, bundles)
     number: collections.Counter[str] = collections.Counter()
     found: list[pl.Move] = []
     gib = 0.0
-    for move in moves:
-        ends = {''} if small else _ends(move, devices)
-        if any(number[end] >= most for end in ends):
-            unmade.add(move.volume, move.source)
-            continue
-        why = (unmade.why_not(move) or too_early(move)
-               or exceeded(gib + move.size_gib))
-        if why is not None:
-            LOG.info('Volume %s stays for now: %s.', move.volume, why)
-            unmade.add(move.volume, move.source)
+    for _, several in itertools.groupby(moves, lambda move: (
+            bundles.get(move.volume, move.volume), move.target)):
+        its = [*several]
+        ends = {''} if small else _ends(its[0], devices)
+        size_gib = sum(move.size_gib for move in its)
+        full = any(number[end] >= most for end in ends)
+        why = None if full else next(filter(None, (
+            unmade.why_not(move) or too_early(move) for move in its)),
+            None) or exceeded(gib + size_gib)
+        if full or why is not None:
+            for move in its:
+                if not full:
+                    LOG.info('Volume %s stays for now: %s.', move.volume, why)
+                unmade.add(move.volume, move.source)
             continue
         number.update(ends)
-        gib += move.size_gib
-        found.append(move)
+        gib += size_gib
+        found += its
     return found
 
 
@@ -102,6 +121,7 @@ class Batch:
 
     :param most: migrations under way at a time
     :param devices: pool → its device
+    :param bundles: as of :func:`.torn.bundles`
     :param hindrance: (move, our volumes under way) → why it must not be
         requested now, or None
     :param ends: whether no further move is requested after an outcome; is
@@ -118,6 +138,7 @@ class Batch:
     ends: Callable[[oc.Outcome], bool]
     refresh: Callable[[], Mapping[str, str]]
     refresh_s: float
+    bundles: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def carry_out(self, moves: Sequence[pl.Move],
                   plan_id: str) -> list[oc.Outcome]:
@@ -170,7 +191,7 @@ class Batch:
     def _left_out(self, pending: list[pl.Move], volume: str,
                   source: str) -> Iterator[oc.Outcome]:
         """Takes off the list what counts on a move that was not made."""
-        unmade = Unmade(self.devices)
+        unmade = Unmade(self.devices, self.bundles)
         unmade.add(volume, source)
         for move in [*pending]:
             why = unmade.why_not(move)

@@ -64,7 +64,8 @@ class Carrier:
 
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
-                  devices: Mapping[str, str] = MappingProxyType({})
+                  devices: Mapping[str, str] = MappingProxyType({}),
+                  bundles: Mapping[str, str] = MappingProxyType({})
                   ) -> list[oc.Outcome]:
         """Carries the moves out, those of different devices in parallel.
 
@@ -74,6 +75,7 @@ class Carrier:
         :param over: volumes whose migrations nobody goes on with
         :param pace: what is looked at before each move
         :param devices: pool → its device, where that is not its own
+        :param bundles: as of :func:`.torn.bundles`
         """
         def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
             now = self.executor.clock()
@@ -82,16 +84,18 @@ class Carrier:
                     obstacles.in_flight(self.executor.cinder.inventory(),
                                         {*over, *ours}), None)
 
-        return self._batch(hindrance, devices).carry_out(moves, plan_id)
+        return self._batch(hindrance, devices, bundles).carry_out(
+            moves, plan_id)
 
     def _batch(self, hindrance: Callable[
             [pl.Move, frozenset[str]], str | None] = lambda *_: None,
-            devices: Mapping[str, str] = MappingProxyType({})
+            devices: Mapping[str, str] = MappingProxyType({}),
+            bundles: Mapping[str, str] = MappingProxyType({})
             ) -> batch.Batch:
         settings = self.settings
         return batch.Batch(self.executor, settings.parallel, devices,
                            hindrance, self._ends, self.refresh,
-                           settings.interval_s)
+                           settings.interval_s, bundles)
 
     def _ends(self, outcome: oc.Outcome) -> bool:
         self.pause_after_failures()

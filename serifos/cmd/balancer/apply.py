@@ -19,6 +19,7 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import times
+from serifos.plan.affinity import torn
 from serifos.plan.asked import undo
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
@@ -32,7 +33,8 @@ class Acting(verb.Asks):
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                   plan_id: str, seen: observer.Observation) -> None:
         outcomes: list[outcome.Outcome] = []
-        unmade = batch.Unmade(batch.devices_of(seen.cluster))
+        unmade = batch.Unmade(batch.devices_of(seen.cluster),
+                              torn.bundles(seen.cluster))
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)

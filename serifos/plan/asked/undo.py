@@ -15,10 +15,12 @@ back cool down anew.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
 from serifos.facts import cluster as cl
+from serifos.plan.affinity import torn
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
@@ -55,6 +57,22 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     :param slots: as of :meth:`.problem.Problem.of`
     """
     cluster = released(cluster, {each.volume for each in made})
+    parted: dict[str, str] = {}
+    while True:
+        found = _once(cluster, models, limits, made, slots, parted)
+        more = torn.of(cluster, found.moves)
+        if not more:
+            return found
+        parted.update(more)
+
+
+def _once(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
+          made: Sequence[Made], slots: sl.Slots | None,
+          parted: Mapping[str, str]) -> pl.Plan:
+    """The same, where some moves back are known to break a bond.
+
+    :param parted: volume → which
+    """
     first = state = st.State.of(pm.Problem.of(cluster, models, limits, slots))
     place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
     pools = {pool.name: i for i, pool in enumerate(cluster.pools)}
@@ -63,7 +81,8 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     for each in reversed(made):
         volume, target = place.get(each.volume), pools.get(each.source)
         why = _gone(each, cluster, volume, target) or _barred(
-            state, place[each.volume], pools[each.source])
+            state, place[each.volume], pools[each.source]) or parted.get(
+                each.volume)
         if why is not None:
             refused.append(pl.Refusal(each.volume, why))
             continue

@@ -68,7 +68,7 @@ def _widest(beam: list[_Sequence]) -> list[_Sequence]:
                    key=lambda each: each[:2])
     chosen: dict[bytes, _Sequence] = {}
     for value, gib, one, volume, target, price_us in found:
-        state = one.state.moved(volume, target)
+        state = one.state.after(volume, target)
         chosen.setdefault(state.home.tobytes(), _Sequence(
             state, value, price_us, gib, (*one.steps, (volume, target))))
         if len(chosen) == WIDE:
@@ -87,7 +87,7 @@ def _longer(one: _Sequence) -> Iterator[tuple[
     price = one.price_us + copying.penalty_us(state, found)
     value = _values(state, found) + price
     value = np.array([float(f'{each:.10g}') for each in value])
-    gib = one.gib + problem.size_gib[found.volume]
+    gib = one.gib + problem.carried_gib[found.volume]
     for i in np.lexsort((found.target, found.volume, gib, value))[:WIDE]:
         yield (value[i], gib[i], one, int(found.volume[i]),
                int(found.target[i]), price[i])

@@ -97,7 +97,7 @@ class Group:
             of, state.loads, volumes, -1)
         self.relief[volumes] = relief
         order = np.lexsort((
-            -relief / (dealing.GIB + problem.size_gib[volumes]), of))
+            -relief / (dealing.GIB + problem.carried_gib[volumes]), of))
         order = order[relief[order] > 0]
         self.tried.update((device, []) for device in devices)
         for device, volume in zip(of[order].tolist(),
@@ -134,7 +134,7 @@ class Group:
         state, problem = self.sweep.state, self.sweep.state.problem
         row, column = np.nonzero(dealt[rank] >= 0)
         target = dealt[rank[row], column]
-        fits = problem.size_gib[volumes[row]] <= state.room[target]
+        fits = oc.fits(state, volumes[row], target)
         row, target = row[fits], target[fits]
         found = oc.outcomes(state, volumes[row], target)
         single = acceptance.accepted(state, found)
@@ -157,4 +157,4 @@ class Group:
         there = state.figure_us[problem.device[found.target]]
         return (over(found.before_us) - over(found.left_us) + over(there)
                 - over(found.came_us)) / (
-                    dealing.GIB + problem.size_gib[found.volume])
+                    dealing.GIB + problem.carried_gib[found.volume])

@@ -53,4 +53,4 @@ class Sweep:
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
         self.gave[source] = True
         self.came[device[moves.target]] = True
-        self.state = self.state.moved(moves.volume, moves.target)
+        self.state = self.state.after(moves.volume, moves.target)

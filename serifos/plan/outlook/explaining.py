@@ -160,7 +160,7 @@ def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:
     problem = state.problem
     device = problem.device[moves.target]
     then = problem.models.latency(
-        moves.target, state.loads[device] + problem.loads[moves.volume])
+        moves.target, state.loads[device] + problem.carried[moves.volume])
     against: Sequence[str | None] = refusals.against(
         state, moves, qu.Quota.of(problem))
     barred = [refusals.barred(state, volume, target) for volume, target in zip(

@@ -30,6 +30,7 @@ import numpy as np
 
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
+from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -95,10 +96,11 @@ def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
     late = state.beyond_us[which] > 0
     row, which = row[late], which[late]
     then = np.zeros(len(which))
-    stays = problem.promised[which] != volumes[row]
+    bundle = problem.bonds.bundle
+    stays = bundle[problem.promised[which]] != bundle[volumes[row]]
     then[stays] = problem.beyond_us(
         which[stays], state.home[problem.promised[which[stays]]],
-        state.loads[source] - problem.loads[volumes], row[stays])
+        state.loads[source] - problem.carried[volumes], row[stays])
     keeps = np.zeros(len(volumes), bool)
     keeps[row[then == 0]] = True
     return np.bincount(
@@ -130,14 +132,14 @@ class Touched:
         problem, number = state.problem, len(moves.volume)
         source = problem.device[state.home[moves.volume]]
         there = problem.device[moves.target]
-        its = problem.loads[moves.volume]
+        its, bundle = problem.carried[moves.volume], problem.bonds.bundle
         loads = np.concatenate([state.loads[source] - its,
                                 state.loads[there] + its])
         row, which = _on(state, np.concatenate([source, there]))
-        stays = problem.promised[which] != moves.volume[row % number]
+        stays = bundle[problem.promised[which]] != bundle[
+            moves.volume[row % number]]
         row, which = row[stays], which[stays]
-        comes = np.flatnonzero(np.isin(moves.volume, problem.promised))
-        own = np.searchsorted(problem.promised, moves.volume[comes])
+        comes, own = _comes(problem, moves.volume)
         pools = np.concatenate([state.home[problem.promised[which]],
                                 moves.target[comes]])
         row = np.concatenate([row, number + comes])
@@ -184,6 +186,18 @@ class Touched:
         found = np.zeros(self.moves, bool)
         found[self.row[which]] = True
         return found
+
+
+def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
+    """The promised volumes that move with others: (row, which) each."""
+    bundle = problem.bonds.bundle
+    of = bundle[problem.promised]
+    order = np.argsort(of, kind='stable')
+    first = np.searchsorted(of[order], bundle[volumes])
+    number = np.searchsorted(of[order], bundle[volumes], 'right') - first
+    row = np.repeat(np.arange(len(volumes)), number)
+    start = np.cumsum(number) - number
+    return row, order[first[row] + np.arange(len(row)) - start[row]]
 
 
 def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:

@@ -72,7 +72,7 @@ class Made:
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
         self.why += [KEPT if keeps else EASED
                      for keeps in priced.keeps]
-        self.state = self.state.moved(moves.volume, moves.target)
+        self.state = self.state.after(moves.volume, moves.target)
         self.quota = self.quota.after(devices)
 
 
@@ -124,8 +124,8 @@ class _Priced:
         of = np.zeros(len(moves.volume), np.intp) if of is None else of
         order = np.lexsort((
             moves.volume, moves.worse_us,
-            state.problem.size_gib[moves.volume], -self.less_us, ~self.keeps,
-            ~self.fine, of))
+            state.problem.carried_gib[moves.volume], -self.less_us,
+            ~self.keeps, ~self.fine, of))
         order = order[np.diff(of[order], prepend=-1) != 0]
         order = order[self.fine[order]]
         return _Priced(moves[order], self.fine[order], self.keeps[order],
@@ -205,7 +205,7 @@ class _Rounds:
                 excess = beyond.excess_us(state)[of]
                 fine |= relief >= excess * (1 - state.problem.limits.keeps)
             order = np.lexsort((-relief / (
-                dealing.GIB + state.problem.size_gib[volumes]), of))
+                dealing.GIB + state.problem.carried_gib[volumes]), of))
             self.left.update((device, []) for device in new)
             for i in order[fine[order]].tolist():
                 self.left[int(of[i])].append(int(volumes[i]))
@@ -223,14 +223,14 @@ class _Rounds:
         mine = np.isin(of, devices)
         able, of = able[mine], of[mine]
         total = state.loads[of]
-        share = np.divide(problem.loads[able], total, np.zeros(total.shape),
+        share = np.divide(problem.carried[able], total, np.zeros(total.shape),
                           where=total > 0).sum(axis=(1, 2))
         order = np.lexsort((-share / (
-            dealing.GIB + problem.size_gib[able]), of))
+            dealing.GIB + problem.carried_gib[able]), of))
         able, of = able[order], of[order]
         first = np.searchsorted(of, of)
         likely = np.arange(len(of)) - first < LIKELY
-        likely |= np.isin(able, beyond.broken(state))
+        likely |= np.isin(able, problem.bonds.bundle[beyond.broken(state)])
         return able[likely], of[likely]
 
     def _targets(self, late: list[int]) -> Ints:
@@ -247,9 +247,7 @@ class _Rounds:
         volumes = np.array([v for vs in some for v in vs], np.intp)
         row, column = np.nonzero(dealt[rank] >= 0)
         target = dealt[rank[row], column]
-        device = state.problem.device
-        fits = (device[target] != device[state.home[volumes[row]]]) & (
-            state.problem.size_gib[volumes[row]] <= state.room[target])
+        fits = oc.fits(state, volumes[row], target)
         row, target = row[fits], target[fits]
         return _Priced.of(state, oc.outcomes(
             state, volumes[row], target), self.made.easing).best(

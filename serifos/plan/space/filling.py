@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.plan.affinity import staying
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
@@ -59,7 +60,7 @@ def steps(state: st.State, quota: qu.Quota) -> tuple[
             step = _best(state, pool)
             if step is None:
                 break
-            state, quota = state.moved(*step), quota.after(device)
+            state, quota = state.after(*step), quota.after(device)
             found.append(step)
             reasons.append(reason)
     return found, reasons, state, quota
@@ -83,7 +84,8 @@ def _best(state: st.State, pool: int) -> oc.Step | None:
     """
     problem = state.problem
     here = np.flatnonzero((state.home == pool) & (
-        state.home == problem.home) & (problem.size_gib > 0))
+        state.home == problem.home) & (problem.carried_gib > 0) & (
+            problem.bonds.bundle == np.arange(len(state.home))))
     volumes = np.array([v for v in here.tolist() if _may(state, v)], np.intp)
     if not len(volumes):
         return None
@@ -91,7 +93,7 @@ def _best(state: st.State, pool: int) -> oc.Step | None:
     moves = moves[_harmless(state, moves)]
     if not len(moves.volume):
         return None
-    size = problem.size_gib[moves.volume]
+    size = problem.carried_gib[moves.volume]
     short = size < -state.free[pool]
     best = np.lexsort((moves.target, moves.volume, moves.came_us,
                        np.where(short, -size, size), short))[0]
@@ -99,8 +101,9 @@ def _best(state: st.State, pool: int) -> oc.Step | None:
 
 
 def _may(state: st.State, volume: int) -> bool:
-    one = state.problem.volumes[volume]
-    return one.movable is True and one.workload is not None
+    problem = state.problem
+    return staying.alone(problem.volumes[volume]) is None and (
+        staying.bound(problem.bonds, problem.volumes, volume) is None)
 
 
 def _harmless(state: st.State, moves: oc.Outcomes) -> Bools:

@@ -64,26 +64,19 @@ class Felt:
 
 
 class AvailableStory(story.Story):
-    """The story whose tenants are fio.
-
-    :param types: tenant → its volume type, where it has one
-    """
+    """The story whose tenants are fio."""
 
     MOVE_IN = 'Four tenants move in, two of them on the slowest host.'
 
     def __init__(self, on: testbed.Testbed,
-                 say: testbed.Say = lambda _: None,
-                 types: Mapping[str, str] | None = None) -> None:
+                 say: testbed.Say = lambda _: None) -> None:
         super().__init__(on, say)
-        self.types = dict(types or {})
         self.loads = load.Loads(on)
         self.marks: dict[str, str] = {}
 
     def tenants(self) -> None:
         for name, (host, _) in TENANTS.items():
-            volume = self.on.create_volume(
-                name, host=self.on.host(host),
-                volume_type=self.types.get(name))
+            volume = self.on.create_volume(name, host=self.on.host(host))
             self.volumes[name] = volume
             self.marks[name] = marks.write(self.on, volume)
         for name, (_, job) in TENANTS.items():

@@ -50,8 +50,12 @@ def service_user(user: str) -> dict[str, object]:
 
 CINDER: Config = {
     'nova': {**auth('cinder'), 'interface': 'public'},
+    'key_manager': {
+        'backend': 'cinder.keymgr.conf_key_mgr.ConfKeyManager',
+        'fixed_key': '00' * 32},
 }
-"""How cinder-volume reaches Nova, which moves a volume in use."""
+"""How cinder-volume reaches Nova, which moves a volume in use; and one key
+for all volumes of an encrypted type."""
 
 CINDER_API: Config = {
     'DEFAULT': {

@@ -77,6 +77,40 @@ class ChosenTest(cloud.Case):
                  move('w', 'p5', 'p4'), move('x', 'p6', 'p7')]
         self.assertEqual('stx', self.chosen(pools(21), moves))
 
+    def bundled(self):
+        """u and v share a pool, and so do w and x."""
+        label = {'s': (), 't': (), 'u': ('1',), 'v': ('1',), 'w': ('2',),
+                 'x': ('2',)}
+        return cl.Cluster(pools(20).pools, tuple(
+            cl.Volume(name, 'p0', 1.0, same_pool=its)
+            for name, its in label.items()))
+
+    def test_what_moves_together_counts_as_one(self):
+        moves = [move(name, 'p0', to) for name, to in (
+            ('u', 'p1'), ('v', 'p1'), ('w', 'p2'), ('x', 'p2'), ('s', 'p3'))]
+        self.assertEqual('uvwx', self.chosen(self.bundled(), moves))
+        self.assertEqual('ws', self.chosen(
+            self.bundled(), [moves[2], moves[4]]))
+
+    def test_what_moves_together_is_put_off_together(self):
+        moves = [move('u', 'p0', 'p1'), move('v', 'p0', 'p1', 9.0),
+                 move('s', 'p0', 'p2')]
+        self.assertEqual('s', self.chosen(
+            self.bundled(), moves,
+            lambda gib: 'too much' if gib > 8 else None))
+
+
+class UnmadeTest(cloud.Case):
+
+    def test_one_is_not_moved_without_what_it_shares_a_pool_with(self):
+        unmade = batch.Unmade({}, {'u': 'u', 'v': 'u'})
+        self.assertIsNone(unmade.why_not(move('v', 'p0', 'p1')))
+        unmade.add('u', 'p0')
+        self.assertEqual(
+            'volume u, with which it shares a pool, does not come with it',
+            unmade.why_not(move('v', 'p0', 'p1')))
+        self.assertIsNone(unmade.why_not(move('w', 'p0', 'p1')))
+
 
 class PutOffTest(cloud.Case):
     """Plans of random small clouds, whose first move is put off."""
