@@ -104,6 +104,9 @@ def _volume(doc: Mapping[str, Any]) -> cl.Volume:
         doc['id'], doc['pool'], doc['size_gib'],
         volume_type=doc.get('volume_type'),
         max_latency_us=doc.get('max_latency_us'),
+        project_id=doc.get('project_id'),
+        same_pool=tuple(doc.get('same_pool') or ()),
+        different_pool=tuple(doc.get('different_pool') or ()),
         workload=None if workload is None else cl.workload(workload))
 
 

@@ -95,15 +95,19 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
     serifos = judge.shared(CONF)
     placement = serifos.observe(requests, [each.obj for each in weighed])
     predictions = serifos.judge(placement).predictions
+    barred = serifos.barred(placement) or [None] * len(weighed)
     volume_id, newcomer = requests[0].volume_id, placement.newcomers[0]
     if not predictions:
         LOG.info('Serifos leaves volume %s to the default weighers, '
                  'expecting %s', volume_id, newcomer)
-        return [Ranked(each.obj, each.weight, placement, candidate)
-                for each, candidate in zip(weighed, placement.candidates)]
+        found = [Ranked(each.obj, each.weight, placement, candidate)
+                 for each, candidate in zip(weighed, placement.candidates)]
+        return [found[i] for i in sorted(
+            range(len(found)), key=lambda i: barred[i] is not None)]
     ranks = ranking.ranks(predictions)
-    mine = ranking.weights(predictions)
-    order = sorted(range(len(weighed)), key=ranks.__getitem__)
+    mine = ranking.demoted(ranking.weights(predictions), barred)
+    order = sorted(range(len(weighed)), key=lambda i: (
+        barred[i] is not None, ranks[i]))
     best = predictions[order[0]]
     LOG.info('Serifos ranks %s pools for volume %s: %s first (%s), among %s '
              'that are equal; expecting %s', len(weighed), volume_id,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SerifosFilter: refuses pools where a promised latency would be exceeded."""
+"""SerifosFilter: refuses pools against metadata and promises of latency."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.facts import names
+from serifos.scheduler import affinity
 from serifos.scheduler import judge
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
@@ -26,12 +27,14 @@ _REFUSES = rq.PLACES | _MOVES
 
 
 class SerifosFilter(filters.BaseBackendFilter):
-    """Keeps what ``serifos:max_latency_us`` of a volume type promises.
+    """Keeps what metadata ask for and ``serifos:max_latency_us`` promises.
 
-    To the new volume, and to the volumes that are in the pool or pending
-    there, each by what it would see itself with the new one; by the latency
-    of the pool where its model does not tell tenants apart. Without data,
-    and for other operations, every pool passes.
+    A new volume lives where ``serifos:same_pool`` and
+    ``serifos:different_pool`` of its metadata let it. Latency is promised to
+ the new volume, and to the volumes that are in the pool or pending there,
+    each by what it would see itself with the new one; by the latency of the
+    pool where its model does not tell tenants apart. Without data, and for
+    other operations, every pool passes.
     """
 
     def filter_all(self, filter_obj_list: Iterable[Any],
@@ -52,7 +55,9 @@ class SerifosFilter(filters.BaseBackendFilter):
 
 
 def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
-    refused = dict(_refused(request, states))
+    refused: dict[int, str] = {}
+    for i, why in _refused(request, states):
+        refused.setdefault(i, why)
     for why in refused.values():
         LOG.debug('Serifos refuses %s for volume %s', why, request.volume_id)
     if refused:
@@ -66,10 +71,16 @@ def _refused(request: rq.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
     """Index and reason for each pool that would break a promise."""
     serifos = judge.shared(CONF)
-    if not serifos.has_promises(request):
+    promises = serifos.has_promises(request)
+    if not promises and affinity.Wish.of(request) is None:
         return
     own = serifos.promise_us(request)
     placement = serifos.observe([request], states)
+    for i, why in enumerate(serifos.barred(placement)):
+        if why is not None:
+            yield i, why
+    if not promises:
+        return
     found = serifos.judge(placement)
     for i, prediction in enumerate(found.predictions):
         if prediction is None or _stays(request, states[i]):

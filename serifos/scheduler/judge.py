@@ -23,6 +23,7 @@ from oslo_config import cfg
 from serifos.conf import scheduler as options
 from serifos import errors
 from serifos.facts import workload as wl
+from serifos.scheduler import affinity
 from serifos.scheduler import cache
 from serifos.scheduler import inferred
 from serifos.scheduler import newcomer as nc
@@ -157,7 +158,21 @@ class Judge:
                 request.volume_id, pending.Volume(
                     candidate.pool, placement.newcomers[0].workload,
                     request.size_gib, placement.at, request.home,
-                    self.promise_us(request)))
+                    self.promise_us(request), affinity.Wish.of(request)))
+
+    def barred(self, placement: Placement) -> list[str | None]:
+        """Why a new volume is not to live in each candidate, by its metadata.
+
+        None where it may; empty where it may live anywhere.
+        """
+        wish = affinity.Wish.of(placement.requests[0])
+        if wish is None:
+            return []
+        with self._lock:
+            found = [] if self._view is None else affinity.barred(
+                wish, [candidate.pool for candidate in placement.candidates],
+                self._view.snapshot, self._pending.placed())
+        return found if any(found) else []
 
     def weighed(self, placement: Placement) -> None:
         """Remembers a volume whose pool will show by allocated capacity."""

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import heapq
 import itertools
 
 from serifos.facts import workload as wl
+from serifos.scheduler import affinity
 from serifos.scheduler import inferred
 from serifos.scheduler import pending_pool
 from serifos.scheduler import request as rq
@@ -145,6 +147,12 @@ class Pending:
         """The pool that a recorded volume was placed in."""
         one = self._recorded.get(volume_id or '')
         return one and one.pool
+
+    def placed(self) -> Iterator[tuple[str, str, affinity.Wish]]:
+        """Volume, pool and wish of the recorded volumes that have one."""
+        for volume, one in self._recorded.items():
+            if one.wish is not None:
+                yield volume, one.pool, one.wish
 
     def _in(self, pools: Iterable[str],
             but: str | None) -> Iterable[pending_pool.PendingPool]:

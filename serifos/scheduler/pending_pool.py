@@ -8,6 +8,7 @@ import dataclasses
 from typing import NamedTuple
 
 from serifos.facts import workload as wl
+from serifos.scheduler import affinity
 
 MOST = 8
 """Workloads of a pool that are kept apart; the others count as their mean.
@@ -23,6 +24,7 @@ class PendingVolume:
     :param at: when it was placed, seconds of the epoch
     :param home: the pool that it leaves, None of a new volume
     :param max_latency_us: the latency promised to it
+    :param wish: with what it is to live, and without what
     """
 
     pool: str
@@ -31,6 +33,7 @@ class PendingVolume:
     at: float
     home: str | None = None
     max_latency_us: float | None = None
+    wish: affinity.Wish | None = None
 
 
 class PendingPromise(NamedTuple):

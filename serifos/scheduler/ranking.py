@@ -34,6 +34,19 @@ def weights(predictions: Iterable[predict.Prediction | None]
             for latency in latencies]
 
 
+def demoted(found: Sequence[float],
+            barred: Sequence[str | None]) -> list[float]:
+    """The weights, in which those that are barred weigh less than the rest.
+
+    :param barred: why each is; empty where none is
+    """
+    if not any(barred) or all(barred):
+        return [*found]
+    span = max(found) or NEUTRAL
+    return [0.0 if why else weight + span
+            for weight, why in zip(found, barred)]
+
+
 def ranks(predictions: Sequence[predict.Prediction | None]) -> list[int]:
     """The rank of each candidate, 0 for the best; equal ones share a rank.
 

@@ -31,6 +31,7 @@ class Request:
     """The parts of Cinder's ``filter_properties`` that are used.
 
     :param home: the pool of a volume that has one already
+    :param metadata: of the volume
     """
 
     operation: str | None = None
@@ -41,6 +42,8 @@ class Request:
     hints: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     qos: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     home: str | None = None
+    project_id: str | None = None
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, properties: Any) -> Request:
@@ -60,7 +63,9 @@ class Request:
             extra_specs=_mapping(_get(kind, 'extra_specs')),
             hints=_mapping(_get(properties, 'scheduler_hints')),
             qos=_mapping(_get(qos, 'specs') or qos),
-            home=_text(_get(volume, 'cluster_name') or _get(volume, 'host')))
+            home=_text(_get(volume, 'cluster_name') or _get(volume, 'host')),
+            project_id=_text(_get(volume, 'project_id')),
+            metadata=_mapping(_get(volume, 'metadata')))
 
     def promise_us(self, refuse: Refuse) -> float | None:
         """``serifos:max_latency_us`` of the volume type, or None."""
@@ -106,7 +111,7 @@ class Candidate(NamedTuple):
 def _get(source: Any, key: str) -> Any:
     # Cinder hands dicts, and versioned objects that look like dicts.
     get = getattr(source, 'get', None)
-    return get(key) if callable(get) else None
+    return get(key, None) if callable(get) else None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

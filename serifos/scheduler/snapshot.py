@@ -24,6 +24,9 @@ MOST_PROMISES = 8
 ELSEWHERE = ''
 """Stands for the device of volumes whose pool is on none that is known."""
 
+Labelled = Mapping[str, list[cl.Volume]]
+"""Label → the volumes that have it."""
+
 _WORK_A_LINE = 150
 """Multiplications that take as long as reading a line."""
 
@@ -56,6 +59,8 @@ class Snapshot:
     :param copies_gib: the same of the copies of migrations, where not 0
     :param mean_gib: the mean size of a volume, GiB; 0 without any
     :param seen: volume type → the mean of its active volumes' workloads
+    :param same: of the labels of volumes that are to share a pool
+    :param different: of those of volumes that are to be kept apart
     :param typical: volume type → that of all its volumes whose workload is
         known, which stands in for that of the others
     """
@@ -74,11 +79,17 @@ class Snapshot:
     mean_gib: float
     seen: Mapping[str, wl.Workload]
     typical: Mapping[str | None, wl.Workload]
+    same: Labelled = dataclasses.field(default_factory=dict)
+    different: Labelled = dataclasses.field(default_factory=dict)
 
     def place(self, pool: str, model: str) -> ModelledDevice | None:
         """The device of a pool, where its load is known."""
         device = self.devices.get(pool)
         return None if device is None else ModelledDevice(device, model)
+
+    def device(self, pool: str) -> str:
+        """The device of a pool; its own name where that is not known."""
+        return self.homes.get(pool, pool)
 
     def workload(self, volume: cl.Volume) -> wl.Workload | None:
         """What a volume does, or a typical one of its type."""
@@ -121,6 +132,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
     gib = dict.fromkeys(devices, 0.0)
     seen: dict[str, wl.Mean] = {}
     typical: dict[str | None, wl.Mean] = {}
+    same: dict[str, list[cl.Volume]] = {}
+    different: dict[str, list[cl.Volume]] = {}
     for volume in volumes:
         _once('volume', volume.id, by_id)
         by_id[volume.id] = volume
@@ -129,6 +142,10 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         residents.setdefault(its, []).append(volume)
         if its and volume.max_latency_us is not None:
             promised.setdefault(its, []).append(volume)
+        for label in volume.same_pool:
+            same.setdefault(label, []).append(volume)
+        for label in volume.different_pool:
+            different.setdefault(label, []).append(volume)
         name, workload = volume.volume_type, volume.workload
         if workload is not None:
             typical.setdefault(name, wl.Mean()).add(workload)
@@ -144,7 +161,8 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         residents, promised, gib, copies,
         total / len(by_id) if by_id else 0.0,
         {name: mean.workload.settled for name, mean in seen.items()},
-        {name: mean.workload for name, mean in typical.items()})
+        {name: mean.workload for name, mean in typical.items()},
+        same, different)
 
 
 def _once(kind: str, name: str, names: Iterable[str]) -> None:

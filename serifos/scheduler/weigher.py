@@ -61,11 +61,14 @@ class SerifosWeigher(weights.BaseHostWeigher):
         placement = serifos.observe([request], [each.obj for each in weighed])
         found = serifos.judge(placement)
         serifos.weighed(placement)
+        barred = serifos.barred(placement)
         if not found.predictions:
-            return [ranking.NEUTRAL] * len(weighed)
+            return ranking.demoted(
+                [ranking.NEUTRAL] * len(weighed), barred)
         LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
                  len(weighed), request.volume_id, placement.newcomers[0])
-        mine = ranking.weights(found.predictions)
+        mine = ranking.demoted(
+            ranking.weights(found.predictions), barred)
         # Cinder scales weights by this span. It is at least the model's own
         # error, so that a tiny difference is not scaled up to a large one.
         self.minval = min(mine)

@@ -113,22 +113,27 @@ class Cloud(fixtures.Fixture):
 
     def create(self, size: int = 10, kind: objects.VolumeType | None = None,
                hints: dict[str, str] | None = None,
-               qos: dict[str, str] | None = None) -> objects.Volume:
+               qos: dict[str, str] | None = None,
+               **metadata: str) -> objects.Volume:
         """A volume, as far as cinder-scheduler brings it."""
         volume = self._volume(size, kind)
         self.manager.create_volume(
-            self.context, volume, request_spec=self.spec(volume, kind, qos),
+            self.context, volume,
+            request_spec=self.spec(volume, kind, qos, metadata),
             filter_properties={'scheduler_hints': hints} if hints else {})
         volume.refresh()
         return volume
 
     def spec(self, volume: objects.Volume,
              kind: objects.VolumeType | None = None,
-             qos: dict[str, str] | None = None) -> objects.RequestSpec:
+             qos: dict[str, str] | None = None,
+             metadata: dict[str, str] | None = None) -> objects.RequestSpec:
         return objects.RequestSpec(
             volume_id=volume.id, volume=volume, volume_type=kind,
             volume_properties=objects.VolumeProperties(
-                size=volume.size, qos_specs=qos))
+                size=volume.size, qos_specs=qos, project_id=PROJECT,
+                metadata={key.replace('__', ':'): value
+                          for key, value in (metadata or {}).items()}))
 
     def living(self, host: str, size: int = 10,
                kind: objects.VolumeType | None = None) -> objects.Volume:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a new volume may live by its metadata: with others, or without them.
+
+``serifos:same_pool`` and ``serifos:different_pool`` name groups, and ids of
+volumes, of its project. Those that ``cluster.json`` shows count, and those
+that the driver has placed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from serifos.facts import names
+from serifos.plan.affinity import labels
+from serifos.scheduler import request as rq
+from serifos.scheduler import snapshot as sn
+
+
+class Wish(NamedTuple):
+    """What the metadata of a new volume asks for."""
+
+    project: str | None
+    same: labels.Asked
+    different: labels.Asked
+
+    @classmethod
+    def of(cls, request: rq.Request) -> Wish | None:
+        """None where it asks for nothing, or is no new volume."""
+        said = request.metadata
+        if request.operation != rq.CREATE or not (
+                names.SAME_POOL in said or names.DIFFERENT_POOL in said):
+            return None
+        same, different = (
+            labels.Asked.of(said, key, request.project_id)
+            for key in (names.SAME_POOL, names.DIFFERENT_POOL))
+        return cls(request.project_id, same, different) if any(
+            same + different) else None
+
+
+Placed = Iterable[tuple[str, str, Wish]]
+"""Volume, pool and wish of what was placed since the observation."""
+
+
+def barred(wish: Wish, pools: Iterable[str], snapshot: sn.Snapshot,
+           placed: Placed) -> list[str | None]:
+    """Why each pool is not one where the volume is to live; None if it is."""
+    placed = [*placed]
+    homes = dict(_found(
+        wish.same, wish.project, snapshot, snapshot.same, [
+            (volume, pool, its.project, its.same)
+            for volume, pool, its in placed]))
+    foes = {snapshot.device(pool): volume for pool, volume in _found(
+        wish.different, wish.project, snapshot, snapshot.different, [
+            (volume, pool, its.project, its.different)
+            for volume, pool, its in placed])}
+
+    def why(pool: str) -> str | None:
+        if homes and pool not in homes:
+            home, volume = next(iter(homes.items()))
+            return f'{pool}: it lacks volume {volume}, on {home}'
+        foe = foes.get(snapshot.device(pool))
+        return foe and f'{pool}: volume {foe} is on its device'
+
+    return [why(pool) for pool in pools]
+
+
+def _found(asked: labels.Asked, project: str | None, snapshot: sn.Snapshot,
+           labelled: sn.Labelled,
+           placed: Iterable[tuple[str, str, str | None, labels.Asked]]
+           ) -> Iterator[tuple[str, str]]:
+    """Pool and id of the volumes that are asked for."""
+    for label in asked.groups:
+        for volume in labelled.get(label, ()):
+            yield volume.pool, volume.id
+    for name in asked.ids:
+        known = snapshot.volumes.get(name)
+        if known is not None and known.project_id == project:
+            yield known.pool, name
+    for name, pool, its, said in placed:
+        if its == project and (name in asked.ids
+                               or {*asked.groups} & {*said.groups}):
+            yield pool, name
