@@ -77,7 +77,7 @@ class Commands(sphinxext.AutoprogramCliffDirective):
         for verb, load in sorted(verbs(name.replace('-', '.'))):
             options = {o for a in load(app, None).get_parser(verb)._actions
                        for o in a.option_strings}
-            tables = shared if '--column' in options else []
+            tables = shared if '--max-width' in options else []
             found += self._generate_nodes_per_command(
                 verb, f'{name} {verb}', Verb(load), tables + HELP)
             if tables:

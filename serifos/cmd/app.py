@@ -18,6 +18,7 @@ from cliff import commandmanager
 from oslo_config import cfg
 import pbr.version
 
+from serifos.cmd import output
 from serifos import conf
 from serifos import errors
 from serifos.files import atomic
@@ -110,6 +111,11 @@ class Fails(command.Command):
         """Prints one line on standard error, beside the results."""
         print(f'{self.app.NAME}: {text}', file=sys.stderr)
 
+    def note(self, text: str) -> None:
+        """The same, of what is good to know and no warning: not with -q."""
+        if not output.is_quiet():
+            self.say(text)
+
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str], data: Any) -> int:
         """Prints nothing, not an empty line, for an empty table."""
@@ -119,7 +125,7 @@ class Fails(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
-            return super().run(parsed_args) or self.exit_code
+            return self._run(parsed_args)
         except errors.SerifosError as exc:
             if self.app.options.debug:
                 raise
@@ -143,6 +149,17 @@ class Fails(command.Command):
             self.say('Stopped.')
             return errors.Interrupted.exit_code
 
+    def _run(self, parsed_args: argparse.Namespace) -> int:
+        quiet = self.app.options.verbose_level == 0
+        silent, was = quiet and _may_be_silent(parsed_args), self.app.stdout
+        with output.voice(quiet, silent):
+            try:
+                if silent:
+                    self.app.stdout = sys.stdout  # where cliff's tables go
+                return super().run(parsed_args) or self.exit_code
+            finally:
+                self.app.stdout = was
+
 
 class _Lacking(Fails):
 
@@ -155,6 +172,13 @@ class _Lacking(Fails):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         raise self.missing
+
+
+def _may_be_silent(parsed_args: argparse.Namespace) -> bool:
+    """Whether nobody asked for what is printed, nor is asked about it."""
+    form = getattr(parsed_args, 'format', getattr(
+        parsed_args, 'formatter', 'table'))
+    return form == 'table' and getattr(parsed_args, 'yes', True)
 
 
 def _how_to_install(exc: ModuleNotFoundError) -> str:

@@ -12,6 +12,7 @@ import time
 import rich.console
 import rich.progress
 
+from serifos.cmd import output
 from serifos.modeler import campaign
 
 _LINE_EVERY_S = 10.0
@@ -19,7 +20,13 @@ _LINE_EVERY_S = 10.0
 
 @contextlib.contextmanager
 def shown() -> Iterator[campaign.Show]:
-    """A bar with its estimate on a terminal, else a line now and then."""
+    """A bar with its estimate on a terminal, else a line now and then.
+
+    With -q nothing.
+    """
+    if output.is_quiet():
+        yield lambda *_: None
+        return
     console = rich.console.Console(stderr=True)
     if not console.is_terminal:
         yield _lines()

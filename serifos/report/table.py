@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of results, and its cells as text, for a page or a terminal."""
+"""A table of results, and its cells as text, for a page or a terminal.
+
+Within :func:`narrowed`, as numpy has it with ``printoptions``, tables are no
+wider than that: the columns that fit stand beside one another, the others
+below their row with their names. Nothing is cut.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
+import contextvars
 import dataclasses
 import re
+import textwrap
+
+_INDENT = ' ' * 4
+_LEAST = 40
+"""Columns of the narrowest terminal that tables are fitted to."""
+
+_width: contextvars.ContextVar[int | None] = contextvars.ContextVar(
+    'width', default=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +55,48 @@ def is_number(value: object) -> bool:
                         shown(value)) is not None
 
 
+@contextlib.contextmanager
+def narrowed(width: int | None) -> Iterator[None]:
+    """Within it, tables are at most so wide; None for as wide as they are."""
+    token = _width.set(None if width is None else max(width, _LEAST))
+    try:
+        yield
+    finally:
+        _width.reset(token)
+
+
 def as_text(table: Table) -> str:
     """A table as lines of text, columns of numbers aligned right."""
     columns = [_column([name, *map(shown, cells)])
                for name, cells in zip(table.header, zip(*table.rows))]
-    return '\n'.join([table.caption, *(
-        '  '.join(line).rstrip() for line in zip(*columns))])
+    if not columns:
+        return table.caption
+    fits = _fitting([len(column[0]) for column in columns])
+    head, rule, *rows = ('  '.join(line).rstrip()
+                         for line in zip(*columns[:fits]))
+    return '\n'.join([table.caption, head, rule, *(
+        line for row, cells in zip(rows, table.rows)
+        for line in (row, *_below(table.header[fits:], cells[fits:])))])
+
+
+def _fitting(widths: Sequence[int]) -> int:
+    """How many of the columns stand beside one another, at least one."""
+    most, used = _width.get(), -2
+    for number, width in enumerate(widths):
+        used += width + 2
+        if most is not None and used > most and number:
+            return number
+    return len(widths)
+
+
+def _below(names: Sequence[str], cells: Sequence[object]) -> list[str]:
+    """The rest of a row, without what is not known."""
+    said = [f'{name} {shown(cell)}' for name, cell in zip(names, cells)
+            if shown(cell) not in ('–', '')]
+    return textwrap.wrap(
+        ', '.join(said), _width.get() or 0, initial_indent=_INDENT,
+        subsequent_indent=_INDENT, break_long_words=False,
+        break_on_hyphens=False) if said else []
 
 
 def _column(cells: Sequence[str]) -> list[str]:

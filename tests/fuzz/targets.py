@@ -32,7 +32,8 @@ from serifos.plan import bfd
 from serifos.plan import limits
 from serifos.plan.outlook import outlook
 from serifos.plan import relieve
-from serifos.plan import text as plan_text
+from serifos.report import observation
+from serifos.report.plan import steps
 from serifos.report.plan import text as people
 from tests.fuzz import edges
 from tests.fuzz import files
@@ -122,7 +123,7 @@ def _some_model() -> mm.Model:
 
 def _cluster(data: bytes) -> None:
     cluster = documents.read_cluster(files.file_of(data))
-    plan_text.observation(cluster).encode()
+    observation.text(cluster).encode()
     json.dumps(cluster.to_json(), allow_nan=False).encode()
     them = pool_models.Fleet([_some_model() if pool.model else None
                               for pool in cluster.pools])
@@ -137,7 +138,7 @@ def _cluster(data: bytes) -> None:
 def _plan(data: bytes) -> None:
     plan = documents.read_plan(files.file_of(data))
     json.dumps(plan.to_json(), allow_nan=False).encode()
-    plan_text.moves(plan.moves).encode()
+    steps.text(plan.moves).encode()
 
 
 def _tune(data: bytes) -> None:

@@ -24,6 +24,7 @@ from serifos.plan.asked import undo
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
 from serifos.plan import text
+from serifos.report.plan import steps
 from serifos.report.plan import text as report
 
 
@@ -103,7 +104,7 @@ class Apply(Acting):
             if not moves:
                 print('No move of this plan is left to be carried out.')
                 return
-            print(text.moves(moves))
+            print(steps.text(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             with self.gently():
                 self.carry_out(balancer, moves, plan.id, seen)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 
 from serifos.balancer import join
@@ -16,6 +15,7 @@ from serifos.cmd.balancer import pools
 from serifos.cmd.balancer import series
 from serifos.cmd.balancer import spans
 from serifos.cmd.balancer import verb
+from serifos.cmd import output
 from serifos.database.history import store
 from serifos import errors
 from serifos.facts import activity
@@ -59,8 +59,7 @@ class History(verb.Verb):
         parser.add_argument('--last', type=int, default=50, metavar='N',
                             help='the last N migrations\' entries (default: '
                             '50)')
-        parser.add_argument('-f', '--format', choices=('table', 'json'),
-                            default='table')
+        output.add_format(parser, 'a list', 'it')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -82,16 +81,8 @@ class History(verb.Verb):
                 'activity is shown.')
         past = self.past()
         found = self._activity(past, parsed_args)
-        if parsed_args.format == 'json':
-            print(json.dumps(series.documents(found), indent=1))
-        elif found.seconds.any():
-            print(series.text(found))
-        elif isinstance(past, store.Store) and not past.until():
-            print(f'Nothing is kept yet in {past.database.name}; '
-                  'serifos-balancer run keeps what volumes do.')
-        else:
-            print(f'Nothing is known of volume {parsed_args.what} in that '
-                  'time.')
+        output.show(parsed_args, series.documents(found),
+                    lambda: f'{_told(found, past)}\n')
 
     def _activity(self, past: hs.History,
                   parsed_args: argparse.Namespace) -> hs.Series:
@@ -131,15 +122,13 @@ class History(verb.Verb):
         achieved = histories.achieved(self.app.conf)
         its = pools.read(achieved.kept, achieved.share, now, now - seconds,
                          parsed_args.what)
-        if parsed_args.format == 'json':
-            print(json.dumps([pool.document() for pool in its], indent=1))
-        elif its:
-            print(pools.text(its, parsed_args.what))
-        else:
-            of = 'pools' if parsed_args.what is None else (
-                f'pool {parsed_args.what}')
-            print(f'Nothing is known of {of} in that time; serifos-balancer '
-                  'run keeps how far pools are from their models.')
+        of = 'pools' if parsed_args.what is None else (
+            f'pool {parsed_args.what}')
+        output.show(
+            parsed_args, [pool.document() for pool in its],
+            lambda: f'{pools.text(its, parsed_args.what)}\n' if its else
+            f'Nothing is known of {of} in that time; serifos-balancer run '
+            'keeps how far pools are from their models.\n')
 
     def past(self) -> hs.History:
         """Where the past is read.
@@ -168,11 +157,17 @@ class History(verb.Verb):
         entries = [entry for entry in self.journal().entries()
                    if parsed_args.volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
-        if parsed_args.format == 'json':
-            print(json.dumps([entry.to_json() for entry in entries],
-                             indent=1))
-        else:
-            print(migrations.text(entries))
+        output.show(parsed_args, [entry.to_json() for entry in entries],
+                    lambda: f'{migrations.text(entries)}\n')
+
+
+def _told(found: hs.Series, past: hs.History) -> str:
+    if found.seconds.any():
+        return series.text(found)
+    if isinstance(past, store.Store) and not past.until():
+        return (f'Nothing is kept yet in {past.database.name}; '
+                'serifos-balancer run keeps what volumes do.')
+    return f'Nothing is known of volume {found.volumes[0]} in that time.'
 
 
 class Recover(verb.Asks):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import time
 
 from cliff import command
@@ -17,12 +16,12 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
 from serifos.cmd import options as verb_options
+from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import lookup
 from serifos.facts import times
-from serifos.files import atomic
 from serifos.files import documents
 from serifos.plan import limits as lm
 from serifos.report.plan import text
@@ -65,18 +64,14 @@ class Plan(app.Fails, command.Command):
             '--active-floor', type=float, metavar='Q',
             help='outstanding I/Os below which a volume is idle (default: '
                  '[balancer] active_floor)')
-        parser.add_argument(
-            '-f', '--format', choices=('table', 'json'), default='table',
-            help='json is a serifos-plan/1 document (default: table)')
-        parser.add_argument('--out', metavar='FILE',
-                            help='also write the plan to this file')
+        output.add_format(parser, 'a serifos-plan/1 document', 'the moves')
+        output.add_out(parser, 'the plan')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         limits = _limits(parsed_args, conf)
-        if parsed_args.out:
-            atomic.refuse_unwritable(parsed_args.out)
+        output.refuse_unwritable(parsed_args)
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else lookup.found(
             cluster, parsed_args.why)
@@ -93,13 +88,15 @@ class Plan(app.Fails, command.Command):
             limits, models), time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
-        if parsed_args.format == 'json':
-            print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
-            return
-        seen = outlook.outlook(plan, cluster, limits, models)
-        print(text.text(seen, *_age(cluster, conf)), end='')
-        if why is not None:
-            print('\n' + explain.of(why, seen, cluster, models), end='')
+        document = plan.to_json()
+
+        def told() -> str:
+            seen = outlook.outlook(plan, cluster, limits, models)
+            return text.text(seen, *_age(cluster, conf)) + (
+                '' if why is None else
+                '\n' + explain.of(why, seen, cluster, models))
+
+        output.show(parsed_args, document, told, document['moves'])
 
 
 def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts

@@ -19,8 +19,9 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
+from serifos.cmd import output
 from serifos.plan import recent
-from serifos.plan import text
+from serifos.report import observation
 from serifos.telemetry.history import remembered
 
 
@@ -47,6 +48,7 @@ class Observe(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         verb.add_window(parser)
+        output.add_format(parser, 'the observation', 'its volumes')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -55,8 +57,11 @@ class Observe(verb.Verb):
         seen = balancer.observe()
         for hindrance in seen.hindrances():
             self.say(hindrance)
-        print(text.observation(seen.cluster), end='')
-        print(f'Written to {balancer.settings.cluster_file}.')
+        document = seen.cluster.to_json()
+        output.show(
+            parsed_args, document, lambda: observation.text(seen.cluster)
+            + f'Written to {balancer.settings.cluster_file}.\n',
+            document['volumes'])
 
 
 class Run(verb.Verb):

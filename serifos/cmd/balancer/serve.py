@@ -62,7 +62,7 @@ class Serve(app.Fails, command.Command):
         with server(Pages(conf), parsed_args.host,
                     parsed_args.port) as serving:
             host, port = serving.server_address[:2]
-            self.say(f'Serving http://{host}:{port}/metrics.')
+            self.note(f'Serving http://{host}:{port}/metrics.')
             serving.serve_forever()
 
 

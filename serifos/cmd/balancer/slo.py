@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import json
 from typing import Any
 
 from cliff import command
@@ -17,6 +16,7 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos import errors
 from serifos.plan.promises import supported as sp
 from serifos.report import table
@@ -44,12 +44,14 @@ class Slo(app.Fails, command.Command):
         parser.add_argument(
             '--share', type=float, default=99.0, metavar='PERCENT',
             help='of the volumes that stay below (default: 99)')
-        parser.add_argument('-f', '--format', choices=('table', 'json'),
-                            default='table')
+        output.add_format(parser, 'a document of pools and loads',
+                          'the pools')
+        output.add_out(parser, 'that document')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
+        output.refuse_unwritable(parsed_args)
         loads, share = _checked(parsed_args)
         directory = adapters.models_dir(conf, parsed_args.models)
         cluster = adapters.cluster(conf, parsed_args.cluster)
@@ -62,8 +64,11 @@ class Slo(app.Fails, command.Command):
             sp.supported, cluster, fleet, limits, loads, share / 100)
         past = histories.slots(conf, cluster, self.say)
         shown = _Shown(loads, share, adapters.settings(conf))
-        print((shown.json if parsed_args.format == 'json' else shown.text)(
-            supported(), None if past is None else supported(slots=past)))
+        found = supported(), None if past is None else supported(slots=past)
+        document = shown.document(*found)
+        output.write(parsed_args, document)
+        output.show(parsed_args, document,
+                    lambda: f'{shown.text(*found)}\n', document['pools'])
 
 
 def _checked(parsed_args: argparse.Namespace
@@ -92,15 +97,15 @@ class _Shown:
     share: float
     settings: sg.BalancerSettings
 
-    def json(self, now: list[sp.Supported],
-             past: list[sp.Supported] | None) -> str:
+    def document(self, now: list[sp.Supported],
+                 past: list[sp.Supported] | None) -> dict[str, Any]:
         """A document; its ``window`` is null where the past is not known."""
-        return json.dumps({
+        return {
             'share_pct': self.share, **self._document(now),
             'window': None if past is None else {
                 'seconds': self.settings.history_s,
                 'demand': self.settings.demand.figure,
-                **self._document(past)}}, indent=1, allow_nan=False)
+                **self._document(past)}}
 
     def text(self, now: list[sp.Supported],
              past: list[sp.Supported] | None) -> str:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
-import json
 import time
+from typing import Any
 
 from serifos.balancer import plans as directory
 from serifos.balancer import settings as sg
@@ -15,6 +17,7 @@ from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
+from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
@@ -34,9 +37,17 @@ class _Looks(verb.Verb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('-f', '--format', choices=('table', 'json'),
-                            default='table')
+        output.add_format(parser, 'a document, times in s, sizes in GiB',
+                          'it')
+        output.add_out(parser, 'that document')
         return parser
+
+    def show(self, parsed_args: argparse.Namespace, document: Any,
+             text: Callable[[], str]) -> None:
+        """Writes and prints a result."""
+        output.refuse_unwritable(parsed_args)
+        output.write(parsed_args, document)
+        output.show(parsed_args, document, text)
 
     def settings(self) -> sg.BalancerSettings:
         return adapters.settings(self.app.conf)
@@ -69,13 +80,11 @@ class Status(_Looks):
                 volume.id: volume.copy_mib_s / 1024
                 for volume in cluster.volumes if volume.copy_mib_s})
         lead = self.journal().last_lead()
-        if parsed_args.format == 'json':
-            print(json.dumps({
-                'leader': None if lead is None else lead[0],
-                'leads_since': None if lead is None else lead[1],
-                **dataclasses.asdict(seen)}, indent=1, allow_nan=False))
-        else:
-            print(wd.lines(_status(seen, lead, cluster)), end='')
+        self.show(parsed_args, {
+            'leader': None if lead is None else lead[0],
+            'leads_since': None if lead is None else lead[1],
+            **dataclasses.asdict(seen)},
+            lambda: wd.lines(_status(seen, lead, cluster)))
 
 
 def _observed_at(cluster: cl.Cluster | None) -> float | None:
@@ -155,16 +164,18 @@ class Plans(_Looks):
         found = of_plans.standings(
             directory.every(self.settings().plans_dir, self.say),
             self.entries(now), now)
-        if parsed_args.format == 'json':
-            print(json.dumps([_document(each) for each in found], indent=1))
-        elif not found:
-            print('No plan is stored.')
-        else:
-            print(wd.lines([table.as_text(table.Table(
-                ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest',
-                 'state', 'approved by'), [_row(each) for each in found],
-                'Plans, the newest first. slowest: ms that the slowest pool '
-                'shows, now and after.'))]), end='')
+        self.show(parsed_args, [_document(each) for each in found],
+                  lambda: _plans(found))
+
+
+def _plans(found: Sequence[of_plans.Standing]) -> str:
+    if not found:
+        return 'No plan is stored.\n'
+    return wd.lines([table.as_text(table.Table(
+        ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest',
+         'state', 'approved by'), [_row(each) for each in found],
+        'Plans, the newest first. slowest: ms that the slowest pool '
+        'shows, now and after.'))])
 
 
 def _document(each: of_plans.Standing) -> dict[str, object]:
@@ -201,15 +212,12 @@ class Show(_Looks):
                   if each.id != plan.id]
         its = next(each for each in of_plans.standings(
             [plan, *others], self.entries(now), now) if each.plan is plan)
-        if parsed_args.format == 'json':
-            print(json.dumps({
-                **plan.to_json(), 'state': its.state,
-                'approved_by': its.approved_by, 'outcomes': {
-                    volume: {'result': result or None, 'reason': reason}
-                    for volume, (result, reason) in its.outcomes.items()}},
-                indent=1, allow_nan=False))
-            return
-        print(wd.lines(_shown(its, self.observed())), end='')
+        self.show(parsed_args, {
+            **plan.to_json(), 'state': its.state,
+            'approved_by': its.approved_by, 'outcomes': {
+                volume: {'result': result or None, 'reason': reason}
+                for volume, (result, reason) in its.outcomes.items()}},
+            lambda: wd.lines(_shown(its, self.observed())))
 
 
 def _shown(its: of_plans.Standing,

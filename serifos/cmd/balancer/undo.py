@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import time
 
 from serifos.balancer import outlook
@@ -15,6 +14,7 @@ from serifos.balancer import plans
 from serifos.balancer.standing import made as md
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
+from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
@@ -39,15 +39,13 @@ class Undo(verb.Verb):
         parser.add_argument(
             'plan', metavar='PLAN', help='the id of the plan whose moves are '
             'taken back')
-        parser.add_argument(
-            '-f', '--format', choices=('table', 'json'), default='table',
-            help='json is a serifos-plan/1 document (default: table)')
-        parser.add_argument('--out', metavar='FILE',
-                            help='also write the plan to this file')
+        output.add_format(parser, 'a serifos-plan/1 document', 'the moves')
+        output.add_out(parser, 'the plan')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf, now = self.app.conf, time.time()
+        output.refuse_unwritable(parsed_args)
         settings = adapters.settings(conf)
         entries = clock_skew.corrected(self.journal().entries(), now)
         done = md.carried(entries, parsed_args.plan)
@@ -68,23 +66,19 @@ class Undo(verb.Verb):
             plan = plans.keep(settings.plans_dir, plan, now, self.say)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
-        if parsed_args.format == 'json':
-            print(json.dumps(plan.to_json(), indent=1, allow_nan=False))
-        else:
-            print(text.text(
-                outlook.outlook(plan, cluster, limits, models),
-                now - times.parse(cluster.observed_at),
-                3 * settings.interval_s), end='')
-            for refusal in plan.refused:
-                print(f'{wd.plain(refusal.volume, 36)} stays: '
-                      f'{refusal.reason}')
+        document = plan.to_json()
+        output.show(parsed_args, document, lambda: text.text(
+            outlook.outlook(plan, cluster, limits, models),
+            now - times.parse(cluster.observed_at), 3 * settings.interval_s
+            ) + ''.join(f'{wd.plain(each.volume, 36)} stays: {each.reason}\n'
+                        for each in plan.refused), document['moves'])
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
-            self.say(f'Plan {plan.id} takes back '
-                     f'{wd.count(len(plan.moves), "move")} of plan '
-                     f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
-                     'carries it out, or, in mode approve, serifos-balancer '
-                     f'approve {plan.id}.')
+            self.note(f'Plan {plan.id} takes back '
+                      f'{wd.count(len(plan.moves), "move")} of plan '
+                      f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
+                      'carries it out, or, in mode approve, serifos-balancer '
+                      f'approve {plan.id}.')
 
 
 def _refuse_older(cluster: cl.Cluster, ended_at: float) -> None:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 
 from cliff import command
 
 from serifos.cmd import app
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
@@ -64,13 +63,11 @@ class Kinds(app.Fails, command.Command):
                                  page.document(settings, scores))
             atomic.replace(out / 'kinds.html', page.page_of(
                 scores, _again(args)))
-        if args.format == 'json':
-            print(json.dumps(page.document(settings, scores), indent=1))
-        else:
-            print('\n\n'.join(map(table.as_text, page.every(scores))))
-        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
-        if out is not None:
-            print((out / 'kinds.html').resolve(), file=sys.stderr)
+        output.show(
+            args, page.document(settings, scores),
+            lambda: '\n\n'.join(
+                map(table.as_text, page.every(scores))) + '\n')
+        runner.took(began, out and out / 'kinds.html')
 
 
 def _again(args: argparse.Namespace) -> str:

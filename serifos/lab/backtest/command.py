@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import time
@@ -13,6 +12,7 @@ from cliff import command
 
 from serifos.cmd import app
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
@@ -85,14 +85,11 @@ class Backtest(app.Fails, command.Command):
             documents.write_json(out / 'backtest.json', document)
             atomic.replace(out / 'backtest.html',
                            page.page_of(scores, _again()))
-        if args.format == 'json':
-            print(json.dumps(document, indent=1))
-        else:
-            print('\n\n'.join(map(table.as_text, (
-                tables.of_scores(scores), tables.of_days(scores)))))
-        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
-        if out is not None:
-            print((out / 'backtest.html').resolve(), file=sys.stderr)
+        output.show(
+            args, document, lambda: '\n\n'.join(map(table.as_text, (
+                tables.of_scores(scores), tables.of_days(scores)))) + '\n',
+            document['policies'])
+        runner.took(began, out and out / 'backtest.html')
 
 
 def _add_pools(parser: argparse.ArgumentParser) -> None:

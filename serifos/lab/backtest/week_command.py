@@ -55,10 +55,10 @@ class Week(app.Fails, lister.Lister):
                 args.volumes, args.days, args.step, args.seed))
             if args.out:
                 csv_history.write(args.out, series, size_gib)
-                self.say(f'The history is {args.out}.')
+                self.note(f'The history is {args.out}.')
         if args.keep:
             path = keeping.keep(series, args.keep, args.latency)
-            self.say(f'The history is kept in {path}.')
+            self.note(f'The history is kept in {path}.')
         return ('figure', 'history', 'real week'), [
             (each.name, f'{each.found:.3g}',
              '–' if each.target is None else f'{each.target:.3g}')

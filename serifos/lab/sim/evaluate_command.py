@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 
 from cliff import command
 
 from serifos.cmd import app
+from serifos.cmd import output
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
@@ -73,13 +72,10 @@ class Evaluate(app.Fails, command.Command):
             documents.write_json(out / 'evaluation.json', found.to_json())
             atomic.replace(out / 'evaluation.html', page.page_of(
                 found, _again(args)))
-        if args.format == 'json':
-            print(json.dumps(found.brief(), indent=1))
-        else:
-            print('\n\n'.join(map(table.as_text, tables.every(found))))
-        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
-        if out is not None:
-            print((out / 'evaluation.html').resolve(), file=sys.stderr)
+        output.show(
+            args, found.brief(), lambda: '\n\n'.join(
+                map(table.as_text, tables.every(found))) + '\n')
+        runner.took(began, out and out / 'evaluation.html')
 
 
 def _again(args: argparse.Namespace) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from rich import progress
 
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos import errors
 
 Mapper = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
@@ -35,10 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, files: str) -> None:
     options.add_jobs(parser)
     parser.add_argument('--out', metavar='DIR',
                         help=f'write {files} to this directory')
-    parser.add_argument('-f', '--format', choices=('table', 'json'),
-                        default='table',
-                        help='form in which results are printed (default: '
-                        'table)')
+    output.add_format(parser, 'what is in the JSON file', 'the results')
 
 
 def directory(name: str | None) -> pathlib.Path | None:
@@ -52,6 +50,14 @@ def directory(name: str | None) -> pathlib.Path | None:
             f'The directory {name} cannot be made: {exc.strerror}.'
         ) from None
     return pathlib.Path(name)
+
+
+def took(began: float, page: pathlib.Path | None) -> None:
+    """Says how long it took, and where the page is; not with -q."""
+    if not output.is_quiet():
+        print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
+        if page is not None:
+            print(page.resolve(), file=sys.stderr)
 
 
 class Processes:
@@ -93,7 +99,8 @@ def _begin() -> None:
 def _bar(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
     with progress.Progress(
             *progress.Progress.get_default_columns(),
-            console=progress.Console(stderr=True)) as shown:
+            console=progress.Console(stderr=True),
+            disable=output.is_quiet()) as shown:
         yield from shown.track(done, total=total, description=title)
 
 
@@ -102,7 +109,8 @@ def _lines(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
     for number, result in enumerate(done, 1):
         yield result
         now = time.monotonic()
-        if now - told >= _LINE_EVERY_S and number < total:
+        if now - told >= _LINE_EVERY_S and number < total and (
+                not output.is_quiet()):
             told = now
             left = (now - began) / number * (total - number)
             print(f'{title}: {number} of {total}, about {left:.0f} s left',

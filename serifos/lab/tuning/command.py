@@ -74,7 +74,7 @@ class Fit(model_fit.Fit):
         from serifos.lab.tuning import page as tune_report
         try:
             atomic.replace(path, tune_report.page_of(model, trace))
-            self.say(f'The search is drawn in {path.resolve()}.')
+            self.note(f'The search is drawn in {path.resolve()}.')
         except errors.ToolError as exc:  # the search is worth keeping
             self.say(str(exc))
 

@@ -6,7 +6,7 @@ import dataclasses
 from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.files import documents
-from serifos.plan import text
+from serifos.report import observation
 from serifos.report.plan import text as report
 from tests.unit.balancer import cloud
 
@@ -33,10 +33,10 @@ class QemuLatencyTest(cloud.Case):
         self.assertEqual(9500.0, seen.volume('u').qemu_latency_us)
         self.assertIsNone(seen.volume('v').qemu_latency_us)
         rows = {line.split()[0]: line.split()
-                for line in text.observation(seen).splitlines()
+                for line in observation.text(seen).splitlines()
                 if line[:1] in ('u', 'v')}
         self.assertEqual(['4', '8', '9.5'], rows['u'][-3:])
-        self.assertEqual(['4', '8', '-'], rows['v'][-3:])
+        self.assertEqual(['4', '8', '–'], rows['v'][-3:])
         move, = plan.moves
         self.assertEqual(('u', 4000.0, 9500.0),
                          (move.volume, move.volume_us, move.qemu_us))
@@ -45,6 +45,6 @@ class QemuLatencyTest(cloud.Case):
     def test_without_an_exporter_there_is_no_column(self):
         plan = self.balancer.round()
         seen = documents.read_cluster(self.settings.cluster_file)
-        self.assertNotIn('QEMU', text.observation(seen)
+        self.assertNotIn('QEMU', observation.text(seen)
                          + self.shown(plan, seen))
         self.assertNotIn('qemu_us', plan.moves[0].to_json())

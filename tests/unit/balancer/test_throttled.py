@@ -11,7 +11,7 @@ from serifos.files import documents
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan import problem as pm
-from serifos.plan import text
+from serifos.report import observation
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -80,7 +80,7 @@ class ThrottledTest(cloud.Case):
         told = dataclasses.replace(seen, volumes=tuple(
             dataclasses.replace(each, qemu_latency_us=320000.0)
             for each in seen.volumes))
-        self.assertEqual(1, text.observation(told).count('320, at its cap'))
+        self.assertEqual(1, observation.text(told).count('320, at its cap'))
 
     def test_an_unseen_volume_does_no_more_than_its_cap(self):
         """What its type does stands in for it."""

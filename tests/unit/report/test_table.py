@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import ddt
+from hypothesis import given
+from hypothesis import strategies as hs
 import testtools
 
 from serifos.report import table
@@ -37,3 +39,30 @@ class TableTest(testtools.TestCase):
             table.as_text(table.Table(
                 ('name', 'µs', 'of'), [('a', 1.5, 'x'), ('bb', None, 'yy')],
                 'Caption')))
+
+    def test_what_does_not_fit_stands_below_its_row(self) -> None:
+        id_ = 'a06cef3c-2823-5278-8af0-5e278b902de5'
+        found = table.Table(
+            ('volume', 'GiB', 'to', 'why', 'id'),
+            [('db', 60.0, 'node1', 'it is slow ' * 3, id_),
+             ('web', 1.5, 'node2', None, id_)], 'Moves')
+        with table.narrowed(50):
+            narrow = table.as_text(found)
+        self.assertEqual(
+            'Moves\nvolume  GiB  to\n------  ---  -----\ndb       60  node1\n'
+            '    why it is slow it is slow it is slow , id\n'
+            f'    {id_}\nweb     1.5  node2\n    id {id_}', narrow)
+        self.assertIn(f'{id_}\nweb', table.as_text(found))
+
+    @given(hs.integers(40, 200), hs.lists(hs.lists(
+        hs.text('ab -', min_size=1, max_size=30), min_size=5, max_size=5),
+        min_size=1))
+    def test_nothing_is_lost_and_nothing_is_wider(self, width, rows):
+        found = table.Table('VWXYZ', rows)
+        with table.narrowed(width):
+            lines = table.as_text(found).split('\n')
+        self.assertLessEqual(max(map(len, lines)), width)
+        for letter in 'ab':
+            self.assertEqual(
+                sum(cell.count(letter) for row in rows for cell in row),
+                ''.join(lines).count(letter))

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What verbs print, in one voice: -f, -c, --out and -q.
+
+As cliff's own listings, to which verbs do not lend themselves whose text is
+more than one table: ``json`` and ``yaml`` are a document, ``value`` its values
+alone, the rows of a list in a line each.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import contextvars
+import json
+import os
+import shutil
+import sys
+from typing import Any
+
+from serifos import errors
+from serifos.files import atomic
+from serifos.report import table
+
+FORMATS = ('table', 'json', 'yaml', 'value')
+
+_quiet: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    'quiet', default=False)
+
+
+def add_format(parser: Any, document: str, rows: str) -> None:
+    """``--format`` and ``--column``.
+
+    :param parser: a parser, or a group of one
+    :param document: what json and yaml are, for the help
+    :param rows: of what columns are, for the help
+    """
+    parser.add_argument(
+        '-f', '--format', choices=FORMATS, default='table',
+        help=f'json and yaml are {document}, value its values alone '
+             '(default: table)')
+    parser.add_argument(
+        '-c', '--column', action='append', dest='columns', default=[],
+        metavar='COLUMN', help=f'show this column of {rows} alone, as json '
+        'calls it; may be given several times')
+
+
+def add_out(parser: Any, what: str) -> None:
+    """``--out``.
+
+    :param what: is written, for the help
+    """
+    parser.add_argument('--out', metavar='FILE',
+                        help=f'also write {what} to this file, as JSON')
+
+
+def refuse_unwritable(args: argparse.Namespace) -> None:
+    """:raises InputError: where the file of ``--out`` cannot be written"""
+    if args.out:
+        atomic.refuse_unwritable(args.out)
+
+
+def show(args: argparse.Namespace, document: Any, text: Callable[[], str],
+         rows: Sequence[Mapping[str, Any]] | None = None) -> None:
+    """Prints a result in the form that was asked for.
+
+    :param document: mappings, lists, texts and numbers
+    :param text: what ``table`` prints
+    :param rows: of the document, for ``value`` and ``--column``; None where
+        the document is itself the rows, or one row
+    :raises InputError: where a column is not there
+    """
+    chosen = document if rows is None else rows
+    if args.columns:
+        document = chosen = _picked(chosen, args.columns)
+    if args.format == 'json':
+        print(json.dumps(document, indent=1, allow_nan=False))
+    elif args.format == 'yaml':
+        import yaml  # is slow
+        print(yaml.safe_dump(_plain(document), sort_keys=False,
+                             allow_unicode=True), end='')
+    elif args.format == 'value':
+        for line in _values(chosen):
+            print(line)
+    elif args.columns:
+        its = chosen if isinstance(chosen, list) else [chosen]
+        print(table.as_text(table.Table(args.columns, [
+            [_cell(row[name]) for name in args.columns]
+            for row in its])).lstrip('\n'))
+    else:
+        print(text(), end='')
+
+
+def write(args: argparse.Namespace, document: Any) -> None:
+    """The document to the file of ``--out``, where one was asked for.
+
+    :raises InputError: where it cannot be written
+    """
+    if args.out:
+        atomic.replace(args.out, json.dumps(
+            document, indent=1, allow_nan=False) + '\n')
+
+
+def _picked(chosen: Any, columns: Sequence[str]) -> Any:
+    if isinstance(chosen, Mapping):
+        return _of_row(chosen, columns, chosen)
+    known = dict.fromkeys(name for row in chosen for name in row)
+    return [_of_row(row, columns, known) for row in chosen]
+
+
+def _of_row(row: Mapping[str, Any], columns: Sequence[str],
+            known: Mapping[str, Any]) -> dict[str, Any]:
+    for name in columns:
+        if known and name not in known:
+            raise errors.InputError(
+                f'There is no column {errors.one_line(name)}; there are '
+                f'{", ".join(known)}.')
+    return {name: row.get(name) for name in columns}
+
+
+def _plain(document: Any) -> Any:
+    """The document with numpy's numbers as Python's."""
+    return json.loads(json.dumps(document, allow_nan=False))
+
+
+def _values(chosen: Any) -> Iterator[str]:
+    if isinstance(chosen, Mapping):
+        yield from (_value(value) for value in chosen.values())
+        return
+    names = dict.fromkeys(name for row in chosen for name in row)
+    for row in chosen:
+        yield ' '.join(_value(row.get(name)) for name in names)
+
+
+def _value(value: Any) -> str:
+    """A text as it is, all else as JSON writes it, None for nothing."""
+    if value is None or isinstance(value, str):
+        return str(value)
+    return json.dumps(value, allow_nan=False)
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(
+        value, (str, int, float)) else json.dumps(value, allow_nan=False)
+
+
+@contextlib.contextmanager
+def voice(quiet: bool, silent: bool) -> Iterator[None]:
+    """Within it, tables fit the terminal, and -q is obeyed.
+
+    :param quiet: whether there are no notes and no progress
+    :param silent: whether nothing is printed on standard output either
+    """
+    width = (shutil.get_terminal_size().columns - 1
+             if sys.stdout.isatty() else None)
+    token = _quiet.set(quiet)
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(table.narrowed(width))
+            if silent:
+                stack.enter_context(contextlib.redirect_stdout(
+                    stack.enter_context(open(os.devnull, 'w'))))
+            yield
+    finally:
+        _quiet.reset(token)
+
+
+def is_quiet() -> bool:
+    """Whether -q was given to the program that runs."""
+    return _quiet.get()

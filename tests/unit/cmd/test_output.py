@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All verbs print in one voice."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import ddt
+import yaml
+
+from tests.unit.cmd import command
+from tests.unit.cmd import test_balancer_plan
+from tests.unit.cmd import test_balancer_status
+
+UUID = re.compile('[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+@ddt.ddt
+class FormatTest(test_balancer_plan.PlanTestCase):
+
+    def out(self, *arguments):
+        code, out, err = self._plan(*arguments)
+        self.assertEqual(0, code, err)
+        return out
+
+    def test_yaml_is_the_same_document_as_json(self):
+        stamps = ('id', 'created_at', 'expires_at')
+        found = yaml.safe_load(self.out('-f', 'yaml'))
+        wanted = json.loads(self.out('-f', 'json'))
+        for doc in found, wanted:
+            for stamp in stamps:
+                doc.pop(stamp)
+        self.assertEqual(wanted, found)
+
+    def test_value_is_a_line_for_each_move(self):
+        moves = json.loads(self.out('-f', 'json'))['moves']
+        self.assertEqual(
+            [f'{move["volume"]} {move["to"]}' for move in moves],
+            self.out('-f', 'value', '-c', 'volume', '-c', 'to'
+                     ).splitlines())
+        self.assertEqual(len(moves), len(
+            self.out('-f', 'value').splitlines()))
+
+    def test_columns_alone(self):
+        moves = json.loads(self.out('-f', 'json'))['moves']
+        wanted = [{'to': move['to'], 'size_gib': move['size_gib']}
+                  for move in moves]
+        given = '-c', 'to', '-c', 'size_gib'
+        self.assertEqual(wanted, json.loads(self.out('-f', 'json', *given)))
+        self.assertEqual(wanted, yaml.safe_load(
+            self.out('-f', 'yaml', *given)))
+        head, rule, *rows = self.out(*given).splitlines()
+        self.assertEqual(['to', 'size_gib'], head.split())
+        self.assertEqual([[row['to'], f'{row["size_gib"]:g}']
+                          for row in wanted], [row.split() for row in rows])
+
+    def test_a_column_that_is_not_there(self):
+        code, out, err = self._plan('-c', 'colour')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('There is no column colour; there are volume, from,',
+                      err)
+
+    def test_quiet_prints_nothing_but_what_was_asked_for(self):
+        target = self.dir / 'plan.json'
+        arguments = ('plan', '--cluster', self.cluster, '--models',
+                     self.models, '--out', target)
+        self.assertEqual((0, '', ''), command.balance('-q', *arguments))
+        self.assertEqual('serifos-plan/1',
+                         json.loads(target.read_text())['schema'])
+        code, out, err = command.balance('-q', *arguments, '-f', 'json')
+        self.assertEqual((0, ''), (code, err))
+        self.assertTrue(json.loads(out)['moves'])
+        code, out, err = command.balance(
+            '-q', 'plan', '--cluster', self.dir / 'no.json')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('no.json', err)
+
+    def test_quiet_tells_what_is_wrong_and_no_table_of_models(self):
+        model = self.models / 'quickstart.json'
+        code, out, _ = command.model('-q', 'show', model)
+        self.assertEqual((0, ''), (code, out))
+        code, out, _ = command.model('-q', 'show', model, '-f', 'json')
+        self.assertEqual(0, code)
+        self.assertTrue(json.loads(out))
+
+
+class StatusFormatTest(test_balancer_status.Case):
+
+    def test_a_document_is_a_value_a_line(self):
+        self.observed()
+        self.assertEqual('auto\n', self.run_verb(
+            'status', '-f', 'value', '-c', 'mode'))
+        self.assertEqual(
+            json.loads(self.run_verb('status', '-f', 'json')).keys(),
+            yaml.safe_load(self.run_verb('status', '-f', 'yaml')).keys())
+
+    def test_the_document_goes_to_a_file_too(self):
+        self.assertEqual('No plan is stored.\n', self.run_verb(
+            'plans', '--out', self.dir / 'plans.json'))
+        self.assertEqual([], json.loads(
+            (self.dir / 'plans.json').read_text()))
+        code, out, err = command.balance(
+            '--config-file', self.file, 'plans', '--out', '/no/such/file')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('/no/such', err)
+
+    def test_nothing_to_list_is_nothing(self):
+        for form, wanted in (('json', []), ('yaml', [])):
+            self.assertEqual(wanted, yaml.safe_load(
+                self.run_verb('history', '-f', form)))
+        self.assertEqual('', self.run_verb('history', '-f', 'value'))
+
+
+def on_terminal(arguments, columns=80, lines=24):
+    """What a program prints on a terminal of this size, and its code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ,
+                struct.pack('HHHH', lines, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ('COLUMNS', 'LINES')}
+    with subprocess.Popen(arguments, stdin=theirs, stdout=theirs,
+                          stderr=subprocess.DEVNULL,
+                          env=environment) as process:
+        os.close(theirs)
+        found = b''
+        while True:
+            try:
+                more = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+            found += more
+    os.close(ours)
+    return found.decode().replace('\r\n', '\n'), process.returncode
+
+
+@ddt.ddt
+class TerminalTest(test_balancer_plan.PlanTestCase):
+
+    @ddt.data('plan', 'slo', 'explain node1')
+    def test_80_columns_are_enough_and_no_id_is_lost(self, verb):
+        arguments = (*verb.split(), '--cluster', str(self.cluster),
+                     '--models', str(self.models))
+        shown, code = on_terminal(
+            [sys.executable, '-m', 'serifos.cmd.balancer', *arguments])
+        self.assertEqual(0, code, shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+        code, piped, _ = command.balance(*arguments)
+        self.assertEqual(sorted(UUID.findall(piped)),
+                         sorted(UUID.findall(shown)))
+        if verb != 'slo':
+            self.assertGreater(max(map(len, piped.splitlines())), 80)
