@@ -15,6 +15,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import servers as sv
+from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.facts import times
 from serifos.plan.affinity import labels
@@ -112,12 +113,13 @@ def _pool(name: str, stats: inv.PoolStats | None,
     if stats is None:
         return cl.Pool(name, zone=zone, state=state,
                        backend_name=names.pool_name(name) or None)
+    said = settings.PoolSettings.of(stats)
     return cl.Pool(
         name, model=model_of(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib),
         used_gib=_used(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
-        device=stats.device,
+        device=stats.device, balance=said.balance, max_fill=said.max_fill,
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))
@@ -173,6 +175,9 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
             stats: Mapping[str, inv.PoolStats], observed: activity.Observed,
             rules: eligibility.Rules, copied: bool) -> cl.Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
+    said = settings.TypeSettings() if kind is None else (
+        settings.TypeSettings.of(kind))
+    rules = dataclasses.replace(rules, kind=said)
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = eligibility.why_not(record, rules, observed.at) or (
@@ -186,7 +191,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         required_backend_name=(home.backend_name if home
                                else names.pool_name(record.pool or '')
                                or None),
-        max_latency_us=_promise(kind), movable=why or True,
+        max_latency_us=said.promise_us, movable=why or True,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,
         server=_server(record, rules.servers))
@@ -202,13 +207,6 @@ def _server(record: inv.Record, known: sv.Servers) -> str | None:
 def _short(name: str | None) -> str | None:
     """A name that is no longer than Cinder's own names are."""
     return (name or '')[:_MOST_CHARACTERS] or None
-
-
-def _promise(kind: inv.Type | None) -> float | None:
-    try:
-        return names.promise_us(kind.extra_specs) if kind else None
-    except ValueError:
-        return None
 
 
 def touched(found: cl.Cluster, pools: Collection[str | None]) -> cl.Cluster:

@@ -34,6 +34,7 @@ class BalancerSettings:
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
         Cinder has forgotten
+    :param balance: whether volumes move of which no type says anything
     :param server_volumes: as of :func:`.labels.of`
     :param cool_down_s: within which a volume is not moved again
     """
@@ -61,6 +62,7 @@ class BalancerSettings:
     max_failures: int = 3
     auto_recover: bool = True
     allow_attached: bool | None = None
+    balance: bool = True
     server_volumes: str = labels.ANY
     excluded_projects: frozenset[str] = frozenset()
 
@@ -75,6 +77,7 @@ class BalancerSettings:
         """What the operator allows, without what the journal adds."""
         return eligibility.Rules(
             allow_attached=self.allow_attached,
+            balance=self.balance,
             server_volumes=self.server_volumes,
             excluded_projects=self.excluded_projects)
 

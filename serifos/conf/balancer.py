@@ -165,6 +165,11 @@ OPTS = [
         help='Whether volumes in use may be moved. Cinder has Nova copy '
              'them, and a thin volume may come back thick. Unset: where '
              'there is a Nova to ask what it would refuse, see [nova].'),
+    cfg.BoolOpt(
+        'balance', default=True,
+        help='Whether volumes are moved whose type does not say '
+             'serifos:balance. If false, only those whose type says '
+             'serifos:balance = true.'),
     cfg.StrOpt(
         'server_volumes', default='any', choices=[
             ('any', 'each volume may live anywhere'),

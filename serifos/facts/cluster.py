@@ -71,7 +71,9 @@ class Pool:
     ``used_gib`` is what is written to it, or set aside for thick volumes;
     None where that is not known; ``growth_gib_day`` is by how much that grew
     in a day of the last ones, migrations aside. ``drifting`` is a clause that
-    says how far it is from its model, for hours, else None.
+    says how far it is from its model, for hours, else None. ``balance`` says
+    whether it takes part in balancing; ``max_fill`` is the part of it that may
+    be used, None for as much as of others.
     """
 
     name: str
@@ -88,6 +90,8 @@ class Pool:
     used_gib: float | None = None
     growth_gib_day: float | None = None
     drifting: str | None = None
+    balance: bool = True
+    max_fill: float | None = None
 
     @property
     def drift_sentence(self) -> str:
@@ -100,8 +104,10 @@ class Pool:
     def room_gib(self, max_fill: float) -> float:
         """GiB that a plan may fill, below 0 where it is too full already.
 
-        :param max_fill: the part of ``total_gib`` that may be used then
+        :param max_fill: the part of ``total_gib`` that may be used then,
+            unless the pool says another
         """
+        max_fill = max_fill if self.max_fill is None else self.max_fill
         if max_fill >= 1:
             return self.free_gib
         used_gib = (self.total_gib - self.free_gib if self.used_gib is None

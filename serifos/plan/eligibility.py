@@ -13,6 +13,7 @@ import dataclasses
 
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
+from serifos.facts import settings
 from serifos.facts import times
 from serifos.plan.affinity import labels
 from serifos.plan import attached
@@ -35,6 +36,8 @@ class Rules:
     :param allow_attached: whether volumes in use may be moved, by Nova;
         None for: where there is a Nova to ask
     :param servers: as far as they are known
+    :param kind: what its volume type says
+    :param balance: whether volumes move of which no type says anything
     :param server_volumes: as of :func:`.labels.of`
     :param cool_down_s: how long a moved volume stays where it is
     :param moved_at: volume → when it was last moved, seconds of the epoch
@@ -43,6 +46,8 @@ class Rules:
 
     allow_attached: bool | None = None
     servers: sv.Servers = sv.NOT_CONFIGURED.servers()
+    kind: settings.TypeSettings = settings.TypeSettings()
+    balance: bool = True
     server_volumes: str = labels.ANY
     excluded_projects: frozenset[str] = frozenset()
     cool_down_s: float = 0.0
@@ -115,6 +120,9 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
         return f'its metadata says {PIN}'
     if record.project_id in rules.excluded_projects:
         return 'its project is excluded'
+    why = rules.kind.why_not(rules.balance)
+    if why is not None:
+        return why
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
         return ('a migration of it failed or was refused; left alone until '
@@ -124,10 +132,12 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
 
 def _cooling(record: inv.Record, rules: Rules, now: float) -> str | None:
     """The last of the reasons: where it is told, no other one holds."""
-    moved = rules.moved_at.get(record.id)
-    if moved is not None and now < moved + rules.cool_down_s:
+    moved, cool_down_s = rules.moved_at.get(record.id), rules.cool_down_s
+    if cool_down_s and rules.kind.cool_down_s is not None:
+        cool_down_s = rules.kind.cool_down_s
+    if moved is not None and now < moved + cool_down_s:
         return (f'{_MOVED}{times.text(moved)}{_COOLS}'
-                f'{times.text(moved + rules.cool_down_s)}')
+                f'{times.text(moved + cool_down_s)}')
     return None
 
 

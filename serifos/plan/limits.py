@@ -18,6 +18,9 @@ USUAL_S_PER_GIB = 10.0
 
 _DAY_S = 86400.0
 
+LEFT_OUT = 'is left out of balancing by its serifos_balance'
+"""Of a pool: why no volume comes there, or leaves it."""
+
 NO_TELEMETRY = 'no telemetry'
 """Why a volume stays of whose activity nothing is known now."""
 
@@ -107,8 +110,10 @@ class Limits:
 
         :param room_gib: what may be filled, below 0 for nothing
         """
-        below = '' if self.max_fill >= 1 else (
-            f' below max_fill {100 * self.max_fill:.6g} %')
+        max_fill = self.max_fill if pool.max_fill is None else pool.max_fill
+        below = '' if max_fill >= 1 else (
+            f' below {"" if pool.max_fill is None else "serifos_"}max_fill '
+            f'{100 * max_fill:.6g} %')
         growth_gib = self.growth_gib(pool)
         growth = f', {growth_gib:.6g} GiB kept for its growth' if (
             growth_gib) else ''
@@ -141,6 +146,8 @@ def target_refusal(zone: str | None, backend_name: str | None,
     """
     if target.state != 'up':
         return f'{target.name} is {target.state}'
+    if not target.balance:
+        return f'{target.name} {LEFT_OUT}'
     if target.drifting is not None:
         return f'{target.name} drifts: {target.drifting}'
     if target.zone != zone:
@@ -175,6 +182,8 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
         return f'{pool.name} has no model'
     if pool.state != 'up':
         return f'{pool.name} is {pool.state}'
+    if not pool.balance:
+        return f'{pool.name} {LEFT_OUT}'
     return None
 
 

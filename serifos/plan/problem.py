@@ -94,7 +94,8 @@ class Problem:
         its = models.loads(sl.present(volumes))
         its = its[:, None] if slots is None else slots.loads(
             models, [*map(_id, volumes)], its)
-        source = modelled & np.array([p.state == 'up' for p in pools], bool)
+        source = modelled & np.array([
+            p.state == 'up' and p.balance for p in pools], bool)
         able = (home >= 0) & (its[..., 0] > 0).any(1) & np.array(
             [v.movable is True and v.workload is not None for v in volumes],
             bool)

@@ -12,6 +12,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.facts import names
+from serifos.facts import settings
 from serifos.plan import eligibility
 
 
@@ -69,6 +70,7 @@ def gaps(inventory: inv.Inventory, observed: activity.Observed,
     named = {stats.name: stats.model for stats in inventory.pools}
     for unread in inventory.unread:
         yield unread.sentence()
+    yield from settings.faults(inventory)
     for pool in found.pools:
         if pool.state == join.UNSEEN:
             yield (f'Pool {pool.name} is left out: '

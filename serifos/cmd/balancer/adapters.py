@@ -86,6 +86,7 @@ def settings(conf: cfg.ConfigOpts,
         cool_down_s=said.cool_down, plan_ttl_s=said.plan_ttl,
         max_failures=said.max_failures, auto_recover=said.auto_recover,
         allow_attached=said.allow_attached,
+        balance=said.balance,
         server_volumes=said.server_volumes,
         excluded_projects=frozenset(said.excluded_projects))
 

@@ -26,6 +26,7 @@ from serifos.database import journal
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import settings
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.files import owners
@@ -136,7 +137,8 @@ class Checks(upgradecheck.UpgradeCommands):
             yield fd.failure('Cinder lists no pool.')
         for unread in self._asked.unread:
             yield fd.warning(unread.sentence())
-        for sentence in obstacles.in_flight(self._asked):
+        for sentence in (*settings.faults(self._asked),
+                         *obstacles.in_flight(self._asked)):
             yield fd.warning(sentence)
 
     def _nova(self) -> Iterator[fd.Finding]:

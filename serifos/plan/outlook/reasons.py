@@ -43,6 +43,17 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     # What operators and tenants say of it.
     ('its metadata says ', 'its metadata pins it',
      'remove serifos:pin from its metadata'),
+    ('its volume type .* says serifos:balance',
+     'its volume type is left out of balancing',
+     'serifos:balance of its volume type'),
+    ('its volume type does not say serifos:balance',
+     'its volume type is not opted in', 'serifos:balance of its volume type, '
+     '[balancer] balance'),
+    ('of its volume type .*, serifos:',
+     'a setting of its volume type cannot be used',
+     'the extra specs of its volume type'),
+    ('.* is left out of balancing by its serifos_balance',
+     'a pool is left out of balancing', 'serifos_balance of its backend'),
     ('its project is excluded', 'its project is excluded',
      '[balancer] excluded_projects'),
     ('.*; left alone until ', 'a migration of it failed or was refused',
@@ -121,6 +132,8 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ('.* does not offer what the extra specs of ',
      'the best pool for it does not meet its type',
      'extra specs of its type'),
+    ('.* GiB free below serifos_max_fill', 'the best pool for it has no '
+     'space', 'serifos_max_fill of its backend, or free space there'),
     ('.* GiB free below max_fill', 'the best pool for it has no space',
      '[balancer] max_fill, or free space there'),
     ('.* GiB kept for its growth', 'the best pool for it has no space',

@@ -72,7 +72,7 @@ def _soonest_first(state: st.State) -> list[tuple[int, str]]:
     pools = problem.cluster.pools
     found = [(limits.full_in_s(pool), i, reason)
              for i, pool in enumerate(pools)
-             if pool.state == 'up' and problem.modelled[i]
+             if pool.state == 'up' and pool.balance and problem.modelled[i]
              and (reason := why(pool, limits)) is not None]
     return [(i, reason) for _, i, reason in sorted(found)]
 

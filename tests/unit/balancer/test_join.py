@@ -225,6 +225,50 @@ class ClusterTest(testtools.TestCase):
         found = cluster(inventory(
             record('v', volume_type='gold'), types=(kind,)), observed('v'))
         self.assertIsNone(found.volumes[0].max_latency_us)
+        self.assertIn('of its volume type gold, serifos:max_latency_us',
+                      found.volumes[0].movable)
+
+    def test_a_type_that_is_left_out(self):
+        kinds = (inv.Type('gold', {'serifos:balance': 'false'}),
+                 inv.Type('tin', {'serifos:balance': 'true'}))
+        its = inventory(record('u', volume_type='gold'), record(
+            'v', volume_type='tin'), record('w'), types=kinds)
+        for balance, movable in ((True, [False, True, True]),
+                                 (False, [False, True, False])):
+            found = join.cluster(its, observed(*'uvw'), ('m',),
+                                 eligibility.Rules(balance=balance))
+            self.assertEqual(movable, [
+                volume.movable is True for volume in found.volumes])
+
+    def test_a_type_with_a_cool_down_of_its_own(self):
+        kind = inv.Type('gold', {'serifos:cool_down': '50'})
+        its = inventory(record('u', volume_type='gold'), record('v'),
+                        types=(kind,))
+        for cool_down_s, movable in (100, [True, False]), (0, [True, True]):
+            found = join.cluster(
+                its, observed(*'uv'), ('m',), eligibility.Rules(
+                    cool_down_s=cool_down_s,
+                    moved_at=dict.fromkeys('uv', 1e9 - 75)))
+            self.assertEqual(movable, [
+                volume.movable is True for volume in found.volumes])
+
+    def test_what_a_pool_says(self):
+        told = dataclasses.replace(stats(A), capabilities={
+            'serifos_balance': 'false', 'serifos_max_fill': 0.7})
+        found = cluster(inventory(record('v'), pools=(told, stats(B))),
+                        observed('v'))
+        self.assertEqual([(False, 0.7), (True, None)], [
+            (pool.balance, pool.max_fill) for pool in found.pools])
+
+    def test_what_cannot_be_used_is_told(self):
+        told = dataclasses.replace(
+            stats(A), capabilities={'serifos_balance': 'half'})
+        its = inventory(record('v'), pools=(told, stats(B)), types=(
+            inv.Type('gold', {'serifos:balance': 'half'}),))
+        self.assertEqual(2, sum("balance 'half' is neither" in sentence
+                                for sentence in obstacles.gaps(
+                                    its, observed('v'), cluster(
+                                        its, observed('v')))))
 
 
 @ddt.ddt

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos-status upgrade check, before a simulated cloud."""
 
+import dataclasses
 import json
 import time
 
@@ -9,6 +10,7 @@ import fixtures
 
 from serifos.cmd import status
 from serifos import errors
+from serifos.facts import inventory as inv
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
@@ -80,6 +82,15 @@ class StatusTest(cloud.Case):
         for check in 'Clocks', 'Nova', 'Models', 'Devices', 'Telemetry':
             self.assertEqual((1, 'Not looked at: Cinder could not be asked, '
                               'see there.'), found[check])
+
+    def test_a_setting_of_a_type_that_cannot_be_used(self):
+        seen = self.cinder.inventory()
+        self.cinder.inventory = lambda: dataclasses.replace(seen, types=(
+            inv.Type('gold', {'serifos:balance': 'maybe'}),))
+        result, said = self.checked()['Cinder']
+        self.assertEqual(1, result)
+        self.assertIn("Of volume type gold, serifos:balance 'maybe' is "
+                      'neither true nor false', said)
 
     def test_no_observation(self):
         (self.dir / 'cluster.json').unlink()

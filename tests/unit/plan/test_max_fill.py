@@ -40,6 +40,11 @@ class RoomTest(testtools.TestCase):
         self.assertEqual(room, pool(
             'a', free_gib=free_gib, used_gib=used_gib).room_gib(max_fill))
 
+    @ddt.data((0.75, 500), (1.0, 1000), (None, -500))
+    @ddt.unpack
+    def test_what_a_pool_says_goes_first(self, max_fill, room):
+        self.assertEqual(room, pool('a', max_fill=max_fill).room_gib(0.25))
+
     def test_what_comes_is_used(self):
         was = cl.Cluster((pool('a', used_gib=900), pool('b')), ())
         then = was.place(volume('v', 'a'), 'a').place(volume('w', 'b'), 'b')
@@ -64,6 +69,12 @@ class MaxFillTest(testtools.TestCase):
             {'b has 0 GiB free below max_fill 70 %, 150 needed',
              'b has 0 GiB free below max_fill 70 %, 10 needed'},
             {each.reason for each in plan.refused})
+
+    def test_a_pool_that_says_so_itself(self):
+        plan = planned([pool('a'), pool('b', free_gib=500, max_fill=0.7)], 1.0)
+        self.assertEqual((), plan.moves)
+        self.assertIn('b has 0 GiB free below serifos_max_fill 70 %, 10 '
+                      'needed', {each.reason for each in plan.refused})
 
     def test_an_evacuation_keeps_to_it(self):
         cluster = cl.Cluster((pool('a'), pool('b', free_gib=600)),

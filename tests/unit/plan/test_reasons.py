@@ -10,6 +10,7 @@ from serifos.balancer import pace
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
+from serifos.facts import settings as said
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
 from serifos.plan.outlook import reasons
@@ -47,6 +48,12 @@ class KindTest(testtools.TestCase):
         (_record(encrypted=True), {}, 'encrypted'),
         (_record(metadata={eligibility.PIN: 'yes'}), {}, 'pins'),
         (_record(project_id='p'), {'excluded_projects': {'p'}}, 'excluded'),
+        (_record(), {'balance': False}, 'not opted in'),
+        (_record(), {'kind': said.TypeSettings('gold', False)},
+         'type is left out'),
+        (_record(), {'kind': said.TypeSettings(
+            'gold', faults=('serifos:balance 2 is wrong',))},
+         'cannot be used'),
         (_record(), {'back_off_until': {'v': 9e9}}, 'failed or was refused'),
         (_record(), {'moved_at': {'v': 1e9}, 'cool_down_s': 9e9},
          'a short time ago'),
@@ -77,6 +84,7 @@ class KindTest(testtools.TestCase):
         ({'state': 'disabled'}, 'disabled'), ({'state': 'frozen'}, 'frozen'),
         ({'state': 'without fresh telemetry'}, 'no fresh telemetry'),
         ({'state': cl.TOUCHED}, 'stuck migration'),
+        ({'balance': False}, 'left out of balancing'),
         ({'drifting': 'twice as slow'}, 'drifts'), ({'zone': 'b'}, 'zone'),
         ({'backend_name': 'hdd'}, 'another backend'),
         ({'refuses': ('gold',)}, 'does not meet its type'))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What volume types and pools say of balancing, as operators write it.
+
+Of a type by extra specs, of a pool by the ``extra_capabilities`` of its
+backend. A value that cannot be used is told, and holds the volumes of the
+type, or the pool, where they are: it may have been meant to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from serifos.facts import fields
+from serifos.facts import inventory as inv
+from serifos.facts import names
+
+BALANCE = f'{names.PREFIX}balance'
+COOL_DOWN = f'{names.PREFIX}cool_down'
+POOL_BALANCE, POOL_MAX_FILL = 'serifos_balance', 'serifos_max_fill'
+
+_TEN_YEARS_S = 3650 * 86400
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+_FALSE = frozenset({'0', 'f', 'false', 'off', 'n', 'no'})
+
+
+class TypeSettings(NamedTuple):
+    """What a volume type says.
+
+    :param balance: whether its volumes may be moved, None where it says
+        nothing
+    :param cool_down_s: how long those that were moved stay where they are,
+        None for as long as others
+    :param promise_us: the latency that it promises
+    :param faults: clauses about values that cannot be used
+    """
+
+    name: str | None = None
+    balance: bool | None = None
+    cool_down_s: float | None = None
+    promise_us: float | None = None
+    faults: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, kind: inv.Type) -> TypeSettings:
+        specs, faults = kind.extra_specs, list[str]()
+        balance = _flag(specs, BALANCE, faults)
+        cool_down_s = _number(specs, COOL_DOWN, 0, _TEN_YEARS_S, faults)
+        promise_us = None
+        try:
+            promise_us = names.promise_us(specs)
+        except ValueError as exc:
+            faults.append(str(exc))
+        return cls(kind.name, balance, cool_down_s, promise_us,
+                   tuple(faults))
+
+    def why_not(self, balance: bool = True) -> str | None:
+        """Why its volumes may not be moved, or None.
+
+        :param balance: whether those may of which no type says anything
+        """
+        for fault in self.faults:
+            return f'of its volume type {self.name}, {fault}'
+        if self.balance is False:
+            return f'its volume type {self.name} says {BALANCE} = false'
+        if self.balance is None and not balance:
+            return f'its volume type does not say {BALANCE} = true'
+        return None
+
+    def sentences(self) -> Iterator[str]:
+        for fault in self.faults:
+            yield (f'Of volume type {self.name}, {fault}; its volumes stay '
+                   'where they are until that is corrected.')
+
+
+class PoolSettings(NamedTuple):
+    """What the capabilities of a pool say.
+
+    :param balance: whether it takes part in balancing
+    :param max_fill: up to which part it may be filled by plans, None for as
+        far as others
+    """
+
+    balance: bool = True
+    max_fill: float | None = None
+    faults: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stats: inv.PoolStats) -> PoolSettings:
+        said, faults = stats.capabilities, list[str]()
+        balance = _flag(said, POOL_BALANCE, faults)
+        max_fill = _number(said, POOL_MAX_FILL, 0.01, 1, faults)
+        return cls(balance is not False and not faults, max_fill,
+                   tuple(faults))
+
+    def sentences(self, pool: str) -> Iterator[str]:
+        for fault in self.faults:
+            yield (f'Of pool {pool}, {fault}; it takes no part in balancing '
+                   'until that is corrected.')
+
+
+def faults(inventory: inv.Inventory) -> Iterator[str]:
+    """What types and pools say that cannot be used, a sentence each."""
+    for kind in inventory.types:
+        yield from TypeSettings.of(kind).sentences()
+    for stats in inventory.pools:
+        yield from PoolSettings.of(stats).sentences(stats.name)
+
+
+def _flag(said: Mapping[str, object], key: str,
+          faults: list[str]) -> bool | None:
+    value = said.get(key)
+    word = str(value).removeprefix('<is>').strip().lower()
+    if value is not None and word not in _TRUE | _FALSE:
+        faults.append(f'{key} {fields.shown(value)} is neither true nor '
+                      'false')
+    return None if value is None else word in _TRUE
+
+
+def _number(said: Mapping[str, object], key: str, least: float, most: float,
+            faults: list[str]) -> float | None:
+    value = said.get(key)
+    found = fields.finite(value)
+    if value is not None and (found is None or not least <= found <= most):
+        faults.append(f'{key} {fields.shown(value)} is not a number from '
+                      f'{least:g} to {most:g}')
+        return None
+    return found
