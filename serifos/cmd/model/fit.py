@@ -24,6 +24,7 @@ from serifos.files import atomic
 from serifos.files import documents
 from serifos.model import kinds
 from serifos.model import model as mm
+from serifos.model import verdict
 
 _MODEL = 'a model, NAME.json, as build and fit write it'
 _DATASET = 'the runs, NAME.jsonl, as build writes them'
@@ -183,7 +184,8 @@ def summary(model: mm.Model) -> dict[str, Any]:
     adj_r2 = {label: round(value, 3) for label, value
               in (quality.get('adj_r2') or {}).items() if value is not None}
     return {
-        'name': model.name, 'kind': model.kind, 'predicts': model.predicts,
+        'name': model.name, 'verdict': verdict.verdict(model).headline,
+        'kind': model.kind, 'predicts': model.predicts,
         'device': cells.Cell(device, ', '.join(
             f'{name} {value}' for name, value in device.items()
             if value is not None)),

@@ -243,6 +243,14 @@ class ShowTest(ModelCase):
         # What this model has none of.
         self.assertNotRegex(out, 'settings|tuning')
 
+    def test_the_verdict_is_told_by_show_and_explain(self):
+        path = self.fitted()
+        _, out, _ = command.model('show', path, '-f', 'value', '-c',
+                                  'verdict')
+        code, said, _ = command.model('explain', path)
+        self.assertEqual(0, code)
+        self.assertIn(out.strip(), ' '.join(said.split()))
+
     def test_a_model_of_the_future(self):
         path = self.dir / 'f.json'
         path.write_text('{"schema": "serifos-model/9"}')
