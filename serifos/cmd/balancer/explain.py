@@ -21,6 +21,7 @@ from serifos.plan.outlook import outlook as ol
 from serifos.plan import problem as pm
 from serifos.plan import state as st
 from serifos.report.plan import explanation
+from serifos.report.plan import volume
 
 
 class Explain(app.Fails, command.Command):
@@ -62,7 +63,7 @@ def of(found: cl.Pool | cl.Volume, seen: ol.Outlook, cluster: cl.Cluster,
     state = st.State.of(pm.Problem.of(cluster, planning.fleet_of(
         cluster, models, limits.active_floor), limits))
     if isinstance(found, cl.Volume):
-        return explanation.volume(seen, explaining.part(state, found.id))
+        return volume.text(seen, explaining.part(state, found.id))
     return explanation.pool(seen, found.name,
                             explaining.heat(state, found.name),
                             explaining.parts(state, found.name))

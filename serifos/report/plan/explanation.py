@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pool is slow, or a volume is where it is, as text for a terminal."""
+"""Why a pool is slow, as text for a terminal, and as a table."""
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from serifos.plan.outlook import reasons
 from serifos.report.plan import wording as wd
 from serifos.report import table
 
-_VOLUMES, _GOALS, _KINDS = 20, 10, 4
+_VOLUMES = 20
 
 
 def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
@@ -28,31 +27,30 @@ def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     return wd.lines(_pool(seen, name, heat, parts))
 
 
-def volume(seen: ol.Outlook, part: ex.Part) -> str:
-    """A volume: what its pool shows without it, and where it could go.
+def paragraphs(seen: ol.Outlook, name: str, heat: ex.Heat | None,
+               parts: Sequence[ex.Part]) -> Iterator[str]:
+    """What a pool shows, what is planned, and because of whom.
 
-    :param seen: the plan of now
+    The parameters are those of :func:`pool`.
     """
-    return wd.lines(_volume(seen, part))
-
-
-def _pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
-          parts: Sequence[ex.Part]) -> Iterator[str]:
     short = wd.pools(each.pool.name for each in seen.pools)
     its = next(each for each in seen.pools if each.pool.name == name)
-    yield from wd.wrapped(' '.join(_shown(its, short[name], heat, seen)))
-    yield from wd.wrapped(' '.join(_planned(its, seen)))
-    if not parts:
-        return
-    if parts[0].without_us is not None:
-        yield from wd.wrapped(
-            f'Without {wd.volume(parts[0].volume)} it would show '
-            f'{wd.ms(parts[0].without_us)} ms; no other volume makes more of '
-            'it.')
+    yield ' '.join(_shown(its, short[name], heat, seen))
+    yield ' '.join(_planned(its, seen))
+    if parts and parts[0].without_us is not None:
+        yield (f'Without {wd.volume(parts[0].volume)} it would show '
+               f'{wd.ms(parts[0].without_us)} ms; no other volume makes more '
+               'of it.')
+
+
+def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],
+            most: int = _VOLUMES) -> table.Table:
+    """The volumes that have most to do with what a pool shows."""
+    short = wd.pools(each.pool.name for each in seen.pools)
+    its = next(each for each in seen.pools if each.pool.name == name)
     goes = {move.volume: move.target for move in seen.plan.moves}
-    shown = parts[:_VOLUMES]
-    yield ''
-    yield table.as_text(table.Table(
+    shown = parts[:most]
+    return table.Table(
         ('volume', 'load', 'outstanding', 'IOPS', 'KiB', 'write', 'sees, ms',
          'without it, ms', 'could go to, ms', 'what is done'),
         [_row(part, its, short, goes) for part in shown], textwrap.fill(
@@ -60,9 +58,19 @@ def _pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
             'fastest. load: their share of its outstanding I/Os; could go '
             'to: the best pool, now and with the volume'
             + '; !: sees more than its type promises' * any(
-                part.late for part in shown) + '.', wd.WIDTH)))
-    if len(parts) > len(shown):
-        yield f'and {wd.count(len(parts) - len(shown), "other volume")}'
+                part.late for part in shown) + '.', wd.WIDTH))
+
+
+def _pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
+          parts: Sequence[ex.Part]) -> Iterator[str]:
+    for paragraph in paragraphs(seen, name, heat, parts):
+        yield from wd.wrapped(paragraph)
+    if not parts:
+        return
+    yield ''
+    yield table.as_text(volumes(seen, name, parts))
+    if len(parts) > _VOLUMES:
+        yield f'and {wd.count(len(parts) - _VOLUMES, "other volume")}'
     yield ''
     yield ('serifos-balancer explain VOLUME says more of one, and of every '
            'pool.')
@@ -148,95 +156,3 @@ def _what(part: ex.Part, goal: ex.Goal | None, to: str | None,
         return 'stays: no pool that it may go to has space'
     return 'could move' if goal.why is None else (
         f'stays: {wd.plain(goal.why, 70)}')
-
-
-def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
-    short = wd.pools(each.pool.name for each in seen.pools)
-    home = short.get(part.volume.pool, wd.pool(part.volume.pool))
-    yield from wd.wrapped(' '.join(_owned(part, home)))
-    yield from wd.wrapped(' '.join(_doing(part, home)))
-    yield from wd.wrapped(' '.join(_staying(part, seen, short, home)))
-    shown = part.goals[:_GOALS]
-    if not shown:
-        return
-    yield ''
-    yield table.as_text(table.Table(
-        ('pool', 'now, ms', 'with it', 'what stops it', 'what changes that'),
-        [(short[goal.pool], wd.ms(goal.was_us), wd.ms(goal.then_us),
-          *_stops(goal)) for goal in shown],
-        'Where it could go by itself: pools that may take it first, of these '
-        'the fastest.'))
-    more = part.goals[len(shown):]
-    if more:
-        kinds = collections.Counter(
-            'nothing stops it' if goal.why is None
-            else reasons.kind(goal.why).text for goal in more)
-        yield from wd.wrapped(
-            f'and {wd.count(len(more), "other pool")}: ' + '; '.join(
-                f'{number:,} × {wd.plain(kind, 70)}'
-                for kind, number in kinds.most_common(_KINDS)).replace(
-                    'the best pool for it', 'the pool') + '.')
-
-
-def _owned(part: ex.Part, home: str) -> Iterator[str]:
-    one = part.volume
-    said = [f'{one.size_gib:,.6g} GiB']
-    if one.volume_type:
-        said.append(f'type {wd.plain(one.volume_type)}')
-    if one.project_id:
-        said.append(f'project {wd.plain(one.project_id, 36)}')
-    if one.server:
-        said.append(f'used by {wd.plain(one.server, 60)}')
-    name = f'{wd.plain(one.name)} ({wd.plain(one.id, 36)})' if one.name else (
-        wd.plain(one.id, 36))
-    yield f'{name} is on {home}: {", ".join(said)}.'
-
-
-def _doing(part: ex.Part, home: str) -> Iterator[str]:
-    doing = part.volume.workload
-    if doing is None:
-        yield 'Nothing is known of its activity.'
-    else:
-        yield (f'It keeps {part.outstanding:.3g} I/Os outstanding, '
-               f'{100 * part.share:.0f} % of those on {home}: '
-               f'{doing.write_pct:.3g} % writes, {doing.block_kib:.4g} KiB'
-               + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
-               + ('' if doing.latency_us is None else
-                  f'; it sees {wd.ms(doing.latency_us)} ms, as measured')
-               + '.')
-    promised = part.volume.max_latency_us
-    if promised is not None:
-        yield (f'Its type promises {wd.ms(promised)} ms, which is '
-               f'{"not " * part.late}kept, as predicted.')
-
-
-def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
-             home: str) -> Iterator[str]:
-    its = next((each for each in seen.pools
-                if each.pool.name == part.volume.pool), None)
-    if its is not None and its.planned and part.without_us is not None:
-        yield (f'Without it {home} would show {wd.ms(part.without_us)} ms '
-               f'instead of {wd.ms(its.before.latency_us)}.')
-    move = next((move for move in seen.plan.moves
-                 if move.volume == part.volume.id), None)
-    if move is not None:
-        yield (f'A plan now moves it to {short[move.target]}'
-               + (f', with others off {home} that count as one move'
-                  if move.reason.endswith(', of several') else '') + '.')
-    elif part.why == '':
-        yield 'It is idle, so no move of it would make a pool faster.'
-    elif part.why:
-        kind = reasons.kind(part.why)
-        yield (f'It may not be moved: {wd.plain(part.why, 300)}'
-               + (f' (what changes it: {kind.mend})' if kind.mend else '')
-               + '.')
-    elif part.goals and part.goals[0].why is None:
-        yield 'A plan now leaves it where it is, since other moves do more.'
-    else:
-        yield 'A plan now leaves it where it is.'
-
-
-def _stops(goal: ex.Goal) -> tuple[str, str]:
-    if goal.why is None:
-        return 'nothing', '–'
-    return wd.plain(goal.why, 90), reasons.kind(goal.why).mend or '–'

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import textwrap
 
 from serifos.facts import cluster as cl
 from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import staying as st
 from serifos.plan import plan as pl
 from serifos.report.plan import wording as wd
 from serifos.report import table
@@ -27,17 +29,7 @@ _ALWAYS = 7  # columns
 def pools(seen: ol.Outlook) -> Iterator[str]:
     """The pools before and after, the slowest first."""
     shown = chosen(seen)
-    yield table.as_text(table.Table(
-        ('pool', 'volumes', 'seen', 'now', 'interval', 'after', 'hot',
-         'broken', 'frozen', 'GiB free', 'after'),
-        [_pool(each) for each in shown],
-        textwrap.fill(
-            'Pools, the slowest first; volumes: active ones of all. '
-            'Latencies, ms: seen by tenants, predicted now with its 90 % '
-            'interval, and predicted after the plan. hot: over '
-            f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
-            'where its volumes may live; broken: promises not kept; frozen: '
-            'part of its load that may not be moved at all.', wd.WIDTH)))
+    yield table.as_text(of_pools(seen, shown))
     more = len(seen.pools) - len(shown)
     if more:
         names = {each.pool.name for each in shown}
@@ -48,6 +40,22 @@ def pools(seen: ol.Outlook) -> Iterator[str]:
                f'{wd.ms(max(each.latencies_us[0] for each in others))} ms '
                f'now, {wd.ms(max(each.latencies_us[1] for each in others))} '
                'after.')
+
+
+def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
+             ) -> table.Table:
+    """A row for each of these pools."""
+    return table.Table(
+        ('pool', 'volumes', 'seen', 'now', 'interval', 'after', 'hot',
+         'broken', 'frozen', 'GiB free', 'after'),
+        [_pool(each) for each in shown],
+        textwrap.fill(
+            'Pools, the slowest first; volumes: active ones of all. '
+            'Latencies, ms: seen by tenants, predicted now with its 90 % '
+            'interval, and predicted after the plan. hot: over '
+            f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
+            'where its volumes may live; broken: promises not kept; frozen: '
+            'part of its load that may not be moved at all.', wd.WIDTH))
 
 
 def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
@@ -91,6 +99,17 @@ def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     plan = seen.plan
     if not plan.moves:
         return
+    yield table.as_text(of_moves(seen, short))
+    if len(plan.moves) > _MOVES:
+        yield f'and {len(plan.moves) - _MOVES:,} more, all of them in -f json'
+    if plan.truncated:
+        yield ('More moves are acceptable: plan again when these are '
+               'carried out.')
+
+
+def of_moves(seen: ol.Outlook, short: Mapping[str, str]) -> table.Table:
+    """A row for each of at least one move, or for those that gain most."""
+    plan = seen.plan
     every = [*zip(plan.moves, seen.volumes)]
     shown = every if len(every) <= _MOVES else sorted(
         every, key=lambda one: _gain_us(one[0]), reverse=True)[:_MOVES]
@@ -98,18 +117,13 @@ def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     columns = [*rows[0]][:_ALWAYS] + [
         name for name in [*rows[0]][_ALWAYS:]
         if {row[name] for row in rows} - {'–', _HOT}]
-    yield table.as_text(table.Table(
+    return table.Table(
         columns, [[row[name] for name in columns] for row in rows],
         textwrap.fill(
             'Moves' + ('' if len(shown) == len(every) else
                        ', those that gain most')
             + '. copying: what both pools show meanwhile, ms; gain: of the '
-            'pool that is left.', wd.WIDTH)))
-    if len(shown) < len(every):
-        yield f'and {len(every) - len(shown):,} more, all of them in -f json'
-    if plan.truncated:
-        yield ('More moves are acceptable: plan again when these are '
-               'carried out.')
+            'pool that is left.', wd.WIDTH))
 
 
 def _gain_us(move: pl.Move) -> float:
@@ -149,21 +163,25 @@ def _why(move: pl.Move) -> str:
 
 def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     """Why volumes stay, a line for each reason, and what is frozen."""
-    shown = seen.staying[:_KINDS]
-    if shown:
-        yield table.as_text(table.Table(
-            ('volumes', 'load', 'reason', 'pools', 'such as',
-             'what changes it'),
-            [(each.volumes, table.percent(each.share, '.0f'),
-              wd.plain(each.kind.text, 60),
-              wd.several([short.get(name, wd.pool(name))
-                          for name in each.pools], 2),
-              wd.volume(each.example), each.kind.mend or '–')
-             for each in shown],
-            'Why volumes stay, those of the slowest pools first.\n'
-            'load: their share of the outstanding I/Os of all volumes.'))
-        if len(seen.staying) > len(shown):
-            yield f'and {len(seen.staying) - len(shown)} other reasons'
+    if seen.staying:
+        yield table.as_text(of_staying(seen.staying[:_KINDS], short))
+        if len(seen.staying) > _KINDS:
+            yield f'and {len(seen.staying) - _KINDS} other reasons'
+
+
+def of_staying(shown: Sequence[st.Staying],
+               short: Mapping[str, str]) -> table.Table:
+    """A row for each reason."""
+    return table.Table(
+        ('volumes', 'load', 'reason', 'pools', 'such as', 'what changes it'),
+        [(each.volumes, table.percent(each.share, '.0f'),
+          wd.plain(each.kind.text, 60),
+          wd.several([short.get(name, wd.pool(name))
+                      for name in each.pools], 2),
+          wd.volume(each.example), each.kind.mend or '–')
+         for each in shown],
+        'Why volumes stay, those of the slowest pools first.\n'
+        'load: their share of the outstanding I/Os of all volumes.')
 
 
 def frozen(seen: ol.Outlook) -> str | None:

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a volume is where it is, as text for a terminal."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos.plan.outlook import explaining as ex
+from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import reasons
+from serifos.report.plan import wording as wd
+from serifos.report import table
+
+_GOALS, _KINDS = 10, 4
+
+
+def text(seen: ol.Outlook, part: ex.Part) -> str:
+    """A volume: what its pool shows without it, and where it could go.
+
+    :param seen: the plan of now
+    """
+    return wd.lines(_volume(seen, part))
+
+
+def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
+    short = wd.pools(each.pool.name for each in seen.pools)
+    home = short.get(part.volume.pool, wd.pool(part.volume.pool))
+    yield from wd.wrapped(' '.join(_owned(part, home)))
+    yield from wd.wrapped(' '.join(_doing(part, home)))
+    yield from wd.wrapped(' '.join(_staying(part, seen, short, home)))
+    shown = part.goals[:_GOALS]
+    if not shown:
+        return
+    yield ''
+    yield table.as_text(table.Table(
+        ('pool', 'now, ms', 'with it', 'what stops it', 'what changes that'),
+        [(short[goal.pool], wd.ms(goal.was_us), wd.ms(goal.then_us),
+          *_stops(goal)) for goal in shown],
+        'Where it could go by itself: pools that may take it first, of these '
+        'the fastest.'))
+    more = part.goals[len(shown):]
+    if more:
+        kinds = collections.Counter(
+            'nothing stops it' if goal.why is None
+            else reasons.kind(goal.why).text for goal in more)
+        yield from wd.wrapped(
+            f'and {wd.count(len(more), "other pool")}: ' + '; '.join(
+                f'{number:,} × {wd.plain(kind, 70)}'
+                for kind, number in kinds.most_common(_KINDS)).replace(
+                    'the best pool for it', 'the pool') + '.')
+
+
+def _owned(part: ex.Part, home: str) -> Iterator[str]:
+    one = part.volume
+    said = [f'{one.size_gib:,.6g} GiB']
+    if one.volume_type:
+        said.append(f'type {wd.plain(one.volume_type)}')
+    if one.project_id:
+        said.append(f'project {wd.plain(one.project_id, 36)}')
+    if one.server:
+        said.append(f'used by {wd.plain(one.server, 60)}')
+    name = f'{wd.plain(one.name)} ({wd.plain(one.id, 36)})' if one.name else (
+        wd.plain(one.id, 36))
+    yield f'{name} is on {home}: {", ".join(said)}.'
+
+
+def _doing(part: ex.Part, home: str) -> Iterator[str]:
+    doing = part.volume.workload
+    if doing is None:
+        yield 'Nothing is known of its activity.'
+    else:
+        yield (f'It keeps {part.outstanding:.3g} I/Os outstanding, '
+               f'{100 * part.share:.0f} % of those on {home}: '
+               f'{doing.write_pct:.3g} % writes, {doing.block_kib:.4g} KiB'
+               + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
+               + ('' if doing.latency_us is None else
+                  f'; it sees {wd.ms(doing.latency_us)} ms, as measured')
+               + '.')
+    promised = part.volume.max_latency_us
+    if promised is not None:
+        yield (f'Its type promises {wd.ms(promised)} ms, which is '
+               f'{"not " * part.late}kept, as predicted.')
+
+
+def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
+             home: str) -> Iterator[str]:
+    its = next((each for each in seen.pools
+                if each.pool.name == part.volume.pool), None)
+    if its is not None and its.planned and part.without_us is not None:
+        yield (f'Without it {home} would show {wd.ms(part.without_us)} ms '
+               f'instead of {wd.ms(its.before.latency_us)}.')
+    move = next((move for move in seen.plan.moves
+                 if move.volume == part.volume.id), None)
+    if move is not None:
+        yield (f'A plan now moves it to {short[move.target]}'
+               + (f', with others off {home} that count as one move'
+                  if move.reason.endswith(', of several') else '') + '.')
+    elif part.why == '':
+        yield 'It is idle, so no move of it would make a pool faster.'
+    elif part.why:
+        kind = reasons.kind(part.why)
+        yield (f'It may not be moved: {wd.plain(part.why, 300)}'
+               + (f' (what changes it: {kind.mend})' if kind.mend else '')
+               + '.')
+    elif part.goals and part.goals[0].why is None:
+        yield 'A plan now leaves it where it is, since other moves do more.'
+    else:
+        yield 'A plan now leaves it where it is.'
+
+
+def _stops(goal: ex.Goal) -> tuple[str, str]:
+    if goal.why is None:
+        return 'nothing', '–'
+    return wd.plain(goal.why, 90), reasons.kind(goal.why).mend or '–'
