@@ -8,37 +8,23 @@ a page is made.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Sequence
 import dataclasses
 import importlib
+from importlib import metadata
+import itertools
 import re
+import socket
+import time
 from typing import Any
 
 from serifos import errors
+from serifos.facts import times
+from serifos.report import style
 from serifos.report import table
 
 _TOOLS = ('matplotlib.figure', 'jinja2')
-_STYLE = """
-body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24;
-       background: #fff; font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-p { max-width: 46rem; white-space: pre-line; }
-.lead { color: #4a525c; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0;
-        font: 13px/1.35 system-ui, sans-serif;
-        font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: #4a525c; padding: .3rem 0; }
-th, td { padding: .25rem .5rem; border-bottom: 1px solid #dde1e6;
-         text-align: left; }
-th { border-bottom: 2px solid #8c95a0; vertical-align: bottom; }
-.number { text-align: right; }
-td.number { white-space: nowrap; }
-svg { max-width: 100%; height: auto; margin: .5rem 0; display: block; }
-@media print { body { margin: 0; max-width: none; }
-               section, table, svg { break-inside: avoid; } }
-"""
-
 _TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -48,21 +34,27 @@ _TEMPLATE = """<!DOCTYPE html>
 <style>{{ style }}</style>
 </head>
 <body>
+<main>
 <h1>{{ title }}</h1>
-{% if lead %}<p class="lead">{{ lead }}</p>
+{% if verdict %}<p class="verdict">{{ verdict }}</p>
 {% endif %}
-{%- for section in sections %}<section>
-<h2>{{ section.heading }}</h2>
-{% if section.text %}<p>{{ section.text }}</p>
+{%- if lead %}<p class="lead">{{ lead }}</p>
 {% endif %}
-{%- for chart in section.charts %}{{ chart | own_ids | safe }}
-{% endfor %}
-{%- for table in section.tables %}<div class="wide"><table>
-{% if table.caption %}<caption>{{ table.caption }}</caption>
+{%- if answers %}<dl class="answers">
+{% for question, answer in answers %}<dt>{{ question }}</dt>
+<dd>{{ answer }}</dd>
+{% endfor %}</dl>
+{% endif %}
+{%- macro drawn(table) %}\
+{% if table.caption %}<p class="caption">{{ table.caption }}</p>
 {% endif -%}
+<div class="wide" role="region" tabindex="0" \
+aria-label="{{ numbered(table.caption or 'Table') }}"><table>
 <thead><tr>{% for name in table.header -%}
-<th{% if table.rows and table.rows[0][loop.index0] is numeric
-%} class="number"{% endif %}>{{ name }}</th>{% endfor -%}
+{% if name %}<th scope="col"{% if table.rows \
+and table.rows[0][loop.index0] is numeric
+%} class="number"{% endif %}>{{ name }}</th>{% else %}<td></td>{% endif %}\
+{% endfor -%}
 </tr></thead>
 <tbody>
 {% for row in table.rows %}<tr>{% for cell in row -%}
@@ -70,20 +62,41 @@ _TEMPLATE = """<!DOCTYPE html>
 {%- endfor %}</tr>
 {% endfor %}</tbody>
 </table></div>
+{% endmacro %}
+{%- for section in sections %}<section>
+<h2>{{ section.heading }}</h2>
+{% if section.text %}<p>{{ section.text }}</p>
+{% endif %}
+{%- for chart in section.charts %}\
+{% if chart.startswith('<svg') %}<div class="wide" role="region" \
+tabindex="0" aria-label="{{ numbered('Chart') }}">\
+{{ chart | own_ids | safe }}</div>{% else %}{{ chart | safe }}{% endif %}
+{% endfor %}
+{%- for table in section.tables %}{{ drawn(table) }}{% endfor %}
+{%- for table in section.folded %}<details>
+<summary>{{ table.title or 'As a table' }}</summary>
+{{ drawn(table) }}</details>
 {% endfor %}</section>
-{% endfor %}</body>
+{% endfor %}</main>
+<footer><p class="made">{{ made }}</p></footer>
+</body>
 </html>
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A heading, plain text, charts (``<svg>`` elements), then tables."""
+    """A heading, plain text, charts, then tables.
+
+    :param charts: ``<svg>`` elements, or figures of :mod:`.drawing`
+    :param folded: tables that are shown when they are asked for
+    """
 
     heading: str
     text: str = ''
     charts: Sequence[str] = ()
     tables: Sequence[table.Table] = ()
+    folded: Sequence[table.Table] = ()
 
 
 def check_tools() -> None:
@@ -108,22 +121,39 @@ def needed(module: str) -> Any:
             'pip install serifos[report].') from None
 
 
-def render(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """The whole page.
+def render(title: str, lead: str, sections: Sequence[Section], *,
+           verdict: str = '', answers: Sequence[tuple[str, str]] = ()) -> str:
+    """The whole page; at its end is where, when and by what it was made.
 
+    :param verdict: what all of it comes to, which is read first
+    :param answers: to questions
     :raises ToolError: where Jinja2 is not installed
     """
     jinja2 = needed('jinja2')
-    numbers = iter(range(1, 1 + sum(len(s.charts) for s in sections)))
+    ids, seen = itertools.count(1), collections.Counter[str]()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters['shown'] = table.shown
     environment.tests['numeric'] = table.is_number
     environment.filters['own_ids'] = (
-        lambda text: _own_ids(text, f'chart{next(numbers)}-'))
+        lambda text: _own_ids(text, f'chart{next(ids)}-'))
+
+    def numbered(name: str) -> str:
+        """A name that no other region of the page has."""
+        name = name.split('.')[0].replace('\n', ' ')
+        seen[name] += 1
+        return name if seen[name] == 1 else f'{name} {seen[name]}'
+
     return environment.from_string(_TEMPLATE).render(
-        title=title, lead=lead, sections=sections,
-        style=environment.filters['safe'](_STYLE))
+        title=title, lead=lead, sections=sections, verdict=verdict,
+        answers=answers, numbered=numbered, made=made(),
+        style=environment.filters['safe'](style.SHEET))
+
+
+def made() -> str:
+    """Where, when and by which version a page is made."""
+    return (f'Made on {socket.gethostname()} at {times.text(time.time())} by '
+            f'serifos {metadata.version("serifos")}.')
 
 
 def _own_ids(text: str, prefix: str) -> str:

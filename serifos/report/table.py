@@ -26,11 +26,15 @@ _width: contextvars.ContextVar[int | None] = contextvars.ContextVar(
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows under a header; numbers are aligned right and shortened."""
+    """Rows under a header; numbers are aligned right and shortened.
+
+    :param title: of a table that is folded on a page
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ''
+    title: str = ''
 
 
 def percent(fraction: float | None, form: str = '.1f') -> str | None:

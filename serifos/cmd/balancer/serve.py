@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer serve: metrics for Prometheus, and whether all is well."""
+"""serifos-balancer serve: the page of the cloud, metrics, and its health."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from collections.abc import Iterator
-import os
-import pathlib
 import socket
 import threading
 import time
@@ -21,11 +19,10 @@ from prometheus_client import exposition
 from prometheus_client import registry
 
 from serifos.balancer import metrics
-from serifos.balancer import outlook
-from serifos.balancer import planning
 from serifos.balancer.ready import findings as fd
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer.cloud import live
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos import errors
@@ -35,14 +32,21 @@ from serifos.files import owners
 
 PORT = 9756
 
+_HEADERS = [
+    ('Content-Type', 'text/html; charset=utf-8'),
+    ('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'),
+    ('Content-Security-Policy',
+     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")]
+
 _Start = Callable[[str, list[tuple[str, str]]], object]
 
 
 class Serve(app.Fails, command.Command):
-    """Serve metrics of the cloud and of the balancer; nothing is written.
+    """Serve the page of the cloud and its metrics; nothing is written.
 
-    /metrics is for Prometheus. /healthz answers 200 while the observation is
-    fresh, else 503 with the reason. Ends at SIGTERM or Ctrl-C.
+    / is the page of report, as of the last round. /metrics is for
+    Prometheus. /healthz answers 200 while the observation is fresh, else 503
+    with the reason. Ends at SIGTERM or Ctrl-C.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -62,7 +66,8 @@ class Serve(app.Fails, command.Command):
         with server(Pages(conf), parsed_args.host,
                     parsed_args.port) as serving:
             host, port = serving.server_address[:2]
-            self.note(f'Serving http://{host}:{port}/metrics.')
+            self.note(f'Serving http://{host}:{port}/ and '
+                      f'http://{host}:{port}/metrics.')
             serving.serve_forever()
 
 
@@ -98,8 +103,10 @@ class Pages:
                  clock: Callable[[], float] = time.time) -> None:
         self._conf = conf
         self._clock = clock
+        latest = live.Latest(conf)
+        self._page = live.Page(conf, latest, clock)
         found = registry.CollectorRegistry()
-        found.register(_Collector(conf, clock))
+        found.register(_Collector(conf, latest, clock))
         self._metrics = prometheus_client.make_wsgi_app(found)
 
     def __call__(self, environ: dict[str, Any],
@@ -117,8 +124,17 @@ class Pages:
             return _text(start, '503 Service Unavailable' if why
                          else '200 OK', why or 'OK')
         if path == '/':
-            return _text(start, '200 OK', '/metrics\n/healthz')
-        return _text(start, '404 Not Found', 'See /metrics and /healthz.')
+            return self._cloud(start)
+        return _text(start, '404 Not Found', 'See /, /metrics and /healthz.')
+
+    def _cloud(self, start: _Start) -> list[bytes]:
+        try:
+            page = self._page.text()
+        except errors.SerifosError as exc:
+            return _text(start, '503 Service Unavailable', str(exc))
+        start('200 OK', [*_HEADERS, (
+            'Refresh', str(max(60, self._conf.balancer.interval)))])
+        return [page.encode()]
 
     def _why_unwell(self) -> str | None:
         try:
@@ -134,21 +150,18 @@ def _text(start: _Start, status: str, said: str) -> list[bytes]:
     return [f'{said}\n'.encode()]
 
 
-def _file(conf: cfg.ConfigOpts) -> pathlib.Path:
-    return pathlib.Path(conf.serifos.state_dir, 'cluster.json')
-
-
 def _read(conf: cfg.ConfigOpts) -> cl.Cluster | None:
-    return (documents.read_cluster(_file(conf)) if _file(conf).exists()
-            else None)
+    file = live.file(conf)
+    return documents.read_cluster(file) if file.exists() else None
 
 
 class _Collector(registry.Collector):
     """The metrics of the files as they are; those of one are kept."""
 
-    def __init__(self, conf: cfg.ConfigOpts,
+    def __init__(self, conf: cfg.ConfigOpts, latest: live.Latest,
                  clock: Callable[[], float]) -> None:
         self._conf = conf
+        self._latest = latest
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: tuple[object, list[metrics.Metric]] = (None, [])
@@ -166,20 +179,10 @@ class _Collector(registry.Collector):
             self._clock())
 
     def _of_cloud(self) -> list[metrics.Metric]:
-        conf = self._conf
-        try:
-            info = os.stat(_file(conf))
-        except FileNotFoundError:
+        found = self._latest.planned()
+        if found is None:
             return []
-        version = info.st_mtime_ns, info.st_ino
-        if self._kept[0] != version:
-            cluster = documents.read_cluster(_file(conf))
-            limits = adapters.limits_of(conf)
-            models = planning.models(
-                cluster, conf.serifos.models_dir, lambda _: None)
-            plan = planning.plan(
-                conf.balancer.planner, cluster, limits, models)
-            self._kept = version, list(metrics.of_cloud(
-                outlook.outlook(plan, cluster, limits, models),
-                cluster.observed_at, models))
+        if self._kept[0] is not found:
+            self._kept = found, list(metrics.of_cloud(
+                found.seen, found.cluster.observed_at, found.models))
         return self._kept[1]

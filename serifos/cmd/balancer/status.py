@@ -16,6 +16,7 @@ from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer.cloud import standing
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
@@ -23,13 +24,8 @@ from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
 from serifos.facts import journal as jn
 from serifos.facts import times
-from serifos.plan import copying
 from serifos.report.plan import wording as wd
 from serifos.report import table
-
-
-_MODES = {'advise': 'advise: nothing moves',
-          'approve': 'approve: what is approved moves', 'auto': 'auto'}
 
 
 class _Looks(verb.Verb):
@@ -96,64 +92,11 @@ def _observed_at(cluster: cl.Cluster | None) -> float | None:
 
 def _status(seen: st.Status, lead: tuple[str, str] | None,
             cluster: cl.Cluster | None) -> Iterator[str]:
-    yield f'mode          {_MODES[seen.mode]}'
-    if lead is not None:
-        yield f'leader        {lead[0]} took the lead last, at {lead[1]}'
-    else:
-        yield 'leader        none yet'
-    yield f'last round    {_round(seen)}'
-    if seen.paused is not None:
-        yield (f'paused        since {seen.paused[1]}: {seen.paused[0]}; look '
-               'at serifos-balancer history, then serifos-balancer resume')
-    for clause in seen.waits:
-        yield f'waits         {clause}'
-    done = ', '.join(f'{number:,} {result}'
-                     for result, number in sorted(seen.done.items()))
-    yield (f'last 24 h     {done or "no migration ended"}; '
-           f'{seen.moved_gib:,.6g} GiB moved')
-    if seen.failures:
-        yield f'failures      {seen.failures} in a row'
-    if seen.backing_off:
-        yield (f'left alone    {wd.count(seen.backing_off, "volume")} after '
-               'a failure or a refusal')
-    if not seen.in_flight:
-        yield 'in flight     nothing'
-        return
-    names = {} if cluster is None else {
-        volume.id: wd.volume(volume) for volume in cluster.volumes}
-    yield ''
-    yield table.as_text(table.Table(
-        ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
-         'by'),
-        [(names.get(each.volume, wd.plain(each.volume, 36)),
-          wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
-          each.since_s / 60, _left(each),
-          None if each.gib_per_s is None else 1024 * each.gib_per_s,
-          '–' if each.gib_per_s is None else
-          'its counters' if each.measured else 'earlier copies')
-         for each in seen.in_flight],
-        'In flight; by: what the rate, and what is left, are told by.'))
-
-
-def _round(seen: st.Status) -> str:
-    if seen.observed_s is None or seen.next_s is None:
-        return 'none: there is no observation'
-    ago = f'{_duration(seen.observed_s)} ago'
-    if seen.late:
-        return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
-                'does serifos-balancer run?')
-    return f'{ago}; the next in {_duration(seen.next_s)}'
-
-
-def _duration(seconds: float) -> str:
-    return copying.duration(round(max(0.0, seconds)))
-
-
-def _left(each: st.InFlight) -> object:
-    if each.left_s is None:
-        return None
-    return each.left_s / 60 if each.left_s >= 0 else (
-        f'{-each.left_s / 60:.2g} over')
+    for name, said in standing.facts(seen, lead):
+        yield f'{name:13} {said}'
+    if seen.in_flight:
+        yield ''
+        yield table.as_text(standing.in_flight(seen, cluster))
 
 
 class Plans(_Looks):
@@ -169,13 +112,8 @@ class Plans(_Looks):
 
 
 def _plans(found: Sequence[of_plans.Standing]) -> str:
-    if not found:
-        return 'No plan is stored.\n'
-    return wd.lines([table.as_text(table.Table(
-        ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest',
-         'state', 'approved by'), [_row(each) for each in found],
-        'Plans, the newest first. slowest: ms that the slowest pool '
-        'shows, now and after.'))])
+    return wd.lines([table.as_text(standing.plans(found))]) if found else (
+        'No plan is stored.\n')
 
 
 def _document(each: of_plans.Standing) -> dict[str, object]:
@@ -186,15 +124,6 @@ def _document(each: of_plans.Standing) -> dict[str, object]:
             'planner': plan.planner, 'moves': len(plan.moves),
             'made': each.made,
             'gib': sum(move.size_gib for move in plan.moves)}
-
-
-def _row(each: of_plans.Standing) -> tuple[object, ...]:
-    plan = each.plan
-    return (wd.plain(plan.id, 36), times.text(plan.created_at),
-            wd.plain(plan.planner, 12), len(plan.moves), each.made,
-            float(sum(move.size_gib for move in plan.moves)),
-            wd.change(plan.max_us.before, plan.max_us.after), each.state,
-            wd.plain(each.approved_by or '–'))
 
 
 class Show(_Looks):
@@ -223,20 +152,7 @@ class Show(_Looks):
 def _shown(its: of_plans.Standing,
            cluster: cl.Cluster | None) -> Iterator[str]:
     plan = its.plan
-    misses = plan.slo_misses
-    yield from wd.wrapped(
-        f'Plan {wd.plain(plan.id, 36)} of {wd.plain(plan.planner)}, created '
-        f'at {times.text(plan.created_at)}: {its.state}'
-        + (f', expires at {times.text(plan.expires_at)}'
-           if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
-        + ('' if its.approved_by is None else
-           f', approved by {wd.plain(its.approved_by)}')
-        + f'. {its.made} of {wd.count(len(plan.moves), "move")} made. The '
-        'slowest pool then showed '
-        f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '
-        f'over all was {wd.change(plan.mean_us.before, plan.mean_us.after)} '
-        f'ms, and {misses.before:.0f} → {misses.after:.0f} promises were '
-        'broken, as predicted.')
+    yield from wd.wrapped(standing.became(its))
     if not plan.moves:
         return
     names = {} if cluster is None else {

@@ -164,7 +164,7 @@ def of(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     :param expected: pool → what its model expects, before and after the plan
     """
     first = st.State.of(pm.Problem.of(cluster, models, limits))
-    last = _carried_out(first, plan)
+    last = carried_out(first, plan)
     before, after = (_sides(state, said) for state, said in zip(
         (first, last), expected))
     found = tuple(
@@ -181,7 +181,8 @@ def of(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         staying.frozen(first, rank))
 
 
-def _carried_out(first: st.State, plan: pl.Plan) -> st.State:
+def carried_out(first: st.State, plan: pl.Plan) -> st.State:
+    """The state after those moves of a plan that this one knows."""
     place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
     pools = {pool.name: i
              for i, pool in enumerate(first.problem.cluster.pools)}

@@ -37,10 +37,21 @@ def paragraphs(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     its = next(each for each in seen.pools if each.pool.name == name)
     yield ' '.join(_shown(its, short[name], heat, seen))
     yield ' '.join(_planned(its, seen))
-    if parts and parts[0].without_us is not None:
-        yield (f'Without {wd.volume(parts[0].volume)} it would show '
-               f'{wd.ms(parts[0].without_us)} ms; no other volume makes more '
-               'of it.')
+    blamed = blame(parts)
+    if blamed is not None:
+        yield blamed
+
+
+def blame(parts: Sequence[ex.Part]) -> str | None:
+    """Which volume makes most of what a pool shows.
+
+    :param parts: as of :func:`pool`
+    """
+    if not parts or parts[0].without_us is None:
+        return None
+    return (f'Without {wd.volume(parts[0].volume)} it would show '
+            f'{wd.ms(parts[0].without_us)} ms; no other volume makes more of '
+            'it.')
 
 
 def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],

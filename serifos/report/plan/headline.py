@@ -30,13 +30,17 @@ def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
         said.append(f'{misses.before - misses.after:,.0f} of '
                     f'{wd.count(int(misses.before), "broken promise")} '
                     'mended')
-    took, moves = seen.copy_s, len(seen.plan.moves)
-    said.append(f'{seen.gib:,.6g} GiB copied' + (
+    return ', '.join([*said, price(seen)])
+
+
+def price(seen: ol.Outlook) -> str:
+    """What a plan of at least one move costs."""
+    took, moves, wait = seen.copy_s, len(seen.plan.moves), seen.meanwhile_us
+    return f'{seen.gib:,.6g} GiB copied' + (
         '' if took is None else f' in about {copying.duration(took)}'
-    ) + (f' by {moves:,} moves, one after another' if moves > 1 else ''))
-    wait = seen.meanwhile_us
-    return ', '.join(said) + ('.' if wait is None else (
-        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.'))
+    ) + (f' by {moves:,} moves, one after another' if moves > 1 else '') + (
+        '.' if wait is None else
+        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.')
 
 
 def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
@@ -64,12 +68,21 @@ def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     if not hot and not broken:
         return ('Nothing has to be moved: no pool is hot and no promise is '
                 f'broken. The slowest pool, {slowest}.')
-    what = [f'{wd.count(len(hot), "pool")} '
-            f'{"is" if len(hot) == 1 else "are"} hot'] * bool(hot) + [
-        f'{wd.count(broken, "promise")} '
-        f'{"is" if broken == 1 else "are"} broken'] * bool(broken)
-    return (f'Nothing can be moved, though {" and ".join(what)}: the '
-            f'slowest pool, {slowest}. What holds it is listed below.')
+    return (f'Nothing can be moved, though {trouble(seen)}: the slowest '
+            f'pool, {slowest}. What holds it is listed below.')
+
+
+def trouble(seen: ol.Outlook) -> str:
+    """How many pools are hot and how many promises broken, a clause.
+
+    Empty where there are none.
+    """
+    hot = sum(each.before.hot for each in seen.pools)
+    broken = int(seen.plan.slo_misses.before)
+    return ' and '.join(
+        f'{wd.count(number, noun)} {"is" if number == 1 else "are"} {how}'
+        for number, noun, how in ((hot, 'pool', 'hot'),
+                                  (broken, 'promise', 'broken')) if number)
 
 
 def shortcomings(seen: ol.Outlook, short: Mapping[str, str]

@@ -54,16 +54,9 @@ def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
 
 def _owned(part: ex.Part, home: str) -> Iterator[str]:
     one = part.volume
-    said = [f'{one.size_gib:,.6g} GiB']
-    if one.volume_type:
-        said.append(f'type {wd.plain(one.volume_type)}')
-    if one.project_id:
-        said.append(f'project {wd.plain(one.project_id, 36)}')
-    if one.server:
-        said.append(f'used by {wd.plain(one.server, 60)}')
     name = f'{wd.plain(one.name)} ({wd.plain(one.id, 36)})' if one.name else (
         wd.plain(one.id, 36))
-    yield f'{name} is on {home}: {", ".join(said)}.'
+    yield f'{name} is on {home}: {wd.facts(one)}.'
 
 
 def _doing(part: ex.Part, home: str) -> Iterator[str]:

@@ -30,6 +30,18 @@ def volume(one: cl.Volume) -> str:
     return plain(one.name) if one.name else plain(one.id, 36)
 
 
+def facts(one: cl.Volume) -> str:
+    """60 GiB, type gold, project p1, used by web1."""
+    said = [f'{one.size_gib:,.6g} GiB']
+    if one.volume_type:
+        said.append(f'type {plain(one.volume_type)}')
+    if one.project_id:
+        said.append(f'project {plain(one.project_id, 36)}')
+    if one.server:
+        said.append(f'used by {plain(one.server, 60)}')
+    return ', '.join(said)
+
+
 def pools(names: Iterable[str]) -> dict[str, str]:
     """Pool → what people call it."""
     return {name: plain(said, _POOL)

@@ -134,16 +134,47 @@ class ServeTest(cloud.Case):
 
     def test_an_observation_that_cannot_be_used(self):
         (self.dir / 'cluster.json').write_text('{')
-        for path in '/metrics', '/healthz':
+        for path in '/metrics', '/healthz', '/':
             status, said = self.get(path)
             self.assertEqual(503, status)
             self.assertIn('cluster.json', said)
             self.assertNotIn('Traceback', said)
 
+    def test_the_page_is_that_of_the_last_round(self):
+        self.balancer.observe()
+        page = self.get('/')[1]
+        self.assertTrue(page.startswith('<!DOCTYPE html>'), page[:80])
+        self.assertIn('<p class="verdict">a ', page)
+        self.assertIn('No plan was carried out yet.', page)
+        self.balancer.round()
+        page = self.get('/')[1]
+        self.assertIn('1 success; 1 GiB moved', page)
+
+    def test_the_page_is_made_once_an_interval(self):
+        self.balancer.observe()
+        first = self.get('/')
+        self.journal().write('pause', reason='3 failures in a row')
+        self.now += 100
+        self.assertEqual(first, self.get('/'))
+        self.now += 300
+        self.assertIn('3 failures in a row', self.get('/')[1])
+
+    def test_the_page_loads_nothing_and_is_not_kept(self):
+        self.balancer.observe()
+        with urllib.request.build_opener(urllib.request.ProxyHandler(
+                {})).open(self.url + '/', timeout=60) as answer:
+            said = answer.headers
+        self.assertEqual('text/html; charset=utf-8', said['Content-Type'])
+        self.assertEqual('no-store', said['Cache-Control'])
+        self.assertIn("default-src 'none'", said['Content-Security-Policy'])
+        self.assertEqual('300', said['Refresh'])
+
     def test_other_paths_and_methods(self):
-        self.assertEqual((200, '/metrics\n/healthz\n'), self.get('/'))
+        status, said = self.get('/')
+        self.assertEqual(503, status)
+        self.assertIn('There is no observation ', said)
         self.assertEqual(404, self.get('/plans')[0])
-        for path in '/metrics', '/healthz', '/plans':
+        for path in '/metrics', '/healthz', '/plans', '/':
             self.assertEqual(405, self.get(path, method='POST')[0], path)
             self.assertEqual(405, self.get(path, data=b'x')[0], path)
 

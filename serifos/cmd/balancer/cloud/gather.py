@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on the page of a cloud, by the files and the databases.
+
+Neither Cinder nor telemetry is asked, and nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oslo_config import cfg
+
+from serifos.balancer import plans as directory
+from serifos.balancer.standing import of_plans
+from serifos.balancer.standing import status as st
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer.cloud import planned as pn
+from serifos.cmd.balancer.cloud import recent
+from serifos.cmd.balancer.cloud import standing
+from serifos.cmd.balancer import histories
+from serifos.database import journal
+from serifos import errors
+from serifos.facts import clock_skew
+from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
+from serifos.facts import times
+from serifos.report.cloud import page
+from serifos.report.cloud import past
+
+STALE_INTERVALS = 3.0
+"""Intervals of [balancer] after which an observation is old."""
+
+
+def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
+         say: Callable[[str], None]) -> str:
+    """The page.
+
+    :param now: seconds of the epoch
+    :param say: is called with a sentence for what is left out
+    :raises SerifosError: where the journal cannot be read
+    """
+    settings, cluster = adapters.settings(conf), planned.cluster
+    entries: tuple[jn.Entry, ...] = ()
+    lead, hours = None, {}
+    if settings.state_dir.is_dir():
+        kept = journal.Journal(adapters.database(conf), lambda: now,
+                               settings.old_journal_file)
+        entries = clock_skew.corrected(kept.entries(), now)
+        lead, hours = kept.last_lead(), _hours(conf, now, say)
+    observed_at = _moment(cluster.observed_at)
+    status = st.Status.of(settings, entries, observed_at, now, {
+        volume.id: volume.copy_mib_s / 1024
+        for volume in cluster.volumes if volume.copy_mib_s})
+    plans = of_plans.standings(
+        directory.every(settings.plans_dir, say), entries, now)
+    return page.render(page.Facts(
+        cluster, planned.seen, planned.explained(), planned.promised(),
+        hours, entries, standing.carried_out_by(status),
+        recent.last_plan(plans, entries),
+        None if observed_at is None else now - observed_at,
+        STALE_INTERVALS * conf.balancer.interval, now,
+        tuple(recent.sections(status, lead, plans, entries, cluster))))
+
+
+def _hours(conf: cfg.ConfigOpts, now: float,
+           say: Callable[[str], None]) -> pe.Hours:
+    try:
+        return histories.achieved(conf).kept.hours(now - past.DAY_S, now)
+    except errors.SerifosError as exc:
+        say(f'The last day is left out: {exc}')
+        return {}
+
+
+def _moment(said: str | None) -> float | None:
+    try:
+        return times.parse(said)
+    except ValueError:
+        return None

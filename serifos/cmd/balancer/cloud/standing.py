@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a balancer does and what became of its plans, as words and tables.
+
+They are those of the verbs status, plans and show, and of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from serifos.balancer.standing import of_plans
+from serifos.balancer.standing import status as st
+from serifos.facts import cluster as cl
+from serifos.facts import times
+from serifos.plan import copying
+from serifos.report.plan import wording as wd
+from serifos.report import table
+
+_MODES = {'advise': 'advise: nothing moves',
+          'approve': 'approve: what is approved moves', 'auto': 'auto'}
+
+_NEXT = {'advise': 'In mode advise nothing moves until serifos-balancer apply '
+                   'is run.',
+         'approve': 'In mode approve it moves once serifos-balancer approve '
+                    'is run.',
+         'auto': 'In mode auto the balancer does so by itself.'}
+
+
+def facts(seen: st.Status, lead: tuple[str, str] | None
+          ) -> Iterator[tuple[str, str]]:
+    """What a balancer does: a name and words each.
+
+    :param lead: who took the lead last, and when
+    """
+    yield 'mode', _MODES[seen.mode]
+    yield 'leader', 'none yet' if lead is None else (
+        f'{lead[0]} took the lead last, at {lead[1]}')
+    yield 'last round', _round(seen)
+    if seen.paused is not None:
+        yield 'paused', (
+            f'since {seen.paused[1]}: {seen.paused[0]}; look at '
+            'serifos-balancer history, then serifos-balancer resume')
+    for clause in seen.waits:
+        yield 'waits', clause
+    done = ', '.join(f'{number:,} {result}'
+                     for result, number in sorted(seen.done.items()))
+    yield 'last 24 h', (f'{done or "no migration ended"}; '
+                        f'{seen.moved_gib:,.6g} GiB moved')
+    if seen.failures:
+        yield 'failures', f'{seen.failures} in a row'
+    if seen.backing_off:
+        yield 'left alone', (f'{wd.count(seen.backing_off, "volume")} after '
+                             'a failure or a refusal')
+    if not seen.in_flight:
+        yield 'in flight', 'nothing'
+
+
+def in_flight(seen: st.Status, cluster: cl.Cluster | None) -> table.Table:
+    """The migrations under way."""
+    names = {} if cluster is None else {
+        volume.id: wd.volume(volume) for volume in cluster.volumes}
+    return table.Table(
+        ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
+         'by'),
+        [(names.get(each.volume, wd.plain(each.volume, 36)),
+          wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
+          each.since_s / 60, _left(each),
+          None if each.gib_per_s is None else 1024 * each.gib_per_s,
+          '–' if each.gib_per_s is None else
+          'its counters' if each.measured else 'earlier copies')
+         for each in seen.in_flight],
+        'In flight; by: what the rate, and what is left, are told by.')
+
+
+def _round(seen: st.Status) -> str:
+    if seen.observed_s is None or seen.next_s is None:
+        return 'none: there is no observation'
+    ago = f'{_duration(seen.observed_s)} ago'
+    if seen.late:
+        return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
+                'does serifos-balancer run?')
+    return f'{ago}; the next in {_duration(seen.next_s)}'
+
+
+def _duration(seconds: float) -> str:
+    return copying.duration(round(max(0.0, seconds)))
+
+
+def _left(each: st.InFlight) -> object:
+    if each.left_s is None:
+        return None
+    return each.left_s / 60 if each.left_s >= 0 else (
+        f'{-each.left_s / 60:.2g} over')
+
+
+def carried_out_by(seen: st.Status) -> str:
+    """What is done about a plan, a sentence."""
+    return _NEXT[seen.mode] if seen.paused is None else (
+        f'The balancer is paused since {seen.paused[1]}: {seen.paused[0]}.')
+
+
+def plans(found: Sequence[of_plans.Standing]) -> table.Table:
+    """A row for each plan."""
+    return table.Table(
+        ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest', 'state',
+         'approved by'), [_row(each) for each in found],
+        'Plans, the newest first. slowest: ms that the slowest pool shows, '
+        'now and after.')
+
+
+def _row(each: of_plans.Standing) -> tuple[object, ...]:
+    plan = each.plan
+    return (wd.plain(plan.id, 36), times.text(plan.created_at),
+            wd.plain(plan.planner, 12), len(plan.moves), each.made,
+            float(sum(move.size_gib for move in plan.moves)),
+            wd.change(plan.max_us.before, plan.max_us.after), each.state,
+            wd.plain(each.approved_by or '–'))
+
+
+def became(its: of_plans.Standing) -> str:
+    """A plan, and what became of it, in sentences."""
+    plan = its.plan
+    misses = plan.slo_misses
+    return (
+        f'Plan {wd.plain(plan.id, 36)} of {wd.plain(plan.planner)}, created '
+        f'at {times.text(plan.created_at)}: {its.state}'
+        + (f', expires at {times.text(plan.expires_at)}'
+           if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
+        + ('' if its.approved_by is None else
+           f', approved by {wd.plain(its.approved_by)}')
+        + f'. {its.made} of {wd.count(len(plan.moves), "move")} made. The '
+        'slowest pool then showed '
+        f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '
+        f'over all was {wd.change(plan.mean_us.before, plan.mean_us.after)} '
+        f'ms, and {misses.before:.0f} → {misses.after:.0f} promises were '
+        'broken, as predicted.')

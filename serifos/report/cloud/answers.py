@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator asks first, and the answers, in the words of plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from serifos.plan.outlook import explaining as ex
+from serifos.plan.outlook import outlook as ol
+from serifos.report.plan import explanation
+from serifos.report.plan import headline as hl
+from serifos.report.plan import tables
+from serifos.report.plan import wording as wd
+
+_NAMED = 3
+
+Answers = Iterator[tuple[str, str]]
+
+
+def answers(seen: ol.Outlook, short: Mapping[str, str],
+            why: Mapping[str, Sequence[ex.Part]], mode: str,
+            last: str, beware: Sequence[str]) -> Answers:
+    """(question, answer) each.
+
+    :param why: the active volumes of the slowest pools
+    :param mode: what is done about a plan
+    :param last: what became of the last plan
+    :param beware: what the figures are to be distrusted for
+    """
+    yield 'Is anything slow?', _slow(seen, short)
+    blamed = [f'{short[name]}: {said} {_who(parts)}'
+              for name, parts in why.items()
+              if (said := explanation.blame(parts)) is not None]
+    yield 'Because of whom?', '\n'.join(blamed) or (
+        'Nothing is known of the volumes of the slowest pool.')
+    yield 'What will be moved?', _moved(seen, short, mode)
+    yield 'What does it cost?', _cost(seen, short)
+    yield 'What cannot move, and why?', _stays(seen, short)
+    yield 'Did the last plan work?', last
+    if beware:
+        yield 'What speaks against these figures?', ' '.join(beware)
+
+
+def _slow(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    planned = [each for each in seen.pools if each.planned]
+    if not planned:
+        return 'Nothing is known of it: no pool has a model.'
+    said = hl.trouble(seen)
+    hot = [each for each in planned if each.before.hot] or planned[:1]
+    shows = wd.several([f'{short[each.pool.name]} shows '
+                        f'{wd.ms(each.before.latency_us)} ms'
+                        for each in hot], _NAMED)
+    return (f'Yes, {said}: {shows}.' if said else
+            'No: no pool is hot and no promise is broken. Of all pools the '
+            f'slowest, {shows}.')
+
+
+def _who(parts: Sequence[ex.Part]) -> str:
+    first = parts[0].volume
+    return f'{wd.volume(first)} has {wd.facts(first)}.'
+
+
+def _moved(seen: ol.Outlook, short: Mapping[str, str], mode: str) -> str:
+    if not seen.plan.moves:
+        return 'Nothing. ' + mode
+    said = [(wd.plain(move.volume, 36) if one is None else wd.volume(one))
+            + f' from {short.get(move.source, wd.pool(move.source))} to '
+            + short.get(move.target, wd.pool(move.target))
+            for move, one in zip(seen.plan.moves, seen.volumes)]
+    return (f'{wd.count(len(said), "volume")}: '
+            f'{wd.several(said, _NAMED)}. {mode}')
+
+
+def _cost(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    if not seen.plan.moves:
+        return 'Nothing.'
+    return ' '.join([hl.price(seen), *hl.shortcomings(seen, short)])
+
+
+def _stays(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+    said = [tables.frozen(seen) or 'All load may be moved.']
+    for each in seen.staying[:1]:
+        said.append(
+            f'On {short.get(each.pools[0], wd.pool(each.pools[0]))}, such as '
+            f'{wd.volume(each.example)}: {each.kind.text}'
+            + (f' (what changes it: {each.kind.mend})' if each.kind.mend
+               else '') + '.')
+    return ' '.join(said)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a cloud, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
+from serifos.plan.outlook import explaining as ex
+from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import promised as pr
+from serifos.report.cloud import answers
+from serifos.report.cloud import flows
+from serifos.report.cloud import past
+from serifos.report.cloud import pools
+from serifos.report.cloud import staying
+from serifos.report import page
+from serifos.report.plan import explanation
+from serifos.report.plan import headline as hl
+from serifos.report.plan import wording as wd
+
+_VOLUMES = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Explained:
+    """A pool that is explained, with its active volumes."""
+
+    heat: ex.Heat | None
+    parts: Sequence[ex.Part]
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is on the page.
+
+    :param seen: the plan that is shown
+    :param explained: pool → why it is slow, for the slowest ones
+    :param hours: of the last day
+    :param entries: of the journal
+    :param mode: what is done about a plan, a sentence
+    :param last: what became of the last plan, sentences
+    :param age_s: of the observation; None where it does not say
+    :param stale_s: from which on that is told
+    :param at: seconds of the epoch
+    :param doing: what the balancer does, after the other sections
+    """
+
+    cluster: cl.Cluster
+    seen: ol.Outlook
+    explained: Mapping[str, Explained]
+    promised: Sequence[pr.Promised]
+    hours: pe.Hours
+    entries: Sequence[jn.Entry]
+    mode: str
+    last: str
+    age_s: float | None
+    stale_s: float
+    at: float
+    doing: Sequence[page.Section] = ()
+
+
+def render(facts: Facts) -> str:
+    """The whole page.
+
+    :raises ToolError: where Jinja2 is not installed
+    """
+    seen = facts.seen
+    short = wd.pools(each.pool.name for each in seen.pools)
+    names = {volume.id: wd.volume(volume) for volume in facts.cluster.volumes}
+    order = [each.pool.name for each in sorted(
+        seen.pools, key=lambda each: each.pool.name not in seen.touched)]
+    slowest = [each.pool.name for each in seen.pools]
+    return page.render(
+        'The cloud and its plan',
+        f'{wd.count(len(facts.cluster.pools), "pool")}, '
+        f'{wd.count(len(facts.cluster.volumes), "volume")}, observed at '
+        f'{facts.cluster.observed_at or "an unknown time"}.',
+        [pools.section(seen, short),
+         *_why(facts, short),
+         *flows.section(seen, short),
+         *staying.section(seen, short),
+         staying.promises(facts.promised),
+         past.section(facts.hours, list(dict.fromkeys(
+             [*facts.explained, *order, *slowest])), short, facts.at),
+         past.achieved(facts.entries, short, names),
+         *facts.doing],
+        verdict=hl.headline(seen, short),
+        answers=[*answers.answers(
+            seen, short, {name: its.parts
+                          for name, its in facts.explained.items()},
+            facts.mode, facts.last, [*hl.warnings(
+                seen, short, facts.age_s, facts.stale_s)])])
+
+
+def _why(facts: Facts, short: Mapping[str, str]) -> list[page.Section]:
+    return [page.Section(
+        f'Why {short[name]} shows what it shows', ' '.join(
+            explanation.paragraphs(facts.seen, name, its.heat, its.parts)),
+        tables=[explanation.volumes(facts.seen, name, its.parts, _VOLUMES)]
+        if its.parts else [])
+        for name, its in facts.explained.items()]

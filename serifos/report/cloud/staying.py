@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may not move, and promises, as drawings and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import promised as pr
+from serifos.plan.outlook import staying as st
+from serifos.report import drawing as dw
+from serifos.report import page
+from serifos.report.plan import tables
+from serifos.report.plan import wording as wd
+from serifos.report import table
+
+_KINDS, _TYPES = 12, 20
+
+
+def section(seen: ol.Outlook,
+            short: Mapping[str, str]) -> Iterable[page.Section]:
+    """Frozen load by reason, and the refusals of the plan."""
+    if not seen.staying and not seen.frozen:
+        return
+    charts = []
+    if seen.frozen:
+        charts.append(_frozen(seen.frozen))
+    more = len(seen.staying) - _KINDS
+    yield page.Section(
+        'What stays, and why', ' '.join(filter(None, [
+            tables.frozen(seen),
+            f'{wd.count(more, "rarer reason")} of volumes on slow pools '
+            f'{"is" if more == 1 else "are"} left out of the table.'
+            if more > 0 else ''])), charts,
+        [tables.of_staying(seen.staying[:_KINDS], short)]
+        if seen.staying else [])
+
+
+def _frozen(held: Sequence[st.Staying]) -> str:
+    most = sorted(held, key=lambda each: -each.share)
+    scale = dw.Scale(100.0)
+
+    def row(name: str, share: float, volumes: int) -> str:
+        value = f'{table.percent(share, ".0f")}, ' + wd.count(
+            volumes, 'volume')
+        return dw.row(name, dw.picture(
+            f'{name}: {value}', 22, scale.grid(0, 22), dw.bar(
+                0, 4, scale(100 * share), 14, 'purple', f'{name}: {value}')),
+            value, 'reasons')
+
+    rest = most[_KINDS:]
+    return dw.figure(
+        'Load that may not be moved at all, by reason: percent of the '
+        'outstanding I/Os of all volumes.',
+        *(row(each.kind.text, each.share, each.volumes)
+          for each in most[:_KINDS]),
+        row('other reasons', sum(each.share for each in rest),
+            sum(each.volumes for each in rest)) if rest else '')
+
+
+def promises(every: Sequence[pr.Promised]) -> page.Section:
+    """The promises by type: kept, and broken now and after the plan."""
+    if not every:
+        return page.Section(
+            'Promises', 'No volume type promises a latency '
+            '(serifos:max_latency_us).')
+    number, broken = (sum(each.volumes for each in every),
+                      sum(each.broken[0] for each in every))
+    return page.Section(
+        'Promises', f'{number - broken:,} of {wd.count(number, "promise")} '
+        f'{"is" if number - broken == 1 else "are"} kept, as predicted, '
+        f'{broken:,} broken.', tables=[table.Table(
+            ('type', 'promise, ms', 'volumes', 'kept now', 'broken now',
+             'broken after the plan'),
+            [(wd.plain(each.volume_type or 'without a type'),
+              each.most_us / 1e3, each.volumes,
+              each.volumes - each.broken[0], *each.broken)
+             for each in every[:_TYPES]],
+            'Promises by the type of the volume' + (
+                f', those of {_TYPES} types' if len(every) > _TYPES else '')
+            + '.')])
