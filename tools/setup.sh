@@ -91,6 +91,19 @@ make_cinder() {
     echo "$made_from" > "$stamp"
 }
 
+# make_watcher: Watcher in $venv-watcher, and all that serifos needs there.
+make_watcher() {
+    venv=$venv-watcher
+    stamp=$venv/.serifos-watcher
+    is_stale "$stamp" || return 0
+    begin_venv
+    pip_install --no-compile -r test-requirements.txt
+    flock "$root/setup.py" -c "'$venv/bin/pip' install \
+        -qq --no-compile -e '$root[watcher]'" ||
+        die 'pip failed, see above.'
+    echo "$made_from" > "$stamp"
+}
+
 is_stale() {
     made_from=$(cat "$root"/*requirements.txt "$root/setup.cfg" | cksum)
     [ "$(cat "$1" 2>/dev/null)" != "$made_from" ]

@@ -13,6 +13,7 @@ import threading
 import time
 
 from cliff import command
+from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
@@ -88,31 +89,11 @@ class Verb(app.Fails, _AsOwner):
         :param window_s: in place of [telemetry] window
         :raises SerifosError: where the configuration cannot be used
         """
-        conf = self.app.conf
-        wanted = adapters.settings(conf, window_s)
-        pause = pause or _sleep
-        stopped = functools.partial(pause, 0)
-        source = adapters.telemetry(conf, stopped)
-        return rounds.Balancer(
-            adapters.cinder(conf, stopped), source,
-            self.journal(), wanted, time.time, pause,
-            nova=adapters.nova(conf, stopped),
-            qemu_us=adapters.qemu_us(conf, stopped),
-            recorder=histories.recorder(conf, source),
-            growth=histories.growth(conf),
-            achieved=histories.achieved(conf),
-            history=histories.history(conf, source)
-            if wanted.history_s else None)
+        return balancer_of(self.app.conf, pause, window_s)
 
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""
-        wanted = adapters.settings(self.app.conf)
-        if not wanted.state_dir.is_dir():
-            raise errors.InputError(
-                f'There is no directory {wanted.state_dir}; make it, or set '
-                '[serifos] state_dir.')
-        return journal.Journal(adapters.database(self.app.conf), time.time,
-                               wanted.old_journal_file)
+        return journal_of(self.app.conf)
 
     def gather(self, balancer: rounds.Balancer) -> None:
         """Takes the readings that the source lacks.
@@ -181,6 +162,37 @@ class Asks(Verb):
             answer = ''
         if answer.strip().lower() != 'yes':
             raise errors.InputError('Nothing was done: yes was not typed.')
+
+
+def balancer_of(conf: cfg.ConfigOpts,
+                pause: Callable[[float], bool] | None = None,
+                window_s: float | None = None) -> rounds.Balancer:
+    """As :meth:`Verb.balancer`."""
+    wanted = adapters.settings(conf, window_s)
+    pause = pause or _sleep
+    stopped = functools.partial(pause, 0)
+    source = adapters.telemetry(conf, stopped)
+    return rounds.Balancer(
+        adapters.cinder(conf, stopped), source,
+        journal_of(conf), wanted, time.time, pause,
+        nova=adapters.nova(conf, stopped),
+        qemu_us=adapters.qemu_us(conf, stopped),
+        recorder=histories.recorder(conf, source),
+        growth=histories.growth(conf),
+        achieved=histories.achieved(conf),
+        history=histories.history(conf, source)
+        if wanted.history_s else None)
+
+
+def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
+    """:raises InputError: where there is no state_dir"""
+    wanted = adapters.settings(conf)
+    if not wanted.state_dir.is_dir():
+        raise errors.InputError(
+            f'There is no directory {wanted.state_dir}; make it, or set '
+            '[serifos] state_dir.')
+    return journal.Journal(adapters.database(conf), time.time,
+                           wanted.old_journal_file)
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:

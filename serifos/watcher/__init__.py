@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planner as a strategy of OpenStack Watcher, and its action."""

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One move of a plan that is kept, as the balancer itself would make it."""
+
+from __future__ import annotations
+
+import contextlib
+
+from serifos.balancer.moving import batch
+from serifos.balancer.moving import remaining
+from serifos.balancer import observer
+from serifos.balancer import outcome as oc
+from serifos.balancer import plans
+from serifos.balancer import rounds
+from serifos import errors
+from serifos.facts import journal as jn
+from serifos.facts import times
+from serifos.plan import plan as pl
+
+
+def plan_of(directory: str, plan_id: str, now: float) -> pl.Plan:
+    """A plan that is kept and has not expired.
+
+    :param now: seconds of the epoch
+    :raises InputError: where there is none
+    """
+    plan = plans.find(directory, plan_id)
+    if plan.expires_at < now:
+        raise errors.InputError(
+            f'Plan {plan.id} expired at {times.text(plan.expires_at)}; run '
+            'the audit again.')
+    return plan
+
+
+def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
+              ) -> oc.Outcome:
+    """Makes one move of a plan, after a new observation.
+
+    All that keeps the balancer from moving a volume by itself does so here.
+
+    :param balancer: the leader
+    :raises InputError: where nothing may be moved now
+    :raises CloudError: where Cinder does not answer
+    """
+    balancer.settle_open_moves()
+    if jn.paused(balancer.entries()):
+        raise errors.InputError(
+            'Nothing is moved: the balancer is paused; look at '
+            'serifos-balancer history, then serifos-balancer resume.')
+    seen = balancer.observe()
+    for hindrance in seen.hindrances():
+        raise errors.InputError(f'Nothing is moved: {hindrance}')
+    move, why = _due(balancer, plan, volume, seen)
+    if move is None or why is not None:
+        return oc.Outcome('not started', why or f'plan {plan.id} does not '
+                          f'move volume {volume}')
+    found, = balancer.carry_out(
+        [move], plan.id, seen.over, balancer.settings.pace,
+        batch.devices_of(seen.cluster))
+    with contextlib.suppress(errors.CloudError):
+        balancer.observe()
+    return found
+
+
+def _due(balancer: rounds.Balancer, plan: pl.Plan, volume: str,
+         seen: observer.Observation) -> tuple[pl.Move | None, str | None]:
+    """The move of a volume, and why it is not made now."""
+    cluster = seen.cluster
+    _, left = remaining.remaining(
+        plan.moves, cluster, balancer.settings.limits)
+    homes = {each.id: each.pool for each in cluster.volumes}
+    unmade = batch.Unmade(batch.devices_of(cluster))
+    for move in plan.moves:
+        if move.volume == volume:
+            return move, dict(left).get(volume) or unmade.why_not(move)
+        if homes.get(move.volume) == move.source:
+            unmade.add(move.volume, move.source)
+    return None, None
