@@ -18,6 +18,7 @@ from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import standing
 from serifos.cmd.balancer import verb
+from serifos.cmd.console import reading
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
@@ -69,25 +70,14 @@ class Status(_Looks):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        now, cluster = time.time(), self.observed()
-        seen = st.Status.of(
-            self.settings(), self.entries(now), _observed_at(cluster), now,
-            {} if cluster is None else {
-                volume.id: volume.copy_mib_s / 1024
-                for volume in cluster.volumes if volume.copy_mib_s})
-        lead = self.journal().last_lead()
+        seen = reading.read(self.app.conf, self.journal(), time.time())
+        if seen.problem is not None:
+            self.say(seen.problem)
+        leader, since = seen.lead or (None, None)
         self.show(parsed_args, {
-            'leader': None if lead is None else lead[0],
-            'leads_since': None if lead is None else lead[1],
-            **dataclasses.asdict(seen)},
-            lambda: wd.lines(_status(seen, lead, cluster)))
-
-
-def _observed_at(cluster: cl.Cluster | None) -> float | None:
-    try:
-        return None if cluster is None else times.parse(cluster.observed_at)
-    except ValueError:
-        return None
+            'leader': leader, 'leads_since': since,
+            **dataclasses.asdict(seen.status)}, lambda: wd.lines(
+                _status(seen.status, seen.lead, seen.cluster)))
 
 
 def _status(seen: st.Status, lead: tuple[str, str] | None,

@@ -10,7 +10,7 @@ from tests.unit.cmd import test_balancer_plan
 from tests.unit.cmd import test_balancer_status
 
 
-class UndoTest(test_balancer_status.Case):
+class Case(test_balancer_status.Case):
     """The plan of the example cluster was carried out, but for one move."""
 
     def setUp(self):
@@ -54,6 +54,9 @@ class UndoTest(test_balancer_status.Case):
 
     def homes(self):
         return {each['id']: each['pool'] for each in self.doc['volumes']}
+
+
+class UndoTest(Case):
 
     def undo(self, *arguments):
         return command.balance('--config-file', self.file, 'undo',

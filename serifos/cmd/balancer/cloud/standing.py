@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
+from serifos.cmd.console import words
 from serifos.facts import cluster as cl
 from serifos.facts import times
-from serifos.plan import copying
 from serifos.report.plan import wording as wd
 from serifos.report import table
 
@@ -36,7 +36,7 @@ def facts(seen: st.Status, lead: tuple[str, str] | None
     yield 'mode', _MODES[seen.mode]
     yield 'leader', 'none yet' if lead is None else (
         f'{lead[0]} took the lead last, at {lead[1]}')
-    yield 'last round', _round(seen)
+    yield 'last round', words.round_(seen)
     if seen.paused is not None:
         yield 'paused', (
             f'since {seen.paused[1]}: {seen.paused[0]}; look at '
@@ -65,33 +65,12 @@ def in_flight(seen: st.Status, cluster: cl.Cluster | None) -> table.Table:
          'by'),
         [(names.get(each.volume, wd.plain(each.volume, 36)),
           wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
-          each.since_s / 60, _left(each),
+          each.since_s / 60, words.left(each),
           None if each.gib_per_s is None else 1024 * each.gib_per_s,
           '–' if each.gib_per_s is None else
           'its counters' if each.measured else 'earlier copies')
          for each in seen.in_flight],
         'In flight; by: what the rate, and what is left, are told by.')
-
-
-def _round(seen: st.Status) -> str:
-    if seen.observed_s is None or seen.next_s is None:
-        return 'none: there is no observation'
-    ago = f'{_duration(seen.observed_s)} ago'
-    if seen.late:
-        return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
-                'does serifos-balancer run?')
-    return f'{ago}; the next in {_duration(seen.next_s)}'
-
-
-def _duration(seconds: float) -> str:
-    return copying.duration(round(max(0.0, seconds)))
-
-
-def _left(each: st.InFlight) -> object:
-    if each.left_s is None:
-        return None
-    return each.left_s / 60 if each.left_s >= 0 else (
-        f'{-each.left_s / 60:.2g} over')
 
 
 def carried_out_by(seen: st.Status) -> str:

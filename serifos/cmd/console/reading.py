@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a balancer and its cloud, by its files and journal.
+
+Neither Cinder nor telemetry is asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslo_config import cfg
+
+from serifos.balancer.standing import status as st
+from serifos.cmd.balancer import adapters
+from serifos.database import journal as db
+from serifos import errors
+from serifos.facts import clock_skew
+from serifos.facts import cluster as cl
+from serifos.facts import times
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """The balancer and the last observation.
+
+    :param lead: who took the lead last, and when
+    :param cluster: None where there is no observation
+    :param problem: why there is none, a sentence
+    """
+
+    status: st.Status
+    lead: tuple[str, str] | None
+    cluster: cl.Cluster | None
+    problem: str | None = None
+
+
+def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
+    """What there is to see now.
+
+    :param now: seconds of the epoch
+    :raises SerifosError: where the journal cannot be read
+    """
+    cluster, problem = None, None
+    try:
+        cluster = adapters.cluster(conf, None)
+    except errors.InputError as exc:
+        problem = str(exc)
+    return Seen(st.Status.of(
+        adapters.settings(conf), clock_skew.corrected(journal.entries(), now),
+        _observed_at(cluster), now, {} if cluster is None else {
+            volume.id: volume.copy_mib_s / 1024
+            for volume in cluster.volumes if volume.copy_mib_s}),
+        journal.last_lead(), cluster, problem)
+
+
+def _observed_at(cluster: cl.Cluster | None) -> float | None:
+    try:
+        return None if cluster is None else times.parse(cluster.observed_at)
+    except ValueError:
+        return None

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import ddt
+
+from serifos.balancer import plans
+from tests.unit.cmd import command
+from tests.unit.cmd import test_balancer_undo
+
+LINES, COLUMNS = 24, 80
+
+LEAVES = b'\x1b[?1049l'
+"""What restores the screen that was there before."""
+
+
+@ddt.ddt
+class TopTest(test_balancer_undo.Case):
+    """The example cluster, with latencies, a plan and a copy in flight."""
+
+    def setUp(self):
+        super().setUp()
+        for number, each in enumerate(self.doc['volumes'], 1):
+            if each.get('workload'):
+                each['workload'].update(iops=100.0 * number, latency_us=2500)
+        self.doc['volumes'][0].update(name='db\x1b[2J', copy_mib_s=100.0)
+        self.look()
+        plans.keep(self.dir / 'plans', self.plan, self.now, self.fail)
+
+    def asked(self):
+        first = self.doc['volumes'][0]
+        self.now -= 60
+        self.journal.write(
+            'request', volume=first['id'], source=first['pool'],
+            target='node5@ssd#ssd', plan='x', size_gib=60.0)
+        self.now += 60
+
+    def once(self):
+        code, out, err = command.balance(
+            '--config-file', self.file, 'top', '--once')
+        self.assertEqual((0, ''), (code, err))
+        return out
+
+    def test_one_frame_for_a_pipe_is_whole(self):
+        self.asked()
+        out = self.once()
+        self.assertRegex(out, r'^\d\d:\d\d:\d\d  mode approve  last round ')
+        self.assertNotIn('\x1b', out)
+        for pool in self.doc['pools']:
+            self.assertIn(pool['name'].partition('@')[0], out)
+        named = self.doc['volumes'][0]
+        for each in self.doc['volumes']:
+            if each is not named and each.get('workload') and (
+                    each['workload']['iops']):
+                self.assertIn(each['id'], out)
+        self.assertRegex(
+            out, r'db\?\[2J +\S+ +1(\.\d+)? +9\.2\d? +100 +\S+ → node5\n')
+        after = self.plan.latency_us['node1@ssd#ssd'].after / 1e3
+        row = next(line.split() for line in out.splitlines()
+                   if line.startswith('node1 '))
+        self.assertEqual(f'{after:.3g}', row[4])
+
+    def test_without_an_observation(self):
+        (self.dir / 'cluster.json').unlink()
+        out = self.once()
+        self.assertIn('last round none: there is no observation', out)
+        self.assertIn('There is no cluster', out)
+
+    def test_a_pause_is_told_first(self):
+        self.journal.write('pause', reason='3 failures in a row')
+        self.assertIn('paused: 3 failures in a row', self.once())
+
+    @ddt.data('0', 'nan', '86400')
+    def test_an_interval_that_cannot_be(self, seconds):
+        code, out, err = command.balance(
+            '--config-file', self.file, 'top', '--interval', seconds)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('--interval', err)
+
+    def terminal(self, *arguments):
+        """A process on a terminal of its own, and our end of that."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ,
+                    struct.pack('HHHH', LINES, COLUMNS, 0, 0))
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ('COLUMNS', 'LINES', 'NO_COLOR')}
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'serifos.cmd.balancer', '--config-file',
+             str(self.file), 'top', *arguments], stdin=theirs, stdout=theirs,
+            stderr=theirs, env={**environment, 'TERM': 'xterm'},
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(
+                0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, ours
+
+    def until(self, ours, wanted, count=1, seconds=60):
+        """What is printed until something was so often."""
+        found, end = b'', time.monotonic() + seconds
+        while found.count(wanted) < count:
+            self.assertLess(time.monotonic(), end, found)
+            if select.select([ours], [], [], 1)[0]:
+                found += os.read(ours, 65536)
+        return found
+
+    def frames(self, printed):
+        """The lines of each screenful, without what moves the cursor."""
+        text = b''
+        for piece in printed.split(b'\x1b[')[1:]:
+            code = piece.lstrip(b'0123456789;?')
+            text += b'\f' if code[:1] == b'H' else b''
+            text += code[1:]
+        return [frame.decode().replace('\r', '').split('\n')
+                for frame in text.split(b'\f') if b'POOL' in frame]
+
+    @ddt.data(('q', None), (None, signal.SIGINT), ('\x03', None))
+    @ddt.unpack
+    def test_live_on_80_columns_and_24_lines(self, key, number):
+        self.asked()
+        process, ours = self.terminal('--interval', '0.3')
+        printed = self.until(ours, b'IN FLIGHT', 3)
+        if key:
+            os.write(ours, key.encode())
+        else:
+            process.send_signal(number)
+        printed += self.until(ours, LEAVES)
+        self.assertEqual(0, process.wait(60))
+        frames = self.frames(printed)
+        self.assertGreaterEqual(len(frames), 2)
+        for frame in frames[:-1]:
+            self.assertLessEqual(len(frame), LINES, frame)
+            self.assertLessEqual(max(map(len, frame)), COLUMNS, frame)
+            shown = '\n'.join(frame)
+            for part in ('mode approve', 'POOL', 'node1', 'VOLUME',
+                         'IN FLIGHT', 'db?[2J', 'q ends'):
+                self.assertIn(part, shown)
+
+    def test_what_is_new_is_shown(self):
+        process, ours = self.terminal('--interval', '0.3')
+        self.until(ours, b'nothing')
+        self.asked()
+        self.until(ours, b'1 volume in flight')
+        os.write(ours, b'q')
+        self.assertEqual(0, process.wait(60))
