@@ -99,7 +99,7 @@ make_watcher() {
     begin_venv
     pip_install --no-compile -r test-requirements.txt
     flock "$root/setup.py" -c "'$venv/bin/pip' install \
-        -qq --no-compile -e '$root[watcher]'" ||
+        -qq --no-compile -e '${root}[watcher]'" ||
         die 'pip failed, see above.'
     echo "$made_from" > "$stamp"
 }
