@@ -9,6 +9,7 @@ that the present breaks is mended first where a move can.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 
 from serifos.balancer import planning
 from serifos.balancer import settings as sg
@@ -28,5 +29,7 @@ def plan(settings: sg.BalancerSettings, cluster: cl.Cluster,
         mended = planning.kept_again(cluster, steady.limits, models)
         if any(steady.too_early(move) is None for move in mended.moves):
             return mended
-    return planning.plan(settings.planner, cluster, steady.limits, models,
-                         steady.slots)
+    found = planning.plan(settings.planner, cluster, steady.limits, models,
+                          steady.slots)
+    return found if steady.slots is None else dataclasses.replace(
+        found, window_s=settings.history_s)

@@ -4,53 +4,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Sequence
+
+import numpy as np
 
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan.outlook import outlook as ol
 from serifos.plan import plan as pl
+from serifos.plan import state as st
 
 
 def outlook(plan: pl.Plan, cluster: cl.Cluster, limits: lm.Limits,
-            found: Mapping[str, mm.Model]) -> ol.Outlook:
+            found: Mapping[str, mm.Model],
+            slots: sl.Slots | None = None) -> ol.Outlook:
     """What a plan for this cluster comes to.
 
     :param found: the models by their names
+    :param slots: what the volumes did; None for what the cluster says
     """
-    floor = limits.active_floor
-    return ol.of(
-        cluster, planning.fleet_of(cluster, found, floor), limits, plan,
-        [expected(cluster, found, floor, moves)
-         for moves in ((), plan.moves)])
+    first = planning.state(cluster, limits, found, slots)
+    last = ol.carried_out(first, plan)
+    return ol.of(plan, first, last,
+                 *(expected(each, found) for each in (first, last)))
 
 
-def expected(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float, moves: Sequence[pl.Move] = ()
-             ) -> dict[str, ol.Expected]:
+def expected(state: st.State,
+             found: Mapping[str, mm.Model]) -> dict[str, ol.Expected]:
     """Pool → what its model expects, corrected; none without a model.
 
+    The mean of the intervals of its slots: what makes a model err on a pool
+    in one of them does so in the others.
+
     :param found: the models by their names
-    :param floor: outstanding I/Os below which a workload is idle
-    :param moves: those after which it is asked
     """
-    moved = {move.volume: move.target for move in moves}
-    device = {pool.name: pool.device_key for pool in cluster.pools}
-    tenants: dict[str | None, list[wl.Workload | None]] = {}
-    for volume, doing in zip(cluster.volumes, sl.present(cluster.volumes)):
-        at = device.get(moved.get(volume.id, volume.pool))
-        tenants.setdefault(at, []).append(doing)
-    shown = {}
-    for pool in cluster.pools:
-        model = found.get(pool.model or '')
-        if model is not None:
-            load = model.load(tenants.get(pool.device_key, ()), floor)
-            low, high = model.interval(load)
-            shown[pool.name] = ol.Expected(
-                pool.correction * low, pool.correction * high,
-                model.extrapolates(load))
-    return shown
+    cluster = state.problem.cluster
+    fleet = planning.models_of(cluster, found,
+                               state.problem.limits.active_floor,
+                               state.problem.busy)
+    pools = np.flatnonzero(state.problem.modelled)
+    loads = state.loads[state.problem.device[pools]]
+    slots = loads.shape[1]
+    low, high, outside = (each.reshape(-1, slots) for each in fleet.expected(
+        np.repeat(pools, slots), loads.reshape(-1, loads.shape[2])))
+    return {pool.name: ol.Expected(
+        pool.correction * least, pool.correction * most, beyond)
+        for pool, least, most, beyond in zip(
+            [cluster.pools[at] for at in pools], low.mean(1).tolist(),
+            high.mean(1).tolist(), outside.any(1).tolist())}

@@ -75,13 +75,14 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     :param floor: outstanding I/Os below which a workload is idle
     :param busy: whether pools are compared by how busy they are
     """
-    fleet = _models_of(cluster, found, floor, busy)
+    fleet = models_of(cluster, found, floor, busy)
     factors = np.array([pool.correction for pool in cluster.pools])
     return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
 
 
-def _models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-               floor: float, busy: bool = False) -> pool_models.Fleet:
+def models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
+              floor: float, busy: bool = False) -> pool_models.Fleet:
+    """The same without corrections, as of :func:`fleet_of`."""
     kind = pool_busy.BusyFleet if busy else pool_models.Fleet
     return kind([found.get(pool.model or '') for pool in cluster.pools],
                 floor)
@@ -102,7 +103,7 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
     Of the pools of which both are known; by the model's interval at the Load
     that there is.
     """
-    fleet = _models_of(cluster, found, limits.active_floor)
+    fleet = models_of(cluster, found, limits.active_floor)
     its = {name: one for name, one in recent.achieved(pm.Problem.of(
         recent.corrected(cluster, {}), fleet, limits)).items()
         if one.seen_us > 0 and one.predicted_us > 0}
@@ -117,6 +118,15 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
                                              intervals.tolist())}
 
 
+def state(cluster: cl.Cluster, limits: lm.Limits,
+          found: Mapping[str, mm.Model],
+          slots: sl.Slots | None = None) -> st.State:
+    """The cluster as plans see it, as of :func:`hot_pools`."""
+    fleet = fleet_of(cluster, found, limits.active_floor,
+                     slots is not None and slots.busy)
+    return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
+
+
 def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
               found: Mapping[str, mm.Model],
               slots: sl.Slots | None = None) -> frozenset[str]:
@@ -124,10 +134,10 @@ def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
 
     :param slots: what the volumes did; None for what the cluster says
     """
-    state = _state(cluster, limits, found, slots)
+    seen = state(cluster, limits, found, slots)
     return frozenset(
         pool.name for pool, hot in zip(
-            cluster.pools, acceptance.hot_pools(state)) if hot)
+            cluster.pools, acceptance.hot_pools(seen)) if hot)
 
 
 def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
@@ -139,17 +149,9 @@ def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
     """
     if all(volume.max_latency_us is None for volume in cluster.volumes):
         return frozenset()
-    state = _state(cluster, limits, found, slots)
-    return frozenset(state.problem.volumes[volume].id
-                     for volume in beyond.broken(state))
-
-
-def _state(cluster: cl.Cluster, limits: lm.Limits,
-           found: Mapping[str, mm.Model],
-           slots: sl.Slots | None) -> st.State:
-    fleet = fleet_of(cluster, found, limits.active_floor,
-                     slots is not None and slots.busy)
-    return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
+    seen = state(cluster, limits, found, slots)
+    return frozenset(seen.problem.volumes[volume].id
+                     for volume in beyond.broken(seen))
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,

@@ -48,6 +48,7 @@ from serifos.facts import journal as jn
 from serifos.facts import servers as sv
 from serifos.plan.affinity import torn
 from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import recent as rc
 from serifos.plan import text
@@ -182,11 +183,8 @@ class Balancer:
         if hindrances:
             return None
         settings = self.settings
-        now = self.clock()
-        slots = past.slots(self.history, join.places(
-            seen.inventory, jn.last_moves(self.entries())), now, settings)
-        steady = sd.steady(seen, self.limits(), self.recent, now, slots,
-                           settings.mend_at_once)
+        steady = sd.steady(seen, self.limits(), self.recent, self.clock(),
+                           self.slots(seen), settings.mend_at_once)
         cluster = steady.cluster
         if settings.auto:
             cluster = settings.pace.bounded(cluster)
@@ -247,6 +245,15 @@ class Balancer:
             except (errors.InputError, errors.CloudError) as exc:
                 LOG.error('%s', exc)
         return bool(ready)
+
+    def slots(self, seen: observer.Observation) -> sl.Slots | None:
+        """What volumes did over days; None where the present is planned for.
+
+        :raises SerifosError: where the history cannot be read
+        """
+        return past.slots(self.history, join.places(
+            seen.inventory, jn.last_moves(self.entries())), self.clock(),
+            self.settings)
 
     def limits(self) -> lm.Limits:
         """The limits of plans, with the rates of the latest migrations."""

@@ -9,6 +9,7 @@ unless they are to wait for that, where it is measured and not predicted alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import functools
 
@@ -16,6 +17,7 @@ from serifos.balancer.moving import batch
 from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
+from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
@@ -72,14 +74,34 @@ def steady(seen: observer.Observation, limits: lm.Limits,
     alone, cluster = (recent.corrected(each, now) for each in (
         rc.filled(seen.cluster, cluster), cluster))
     hot = planning.hot_pools(alone, limits, seen.models, slots)
-    late = planning.broken_promises(cluster, limits, seen.models, slots)
+    late = _late(cluster, limits, seen.models, slots, mend)
+    return Steady(cluster, dataclasses.replace(
+        limits, held=recent.held(hot, now)), recent.late(late, now), slots)
+
+
+def once(cluster: cl.Cluster, limits: lm.Limits,
+         models: Mapping[str, mm.Model], slots: sl.Slots | None = None,
+         mend: bool = True) -> Steady:
+    """The same of one observation alone, for which nothing has to last.
+
+    :param slots: as of :func:`steady`
+    :param mend: as of :func:`steady`
+    """
+    return Steady(cluster, limits, None if slots is None else _late(
+        cluster, limits, models, slots, mend), slots)
+
+
+def _late(cluster: cl.Cluster, limits: lm.Limits,
+          models: Mapping[str, mm.Model], slots: sl.Slots | None,
+          mend: bool) -> frozenset[str]:
+    """The volumes whose promises count as broken."""
+    late = planning.broken_promises(cluster, limits, models, slots)
     if slots is not None:
         late -= _keeping(cluster)
     if slots is not None and mend:
         late |= planning.broken_promises(
-            cluster, limits, seen.models) - _keeping(cluster, idle=True)
-    return Steady(cluster, dataclasses.replace(
-        limits, held=recent.held(hot, now)), recent.late(late, now), slots)
+            cluster, limits, models) - _keeping(cluster, idle=True)
+    return late
 
 
 def _keeping(cluster: cl.Cluster, idle: bool = False) -> frozenset[str]:

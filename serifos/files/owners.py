@@ -8,6 +8,7 @@ anywhere. Files that are made here are never made through a link.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import contextlib
 import errno
 import grp
@@ -26,20 +27,53 @@ def work_as_owner(directory: str | os.PathLike[str]) -> str | None:
 
     :returns: who that is; None where nothing had to change
     """
+    info = _other(directory)
+    if info is None:
+        return None
+    name = _join_groups(info)
+    os.setresgid(info.st_gid, info.st_gid, info.st_gid)
+    os.setresuid(info.st_uid, info.st_uid, info.st_uid)
+    return f'{name}:{_group(info.st_gid)}'
+
+
+@contextlib.contextmanager
+def as_owner(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """Within it, root works as the owner of a directory.
+
+    For who reads there, and writes elsewhere afterwards.
+    """
+    info = _other(directory)
+    if info is None:
+        yield
+        return
+    groups, group = os.getgroups(), os.getegid()
+    _join_groups(info)
+    os.setegid(info.st_gid)
+    os.seteuid(info.st_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)
+        os.setgroups(groups)
+
+
+def _other(directory: str | os.PathLike[str]) -> os.stat_result | None:
+    """Of a directory that root does not own, where root works; else None."""
     try:
         info = os.stat(directory)
     except OSError:
         return None
-    if os.geteuid() != 0 or info.st_uid == 0:
-        return None
+    return info if os.geteuid() == 0 and info.st_uid != 0 else None
+
+
+def _join_groups(info: os.stat_result) -> str:
     name = _user(info.st_uid)
     try:
         os.initgroups(name, info.st_gid)
     except (OSError, KeyError):
         os.setgroups([info.st_gid])
-    os.setresgid(info.st_gid, info.st_gid, info.st_gid)
-    os.setresuid(info.st_uid, info.st_uid, info.st_uid)
-    return f'{name}:{_group(info.st_gid)}'
+    return name
 
 
 def make_file(path: pathlib.Path) -> None:

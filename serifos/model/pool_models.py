@@ -66,9 +66,9 @@ class Fleet:
                        for column in range(len(_COMMON))
                        if table[:, 1 + column].any()]
         self._least, self._greatest = np.array(
-            [m.range.get('count', (0, np.inf)) for m in distinct], float
-        ).reshape(-1, 2).T.copy()
-        self._factor = np.array([m.above[0] for m in distinct])
+            [m.range.get('count', (0, np.inf)) for m in distinct]
+            + [(0, np.inf)], float).T.copy()
+        self._factor = np.array([*(m.above[0] for m in distinct), 1.0])
         self._uncertain = [i for i, m in enumerate(distinct) if m.above[1]]
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
@@ -112,9 +112,32 @@ class Fleet:
         :returns: µs[n]; the upper end of the interval where a Load lies
             outside of the training range, NaN where a pool has no model
         """
+        slot = self._slot[pools]
+        return self._middle(slot, loads) * self._above(slot, loads)
+
+    def expected(self, pools: Ints, loads: Floats
+                 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """What models expect of pools under Loads.
+
+        As of :meth:`.model.Model.interval` and
+        :meth:`.model.Model.extrapolates`.
+
+        :param pools: int[n], as :meth:`latency` takes them
+        :param loads: float[n, features]
+        :returns: both ends of the 90 % interval, µs[n], NaN where a pool has
+            no model, and whether the Load lies outside of the training
+            range, bool[n]
+        """
+        slot = self._slot[pools]
+        middle = self._middle(slot, loads)
+        low, high = 1 + self.intervals(pools, loads).T
+        return middle * low, middle * high, self._beyond(slot, loads) & (
+            loads[:, 0] > 0)
+
+    def _middle(self, slot: Ints, loads: Floats) -> Floats:
+        """The prediction, µs[n]."""
         if not self._models:
             return np.full(len(loads), np.nan)
-        slot = self._slot[pools]
         count = loads[:, 0]
         row = slot * self._rows + np.minimum(
             count, self._rows - 1).astype(np.intp)
@@ -128,7 +151,6 @@ class Fleet:
             its = slot == other
             middle[its] = self._models[other].predictor.many(
                 loads[its, :len(_COMMON)])
-        middle *= self._above(slot, loads)
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan
         return middle
@@ -198,10 +220,7 @@ class Fleet:
 
     def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """How far planning is above the prediction: a factor, float[n]."""
-        count = loads[:, 0]
-        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
-        beyond = ((outside > 0) | (count < self._least[slot])
-                  | (count > self._greatest[slot]))
+        beyond = self._beyond(slot, loads)
         found = np.where(beyond, self._factor[slot], 1.0)
         for uncertain in self._uncertain:
             its = beyond & (slot == uncertain)
@@ -210,6 +229,13 @@ class Fleet:
                 * self._models[uncertain].predictor.log_std_many(
                     loads[its, :len(_COMMON)]))
         return found
+
+    def _beyond(self, slot: Ints, loads: Floats) -> npt.NDArray[np.bool_]:
+        """Whether Loads are outside of the training range: bool[n]."""
+        count = loads[:, 0]
+        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
+        return ((outside > 0) | (count < self._least[slot])
+                | (count > self._greatest[slot]))
 
 
 def _columns(workloads: Sequence[wl.Workload]) -> dict[str, Floats]:

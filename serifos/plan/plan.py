@@ -95,6 +95,7 @@ class Plan:
     :param slo_misses: volumes predicted to see more than their type promises
     :param hot_pools: pools whose planning figure is over hot_ratio
     :param notes: sentences about pools, such as those that drift
+    :param window_s: of the past by which it was planned; 0 for the present
     :param id: empty until the plan is issued
     :param created_at: seconds of the epoch
     :param expires_at: seconds of the epoch
@@ -111,6 +112,7 @@ class Plan:
     slo_misses: Change = Change(0, 0)
     hot_pools: Change = Change(0, 0)
     notes: tuple[str, ...] = ()
+    window_s: float = 0.0
     id: str = ''
     created_at: float = 0.0
     expires_at: float = 0.0

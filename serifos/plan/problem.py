@@ -305,7 +305,7 @@ class Problem:
         pool = None if at < 0 else self.cluster.pools[at]
         why = lm.volume_refusal(one, pool, at >= 0 and bool(
             self.modelled[at]),
-            0.0 if self.active[volume] else self.limits.active_floor)
+            0.0 if self.active[volume] else np.inf)
         return staying.bound(self.bonds, self.volumes, volume) if (
             why is None) else why
 

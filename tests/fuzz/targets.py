@@ -31,7 +31,9 @@ from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import limits
 from serifos.plan.outlook import outlook
+from serifos.plan import problem
 from serifos.plan import relieve
+from serifos.plan import state
 from serifos.report import observation
 from serifos.report.plan import steps
 from serifos.report.plan import text as people
@@ -129,9 +131,11 @@ def _cluster(data: bytes) -> None:
                               for pool in cluster.pools])
     for planner in bfd.plan, relieve.plan:
         plan = planner(cluster, them, limits.Limits())
+        first = state.State.of(problem.Problem.of(
+            cluster, them, limits.Limits()))
         people.text(outlook.of(
-            cluster, them, limits.Limits(), plan, [{}, {}]), None, 900.0
-            ).encode()
+            plan, first, outlook.carried_out(first, plan), {}, {}), None,
+            900.0).encode()
         json.dumps(plan.to_json(), allow_nan=False).encode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rights of doc/source/admin/rights.rst are those of the example policies."""
+"""The rights of admin/rights.rst are those of the example policies."""
 
 import pathlib
 import re

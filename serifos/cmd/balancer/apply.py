@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import dataclasses
 import math
 import time
 
@@ -130,13 +131,18 @@ class Evacuate(Acting):
             self.gather(balancer)
             seen = balancer.observe(cool_down=False)
             limits = balancer.limits()
-            fleet = planning.fleet_of(seen.cluster, seen.models,
-                                      limits.active_floor)
+            slots = balancer.slots(seen)
+            fleet = planning.fleet_of(
+                seen.cluster, seen.models, limits.active_floor,
+                slots is not None and slots.busy)
             plan = evacuate.plan(seen.cluster, fleet, limits,
-                                 parsed_args.pool)
+                                 parsed_args.pool, slots)
+            if slots is not None:
+                plan = dataclasses.replace(
+                    plan, window_s=balancer.settings.history_s)
             print(report.text(outlook.outlook(
-                plan, seen.cluster, limits, seen.models), 0.0, math.inf),
-                end='')
+                plan, seen.cluster, limits, seen.models, slots), 0.0,
+                math.inf), end='')
             for refusal in plan.refused:
                 print(f'{refusal.volume} stays: {refusal.reason}')
             if not plan.moves:

@@ -4,22 +4,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 
 from cliff import command
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import judging
 from serifos.cmd import options
 from serifos.facts import cluster as cl
 from serifos.facts import lookup
-from serifos.model import model as mm
 from serifos.plan.outlook import explaining
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import problem as pm
-from serifos.plan import state as st
 from serifos.report.plan import explanation
 from serifos.report.plan import volume
 
@@ -45,23 +40,17 @@ class Explain(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = lookup.found(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)
-        limits = adapters.limits_of(conf)
         models = planning.models(cluster, directory, self.say)
-        seen = outlook.outlook(
-            planning.plan(conf.balancer.planner, cluster, limits, models),
-            cluster, limits, models)
-        print(of(found, seen, cluster, models), end='')
+        print(of(found, judging.judged(conf, cluster, models, self.say)),
+              end='')
 
 
-def of(found: cl.Pool | cl.Volume, seen: ol.Outlook, cluster: cl.Cluster,
-       models: Mapping[str, mm.Model]) -> str:
+def of(found: cl.Pool | cl.Volume, judged: judging.Judged) -> str:
     """What is to be said of a pool or a volume.
 
-    :param seen: the plan of now
+    :param judged: the plan of now
     """
-    limits = seen.limits
-    state = st.State.of(pm.Problem.of(cluster, planning.fleet_of(
-        cluster, models, limits.active_floor), limits))
+    seen, state = judged.seen, judged.state
     if isinstance(found, cl.Volume):
         return volume.text(seen, explaining.part(state, found.id))
     return explanation.pool(seen, found.name,

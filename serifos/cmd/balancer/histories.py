@@ -119,27 +119,24 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
           say: Callable[[str], None]) -> sl.Slots | None:
     """What the volumes of an observation did before it, as plans take it.
 
-    Root goes on as the owner of state_dir.
+    Root reads them as the owner of state_dir.
 
-    :param say: is called with a sentence where that is not known
+    :param say: is called with a sentence where that cannot be read
     :returns: None where it is not, or the present is planned for
     """
     settings = adapters.settings(conf)
     if not settings.history_s:
         return None
-    owners.work_as_owner(settings.state_dir)
     now = time.time() if cluster.observed_at is None else times.parse(
         cluster.observed_at)
     try:
-        kept = read(conf)
-        found = past.slots(kept, _places(conf, kept, cluster), now, settings)
+        with owners.as_owner(settings.state_dir):
+            kept = read(conf)
+            return past.slots(kept, _places(conf, kept, cluster), now,
+                              settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None
-    if found is None:
-        say('Nothing is known of the days before; serifos-balancer run keeps '
-            'what volumes do.')
-    return found
 
 
 def _places(conf: cfg.ConfigOpts, kept: hs.History,

@@ -10,11 +10,11 @@ import time
 from cliff import command
 from oslo_config import cfg
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
+from serifos.cmd.balancer import judging
 from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
@@ -83,18 +83,18 @@ class Plan(app.Fails, command.Command):
             raise errors.InputError(
                 f'The planner {planner} is not in the paper; give --planner '
                 'bfd with --paper.')
-        plan = planning.issued(planning.plan(
-            planning.PAPER if parsed_args.paper else planner, cluster,
-            limits, models), time.time(), conf.balancer.plan_ttl)
+        judged = judging.judged(
+            conf, cluster, models, self.say, limits,
+            planning.PAPER if parsed_args.paper else parsed_args.planner)
+        plan = planning.issued(
+            judged.plan, time.time(), conf.balancer.plan_ttl)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
 
         def told() -> str:
-            seen = outlook.outlook(plan, cluster, limits, models)
-            return text.text(seen, *_age(cluster, conf)) + (
-                '' if why is None else
-                '\n' + explain.of(why, seen, cluster, models))
+            return text.text(judged.seen, *_age(cluster, conf)) + (
+                '' if why is None else '\n' + explain.of(why, judged))
 
         output.show(parsed_args, document, told, document['moves'])
 

@@ -63,7 +63,11 @@ class Slo(app.Fails, command.Command):
         supported = functools.partial(
             sp.supported, cluster, fleet, limits, loads, share / 100)
         past = histories.slots(conf, cluster, self.say)
-        shown = _Shown(loads, share, adapters.settings(conf))
+        settings = adapters.settings(conf)
+        if past is None and settings.history_s:
+            self.say('Nothing is known of the days before; serifos-balancer '
+                     'run keeps what volumes do.')
+        shown = _Shown(loads, share, settings)
         found = supported(), None if past is None else supported(slots=past)
         document = shown.document(*found)
         output.write(parsed_args, document)

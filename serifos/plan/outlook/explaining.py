@@ -48,6 +48,8 @@ class Part:
 
     :param outstanding: I/Os
     :param share: of those of its device, 0 to 1
+    :param figure_us: for how long it keeps its device busy, µs of each
+        second; None where pools are not compared by that
     :param without_us: what its pool would show without it; None where the
         pool has no model
     :param late: whether it sees more than it was promised, as predicted
@@ -59,6 +61,7 @@ class Part:
     volume: cl.Volume
     outstanding: float
     share: float
+    figure_us: float | None
     without_us: float | None
     late: bool
     why: str | None
@@ -142,6 +145,11 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     q = staying.outstanding(problem)[volumes]
     without = np.full(len(volumes), np.nan)
     total = float(q.sum())
+    figure = np.full(len(volumes), np.nan)
+    if at >= 0 and problem.busy and problem.modelled[at]:
+        figure = problem.models.figure(
+            np.full(len(volumes), at), problem.loads[volumes],
+            problem.tenants)
     if at >= 0:
         device = problem.device[at]
         total = float(state.queued[device])
@@ -151,9 +159,14 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     late = set(beyond.broken(state).tolist())
     return [Part(
         problem.volumes[volume], float(its), float(its) / (total or 1.0),
-        None if np.isnan(left) else float(left), volume in late,
-        problem.refusal(volume), ())
-        for volume, its, left in zip(volumes.tolist(), q, without)]
+        _known(own), _known(left), volume in late, problem.refusal(volume),
+        ())
+        for volume, its, own, left in zip(
+            volumes.tolist(), q, figure, without)]
+
+
+def _known(figure_us: float) -> float | None:
+    return None if np.isnan(figure_us) else float(figure_us)
 
 
 def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:

@@ -8,7 +8,6 @@ and the plan; words are made of it elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import functools
 
@@ -19,12 +18,8 @@ from serifos.plan import acceptance
 from serifos.plan import limits as lm
 from serifos.plan.outlook import staying
 from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
 from serifos.plan.promises import beyond
 from serifos.plan import state as st
-
-Floats = pr.Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,6 +101,8 @@ class Outlook:
     :param volumes: of the moves, as the cluster has them
     :param staying: why volumes stay, as the plan says
     :param frozen: what could move nowhere, whatever the plan
+    :param busy: whether planning figures tell how busy pools are, µs of each
+        second
     """
 
     plan: pl.Plan
@@ -114,6 +111,7 @@ class Outlook:
     volumes: tuple[cl.Volume | None, ...]
     staying: tuple[staying.Staying, ...]
     frozen: tuple[staying.Staying, ...]
+    busy: bool = False
 
     @functools.cached_property
     def touched(self) -> frozenset[str]:
@@ -156,17 +154,17 @@ class Outlook:
             if latency_us is not None), default=None)
 
 
-def of(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-       plan: pl.Plan, expected: Sequence[Mapping[str, Expected]]) -> Outlook:
-    """What a plan for this cluster comes to.
+def of(plan: pl.Plan, first: st.State, last: st.State,
+       was: Mapping[str, Expected], then: Mapping[str, Expected]) -> Outlook:
+    """What a plan comes to.
 
-    :param models: predictions for the pools in the cluster's order
-    :param expected: pool → what its model expects, before and after the plan
+    :param first: the cluster that it is for, as it was planned by
+    :param last: that once it is :func:`carried_out`
+    :param was: pool → what its model expects before
+    :param then: the same after the plan
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits))
-    last = carried_out(first, plan)
-    before, after = (_sides(state, said) for state, said in zip(
-        (first, last), expected))
+    cluster = first.problem.cluster
+    before, after = _sides(first, was), _sides(last, then)
     found = tuple(
         PoolOutlook(pool, *counted, *sides) for pool, counted, *sides
         in zip(cluster.pools, _counted(first), before, after))
@@ -175,10 +173,10 @@ def of(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     known = {volume.id: volume for volume in cluster.volumes}
     rank = {each.pool.name: i for i, each in enumerate(pools)}
     return Outlook(
-        plan, limits, pools,
+        plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
         staying.refused(first, plan.refused, rank),
-        staying.frozen(first, rank))
+        staying.frozen(first, rank), first.problem.busy)
 
 
 def carried_out(first: st.State, plan: pl.Plan) -> st.State:

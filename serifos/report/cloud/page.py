@@ -79,7 +79,8 @@ def render(facts: Facts) -> str:
         'The cloud and its plan',
         f'{wd.count(len(facts.cluster.pools), "pool")}, '
         f'{wd.count(len(facts.cluster.volumes), "volume")}, observed at '
-        f'{facts.cluster.observed_at or "an unknown time"}.',
+        f'{facts.cluster.observed_at or "an unknown time"}. '
+        f'{hl.basis(seen)}',
         [pools.section(seen, short),
          *_why(facts, short),
          *flows.section(seen, short),

@@ -11,6 +11,7 @@ import textwrap
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import reasons
+from serifos.report.plan import headline as hl
 from serifos.report.plan import wording as wd
 from serifos.report import table
 
@@ -37,6 +38,7 @@ def paragraphs(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     its = next(each for each in seen.pools if each.pool.name == name)
     yield ' '.join(_shown(its, short[name], heat, seen))
     yield ' '.join(_planned(its, seen))
+    yield hl.basis(seen)
     blamed = blame(parts)
     if blamed is not None:
         yield blamed
@@ -62,8 +64,9 @@ def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],
     goes = {move.volume: move.target for move in seen.plan.moves}
     shown = parts[:most]
     return table.Table(
-        ('volume', 'load', 'outstanding', 'IOPS', 'KiB', 'write', 'sees, ms',
-         'without it, ms', 'could go to, ms', 'what is done'),
+        ('volume', 'load', *('busy, %',) * seen.busy, 'outstanding', 'IOPS',
+         'KiB', 'write', 'sees, ms', 'without it, ms', 'could go to, ms',
+         'what is done'),
         [_row(part, its, short, goes) for part in shown], textwrap.fill(
             'Its active volumes, those first without which it would be '
             'fastest. load: their share of its outstanding I/Os; could go '
@@ -106,11 +109,15 @@ def _shown(its: ol.PoolOutlook, name: str, heat: ex.Heat | None,
         yield its.pool.drift_sentence
     if heat is not None:
         hot = 1 + seen.limits.hot_ratio
-        yield (f'It is {"" if its.before.hot else "not "}hot: its planning '
-               f'figure, {wd.ms(heat.figure_us)} ms, is '
-               f'{heat.figure_us / heat.level_us:.3g} times the mean of the '
-               f'pools where its volumes may live, '
-               f'{wd.ms(heat.level_us)} ms; hot is over {hot:.3g} times.')
+        show, unit = (wd.busy, '%') if seen.busy else (wd.ms, 'ms')
+        yield (f'It is {"" if its.before.hot else "not "}hot: '
+               + ('its device is busy for ' if seen.busy
+                  else 'its planning figure, ')
+               + f'{show(heat.figure_us)} {unit}'
+               + (' of its time, which is ' if seen.busy else ', is ')
+               + f'{heat.figure_us / heat.level_us:.3g} times the mean of '
+               f'the pools where its volumes may live, '
+               f'{show(heat.level_us)} {unit}; hot is over {hot:.3g} times.')
 
 
 def _interval(its: ol.PoolOutlook) -> str:
@@ -150,7 +157,9 @@ def _row(part: ex.Part, its: ol.PoolOutlook, short: Mapping[str, str],
     known = (None,) * 4 if doing is None else (
         doing.iops, float(doing.block_kib),
         table.percent(doing.write_pct / 100, '.0f'), wd.ms(doing.latency_us))
-    return (name, table.percent(part.share, '.0f'), part.outstanding, *known,
+    busy = () if part.figure_us is None else (wd.busy(part.figure_us),)
+    return (name, table.percent(part.share, '.0f'), *busy, part.outstanding,
+            *known,
             wd.ms(part.without_us), '–' if goal is None else (
                 f'{short[goal.pool]} {wd.change(goal.was_us, goal.then_us)}'),
             _what(part, goal, goes.get(one.id), short))

@@ -43,6 +43,16 @@ def price(seen: ol.Outlook) -> str:
         f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.')
 
 
+def basis(seen: ol.Outlook) -> str:
+    """By what its pools are judged, in a sentence."""
+    window_s = seen.plan.window_s
+    if not window_s:
+        return 'Judged by the present alone, as volumes are used now.'
+    return (f'Judged by {wd.window(window_s)}: predicted latencies are means '
+            'over them' + ('; pools are hot by how busy their devices are.'
+                           if seen.busy else '.'))
+
+
 def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     faster = seen.relieved
     if not faster:

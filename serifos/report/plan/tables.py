@@ -46,13 +46,16 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
              ) -> table.Table:
     """A row for each of these pools."""
     return table.Table(
-        ('pool', 'volumes', 'seen', 'now', 'interval', 'after', 'hot',
-         'broken', 'frozen', 'GiB free', 'after'),
-        [_pool(each) for each in shown],
+        ('pool', 'volumes', 'seen', 'now', 'interval', 'after',
+         *('busy, %',) * seen.busy, 'hot', 'broken', 'frozen', 'GiB free',
+         'after'),
+        [_pool(each, seen.busy) for each in shown],
         textwrap.fill(
             'Pools, the slowest first; volumes: active ones of all. '
-            'Latencies, ms: seen by tenants, predicted now with its 90 % '
-            'interval, and predicted after the plan. hot: over '
+            'Latencies, ms: seen by tenants at present, predicted now with '
+            'its 90 % interval, and predicted after the plan. '
+            + 'busy: the part of its time for which its device works. '
+            * seen.busy + f'hot: {"busy " * seen.busy}over '
             f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
             'where its volumes may live; broken: promises not kept; frozen: '
             'part of its load that may not be moved at all.', wd.WIDTH))
@@ -73,12 +76,13 @@ def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
     return [each for each in seen.pools if each.pool.name in shown]
 
 
-def _pool(each: ol.PoolOutlook) -> tuple[object, ...]:
+def _pool(each: ol.PoolOutlook, busy: bool) -> tuple[object, ...]:
     was, then = each.before, each.after
     interval = '–' if was.expected is None else (
         f'{wd.ms(was.expected.low_us)} to {wd.ms(was.expected.high_us)}')
     return (wd.pool(each.pool.name), f'{each.active}/{each.volumes}',
             wd.ms(each.seen_us), _marked(was), interval, _marked(then),
+            *(_turn(wd.busy(was.figure_us), wd.busy(then.figure_us)),) * busy,
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
             _turn(str(was.broken), str(then.broken)),
             table.percent(each.frozen, '.0f'),
@@ -156,7 +160,8 @@ def _move(move: pl.Move, volume: cl.Volume | None,
 
 def _why(move: pl.Move) -> str:
     """Its reason; that of a hot pool has figures that stand beside it."""
-    hot = move.reason.startswith('slower of both pools') or (
+    hot = move.reason.startswith(('slower of both pools',
+                                  'busier of both pools')) or (
         move.reason.endswith(', of several'))
     return _HOT if hot else wd.plain(move.reason, 60)
 

@@ -24,6 +24,7 @@ def _lines(seen: ol.Outlook, age_s: float | None,
            stale_s: float) -> Iterator[str]:
     short = wd.pools(each.pool.name for each in seen.pools)
     yield from wd.wrapped(hl.headline(seen, short))
+    yield from wd.wrapped(hl.basis(seen))
     for title, sentences in (
             ('But', hl.shortcomings(seen, short)),
             ('Beware', hl.warnings(seen, short, age_s, stale_s))):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import reasons
+from serifos.report.plan import headline as hl
 from serifos.report.plan import wording as wd
 from serifos.report import table
 
@@ -30,6 +31,7 @@ def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
     yield from wd.wrapped(' '.join(_owned(part, home)))
     yield from wd.wrapped(' '.join(_doing(part, home)))
     yield from wd.wrapped(' '.join(_staying(part, seen, short, home)))
+    yield from wd.wrapped(hl.basis(seen))
     shown = part.goals[:_GOALS]
     if not shown:
         return

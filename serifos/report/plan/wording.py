@@ -61,6 +61,16 @@ def ms(latency_us: float | None) -> str:
     return f'{found:,.0f}' if found >= 100 else f'{found:.3g}'
 
 
+def busy(figure_us: float | None) -> str:
+    """Percent, without the sign, of µs of each second."""
+    return '–' if figure_us is None else f'{figure_us / 1e4:.3g}'
+
+
+def window(seconds: float) -> str:
+    """The last 24 hours."""
+    return f'the last {seconds / 3600:g} hours'
+
+
 def change(was_us: float | None, then_us: float | None) -> str:
     """14.4 → 11.1."""
     return f'{ms(was_us)} → {ms(then_us)}'

@@ -2,6 +2,7 @@
 import testtools
 
 from serifos.balancer import outlook
+from serifos.balancer import planning
 from serifos.facts import cluster as cl
 from serifos.plan import bfd
 from serifos.plan import limits as lm
@@ -40,7 +41,8 @@ class ExpectedTest(testtools.TestCase):
         cluster = cl.Cluster(
             (pool('a', device='sda'), pool('b', device='sda')),
             (volume('u', 'a'), volume('v', 'b')))
-        found = outlook.expected(cluster, clusters.MODELS, 0.05)
+        found = outlook.expected(planning.state(
+            cluster, lm.Limits(), clusters.MODELS), clusters.MODELS)
         flat = clusters.MODELS['flat']
         self.assertEqual(flat.interval(flat.load(
             each.workload for each in cluster.volumes)), (

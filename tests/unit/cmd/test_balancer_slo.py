@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import json
-import pathlib
 
 import ddt
 import fixtures
 import testtools
 
-from serifos.cmd.balancer import histories
-from serifos import conf
-from serifos.facts import history as hs
 from serifos.facts import inventory as inv
 from serifos.facts import names
-from serifos.facts import times
 from tests.fakes import prometheus as fake
-from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.cmd import days
+from tests.unit.cmd.days import EXAMPLES
 from tests.unit.telemetry import readings as rd
-
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
 
 
 @ddt.ddt
@@ -67,33 +61,8 @@ class SloTest(testtools.TestCase):
         self.assertIn('There is no directory of models /nowhere', err)
 
 
-class SloOfDaysTest(case.DirectoryCase):
+class SloOfDaysTest(days.DaysCase):
     """The example's volumes, of which a day before is known."""
-
-    def setUp(self):
-        super().setUp()
-        self.cluster = json.loads((EXAMPLES / 'cluster.json').read_text())
-        self.at = times.parse(self.cluster['observed_at'])
-        self.conf()
-
-    def conf(self, *lines, window=86400):
-        self.file = self.dir / 'serifos.conf'
-        self.file.write_text('\n'.join((
-            '[serifos]', f'state_dir = {self.dir}', '[balancer]',
-            f'window = {window}', *lines)))
-
-    def past(self, idle=(), hours=24):
-        """All volumes read 100 times a second, 8 ms each, but the idle."""
-        volumes = [each['id'] for each in self.cluster['volumes']]
-        found = hs.Series.empty(volumes, self.at - 3600 * hours, self.at, 60)
-        for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
-            found.sums[figure] = 60 * rate
-        found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0
-        return found
-
-    def keep(self, series):
-        store = histories.store(conf.load([str(self.file)]))
-        self.assertTrue(store.add(series, store.until()))
 
     def slo(self, *arguments):
         return command.balance(

@@ -19,6 +19,7 @@ from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
 from serifos.facts import activity
 from serifos.files import documents
+from serifos.plan.loads import demand as dm
 from tests.fakes import history
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -28,6 +29,8 @@ from tests.unit.balancer.cloud import record
 
 
 class Case(cloud.Case):
+
+    history = None
 
     def setUp(self):
         super().setUp()
@@ -51,7 +54,8 @@ class Case(cloud.Case):
             def balancer(self, pause=None, window_s=None):
                 def paused(seconds):
                     return case.pause(seconds) or bool(pause and pause(0))
-                return dataclasses.replace(case.balancer, pause=paused)
+                return dataclasses.replace(case.balancer, pause=paused,
+                                           history=case.history)
 
             def gather(self, balancer):
                 if stopped_in == 'gather':
@@ -284,6 +288,20 @@ class EvacuateTest(Case):
         code, _, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(0, code, err)
         self.assertEqual({'u': B}, self.homes())
+
+    def test_volumes_go_where_it_is_quiet_over_days(self):
+        """The second pool is idle now, the third one is over days."""
+        self.cinder = self.cloud(
+            [record('u'), record('w', B), record('x', C)],
+            {'u': cloud.busy(64), 'x': cloud.busy(64)})
+        self.history = history.EveryDay({
+            volume: [(rate, 0.0, 65536 * rate, 0.0, 0.01 * rate, 0.0)] * 24
+            for volume, rate in (('u', 100.0), ('w', 900.0), ('x', 0.1))})
+        self.set(history_s=86400.0, demand=dm.Demand(busy=True))
+        code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
+        self.assertEqual(0, code, err)
+        self.assertEqual({'u': C, 'w': B, 'x': C}, self.homes())
+        self.assertIn('Judged by the last 24 hours', out)
 
     def test_a_cool_down_does_not_hold_it(self):
         self.balancer.round()

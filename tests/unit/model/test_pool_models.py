@@ -82,16 +82,18 @@ class FleetTest(testtools.TestCase):
     def test_intervals_agree_with_the_standard_library(self, pools):
         models = [model for model, _ in pools]
         many = pool_models.Fleet(models)
-        found = many.intervals(np.arange(len(pools)), np.array(
-            [many.loads(ws).sum(axis=0) for _, ws in pools]))
-        for (model, ws), ends in zip(pools, found):
+        asked = np.arange(len(pools)), np.array(
+            [many.loads(ws).sum(axis=0) for _, ws in pools])
+        for (model, ws), ends, *expected in zip(
+                pools, many.intervals(*asked), *many.expected(*asked)):
             if model is None:
-                self.assertTrue(np.isnan(ends).all())
+                self.assertTrue(np.isnan([*ends, *expected[:2]]).all())
                 continue
             load = model.load(ws)
-            np.testing.assert_allclose(
-                model.interval(load), model.predict(load) * (1 + ends),
-                rtol=1e-9, atol=1e-9)
+            for found in model.predict(load) * (1 + ends), expected[:2]:
+                np.testing.assert_allclose(
+                    model.interval(load), found, rtol=1e-9, atol=1e-9)
+            self.assertEqual(model.extrapolates(load), expected[2])
 
     @given(st.lists(workloads, min_size=1, max_size=8))
     @settings(deadline=None)

@@ -11,7 +11,9 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
 from serifos.plan.outlook import outlook as ol
+from serifos.plan import problem as pm
 from serifos.plan import relieve
+from serifos.plan import state as st
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -20,8 +22,10 @@ LIMITS = lm.Limits()
 
 
 def outlook(cluster, limits=LIMITS, expected=({}, {})):
-    return ol.of(cluster, clusters.models_of(cluster), limits,
-                 clusters.planned(relieve, cluster, limits), expected)
+    plan = clusters.planned(relieve, cluster, limits)
+    first = st.State.of(pm.Problem.of(
+        cluster, clusters.models_of(cluster), limits))
+    return ol.of(plan, first, ol.carried_out(first, plan), *expected)
 
 
 class OutlookTest(testtools.TestCase):

@@ -103,7 +103,9 @@ def became(its: of_plans.Standing) -> str:
     misses = plan.slo_misses
     return (
         f'Plan {wd.plain(plan.id, 36)} of {wd.plain(plan.planner)}, created '
-        f'at {times.text(plan.created_at)}: {its.state}'
+        f'at {times.text(plan.created_at)}'
+        + (f' by {wd.window(plan.window_s)}' if plan.window_s else '')
+        + f': {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
            if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
         + ('' if its.approved_by is None else

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan of now, judged as rounds of the balancer judge: by days if known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import functools
+
+from oslo_config import cfg
+
+from serifos.balancer import deciding
+from serifos.balancer import outlook
+from serifos.balancer import planning
+from serifos.balancer import steady
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
+from serifos.facts import cluster as cl
+from serifos.model import model as mm
+from serifos.plan import limits as lm
+from serifos.plan.loads import slots as sl
+from serifos.plan.outlook import outlook as ol
+from serifos.plan import plan as pl
+from serifos.plan import state as st
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A plan, and what it was made by.
+
+    :param slots: what volumes did over days; None where the present counts
+    """
+
+    plan: pl.Plan
+    cluster: cl.Cluster
+    limits: lm.Limits
+    models: Mapping[str, mm.Model]
+    slots: sl.Slots | None
+
+    @functools.cached_property
+    def seen(self) -> ol.Outlook:
+        """What the plan comes to."""
+        return outlook.outlook(self.plan, self.cluster, self.limits,
+                               self.models, self.slots)
+
+    @functools.cached_property
+    def state(self) -> st.State:
+        """What the plan begins with."""
+        return planning.state(self.cluster, self.limits, self.models,
+                              self.slots)
+
+
+def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
+           models: Mapping[str, mm.Model], say: Callable[[str], None],
+           limits: lm.Limits | None = None, planner: str | None = None,
+           made: pl.Plan | None = None) -> Judged:
+    """A plan for a cluster, as a round makes one of this observation alone.
+
+    :param say: is called with a sentence where the days before cannot be
+        read, or have to wait
+    :param limits: None for those of [balancer]
+    :param planner: that plans whatever promises are broken at present; None
+        for that of [balancer], which comes after these
+    :param made: a plan that is made already; it is judged by what it was
+        made by
+    """
+    limits = limits or adapters.limits_of(conf)
+    if made is not None:
+        return Judged(made, cluster, limits, models, histories.slots(
+            conf, cluster, say) if made.window_s else None)
+    settings = adapters.settings(conf)
+    if planner is not None:
+        settings = dataclasses.replace(settings, planner=planner,
+                                       mend_at_once=False)
+    slots = histories.slots(conf, cluster, say)
+    once = steady.once(cluster, limits, models, slots,
+                       settings.mend_at_once)
+    plan = deciding.plan(settings, cluster, once, models)
+    if slots is not None and not plan.window_s:
+        say('Promises are broken at present, and mended first; the days '
+            'before are planned by once these are kept.')
+        slots = None
+    return Judged(plan, cluster, limits, models, slots)

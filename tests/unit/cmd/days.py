@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster of the examples, of which the days before are known."""
+
+import json
+import pathlib
+
+from serifos.cmd.balancer import histories
+from serifos import conf
+from serifos.facts import history as hs
+from serifos.facts import times
+from tests.unit import case
+
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+
+
+class DaysCase(case.DirectoryCase):
+    """A configuration whose history is kept in the directory."""
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = json.loads((EXAMPLES / 'cluster.json').read_text())
+        self.at = times.parse(self.cluster['observed_at'])
+        self.conf()
+
+    def conf(self, *lines, window=86400):
+        self.file = self.dir / 'serifos.conf'
+        self.file.write_text('\n'.join((
+            '[serifos]', f'state_dir = {self.dir}', '[balancer]',
+            f'window = {window}', *lines)))
+
+    def past(self, idle=(), hours=24):
+        """All volumes read 100 times a second, 8 ms each, but the idle."""
+        volumes = [each['id'] for each in self.cluster['volumes']]
+        found = hs.Series.empty(volumes, self.at - 3600 * hours, self.at, 60)
+        for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
+            found.sums[figure] = 60 * rate
+        found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0
+        return found
+
+    def keep(self, series):
+        store = histories.store(conf.load([str(self.file)]))
+        self.assertTrue(store.add(series, store.until()))
