@@ -68,6 +68,13 @@ OPTS = [
         'reservation_ttl', type=Figure(min=0, max=1e9), default=3600,
         help='Seconds for which a new volume counts with its expected load, '
              'unless it is observed active before.'),
+    cfg.StrOpt(
+        'metrics_dir', metavar='DIRECTORY',
+        help='Directory of node_exporter\'s textfile collector, into which '
+             'each cinder-scheduler writes what the plugin does, as '
+             'serifos-scheduler-PID.prom, every 15 seconds in which there '
+             'are requests. It must exist and be writable for Cinder\'s '
+             'user. Unset: nothing is counted.'),
     cfg.Opt(
         'weight_multiplier', type=Figure(min=0, max=1e9), default=1,
         help='Multiplier of SerifosWeigher beside other weighers.'),

@@ -83,6 +83,12 @@ class Cache:
                 'serifos-balancer runs and that the clocks agree.')
         return view
 
+    @property
+    def models_at(self) -> float | None:
+        """When the newest model was written, seconds of the epoch."""
+        return max((signature[0] / 1e9 for signature, _
+                    in self._models.values() if signature), default=None)
+
     def _is_stale(self, view: sn.View, now: float) -> bool:
         return abs(now - view.snapshot.taken_at) > self._max_age_s
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import time
 from typing import Any
 
 from cinder.scheduler import filter_scheduler
@@ -18,6 +19,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.scheduler import judge
+from serifos.scheduler.metrics import counts
 from serifos.scheduler import ranking
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
@@ -79,19 +81,25 @@ def ranked(weighed: list[weights.WeighedHost],
            properties: Sequence[Mapping[str, Any]]
            ) -> list[weights.WeighedHost]:
     """The same host states, the best for the newcomers first."""
+    started_s = time.perf_counter()
     try:
         requests = [rq.Request.of(each) for each in properties]
         if weighed and requests and all(
                 r.operation in rq.PLACES for r in requests):
-            return _by_prediction(weighed, requests)
+            found, result = _by_prediction(weighed, requests)
+            counts.ranked(found[0].obj is not weighed[0].obj)
+            counts.request(counts.DRIVER, result, started_s)
+            return found
     except Exception as exc:  # Cinder must go on placing volumes
+        counts.request(counts.DRIVER, counts.ERROR, started_s)
         rate_limited_log.WARNINGS.warn(
             'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
     return weighed
 
 
 def _by_prediction(weighed: Sequence[weights.WeighedHost],
-                   requests: Sequence[rq.Request]) -> list[Ranked]:
+                   requests: Sequence[rq.Request]
+                   ) -> tuple[list[Ranked], str]:
     serifos = judge.shared(CONF)
     placement = serifos.observe(requests, [each.obj for each in weighed])
     predictions = serifos.judge(placement).predictions
@@ -103,7 +111,8 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
         found = [Ranked(each.obj, each.weight, placement, candidate)
                  for each, candidate in zip(weighed, placement.candidates)]
         return [found[i] for i in sorted(
-            range(len(found)), key=lambda i: barred[i] is not None)]
+            range(len(found)), key=lambda i: barred[i] is not None)
+        ], counts.NO_OPINION
     ranks = ranking.ranks(predictions)
     mine = ranking.demoted(ranking.weights(predictions), barred)
     order = sorted(range(len(weighed)), key=lambda i: (
@@ -115,4 +124,4 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
              f'{best.latency_us:.0f} µs' if best else 'unknown',
              ranks.count(0), newcomer)
     return [Ranked(weighed[i].obj, mine[i], placement,
-                   placement.candidates[i]) for i in order]
+                   placement.candidates[i]) for i in order], counts.JUDGED

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import time
 from typing import Any
 
 from cinder.scheduler import filters
@@ -15,6 +16,7 @@ from oslo_log import log
 from serifos.facts import names
 from serifos.scheduler import affinity
 from serifos.scheduler import judge
+from serifos.scheduler.metrics import counts
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
 
@@ -40,11 +42,16 @@ class SerifosFilter(filters.BaseBackendFilter):
     def filter_all(self, filter_obj_list: Iterable[Any],
                    filter_properties: Mapping[str, Any]) -> list[Any]:
         states = list(filter_obj_list)
+        started_s = time.perf_counter()
         try:
             request = rq.Request.of(filter_properties)
             if request.operation in _REFUSES and states:
-                return _kept(request, states)
+                kept = _kept(request, states)
+                counts.refused(len(states) - len(kept))
+                counts.request(counts.FILTER, counts.JUDGED, started_s)
+                return kept
         except Exception as exc:  # Cinder must go on placing volumes
+            counts.request(counts.FILTER, counts.ERROR, started_s)
             rate_limited_log.WARNINGS.warn(
                 'bug', 'Serifos refuses nothing: %s', exc, exc_info=True)
         return states

@@ -26,6 +26,7 @@ from serifos.facts import workload as wl
 from serifos.scheduler import affinity
 from serifos.scheduler import cache
 from serifos.scheduler import inferred
+from serifos.scheduler.metrics import counts
 from serifos.scheduler import newcomer as nc
 from serifos.scheduler import pending
 from serifos.scheduler import predict
@@ -193,6 +194,7 @@ class Judge:
         return request.promise_us(self._refuse)
 
     def _refresh(self, now: float, candidates: int) -> sn.View | None:
+        before = self._view
         try:
             self._view = self._cache.look(now, candidates)
         except errors.InputError as exc:
@@ -201,6 +203,9 @@ class Judge:
         else:
             self._predictions.renew(self._view)
             self._pending.renew(self._view.snapshot, now)
+            if self._view is not before:
+                counts.seen(self._view.snapshot.taken_at,
+                            self._cache.models_at)
         return self._view
 
     def _newcomer(self, request: rq.Request,
@@ -247,8 +252,10 @@ def shared(conf: cfg.ConfigOpts) -> Judge:
     values = st.raw_values(conf)
     with _LOCK:
         if not _SHARED or values is None or _SHARED[0][0] != values:
+            settings = st.read(conf)
+            counts.use(settings.metrics_dir)
             _SHARED[:] = [(values, Judge(
-                st.read(conf), time.time, rate_limited_log.WARNINGS))]
+                settings, time.time, rate_limited_log.WARNINGS))]
         return _SHARED[0][1]
 
 

@@ -24,6 +24,7 @@ class SchedulerSettings(NamedTuple):
     active_floor: float
     reservation_ttl: float
     newcomer_hints: bool
+    metrics_dir: str | None = None
 
     @property
     def newcomer(self) -> wl.Workload:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
+import time
 from typing import Any
 
 from cinder.scheduler import weights
@@ -15,6 +16,7 @@ from oslo_log import log
 from serifos.conf import scheduler as options
 from serifos import errors
 from serifos.scheduler import judge
+from serifos.scheduler.metrics import counts
 from serifos.scheduler import ranking
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request as rq
@@ -46,17 +48,22 @@ class SerifosWeigher(weights.BaseHostWeigher):
     def weigh_objects(self, weighed_obj_list: Sequence[weights.WeighedHost],
                       weight_properties: Mapping[str, Any]) -> list[float]:
         """One finite weight for each pool, not negative, higher is better."""
+        started_s = time.perf_counter()
         try:
             request = rq.Request.of(weight_properties)
             if request.operation in rq.PLACES:
-                return self._weigh(request, weighed_obj_list)
+                found, result = self._weigh(request, weighed_obj_list)
+                counts.request(counts.WEIGHER, result, started_s)
+                return found
         except Exception as exc:  # Cinder must go on placing volumes
+            counts.request(counts.WEIGHER, counts.ERROR, started_s)
             rate_limited_log.WARNINGS.warn(
                 'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
         return [ranking.NEUTRAL] * len(weighed_obj_list)
 
     def _weigh(self, request: rq.Request,
-               weighed: Sequence[weights.WeighedHost]) -> list[float]:
+               weighed: Sequence[weights.WeighedHost]
+               ) -> tuple[list[float], str]:
         serifos = judge.shared(CONF)
         placement = serifos.observe([request], [each.obj for each in weighed])
         found = serifos.judge(placement)
@@ -64,7 +71,7 @@ class SerifosWeigher(weights.BaseHostWeigher):
         barred = serifos.barred(placement)
         if not found.predictions:
             return ranking.demoted(
-                [ranking.NEUTRAL] * len(weighed), barred)
+                [ranking.NEUTRAL] * len(weighed), barred), counts.NO_OPINION
         LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
                  len(weighed), request.volume_id, placement.newcomers[0])
         mine = ranking.demoted(
@@ -74,7 +81,7 @@ class SerifosWeigher(weights.BaseHostWeigher):
         self.minval = min(mine)
         self.maxval = max(max(mine), *(
             self.minval + p.error_us for p in found.predictions if p))
-        return mine
+        return mine, counts.JUDGED
 
     def _weigh_object(self, obj: Any,
                       weight_properties: Mapping[str, Any]) -> float:

@@ -25,7 +25,7 @@ class AlertsTest(machine.MachineTest):
         return done.stdout
 
     def test_rules(self):
-        self.assertIn('7 rules found',
+        self.assertIn('9 rules found',
                       self.promtool('check', 'rules', str(RULES)))
 
     def test_what_they_say(self):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What SerifosWeigher and SerifosScheduler add to a request.
 
-    .venv-cinder29/bin/python tools/bench/in_cinder.py [--quick] MODELS
+    .venv-cinder29/bin/python tools/bench/in_cinder.py [--quick] \
+        [--only NAME] MODELS
 
 Section ``weigher`` of tools/bench runs this inside a virtual environment
 with Cinder; MODELS is a directory with a model of each kind. All is
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import contextlib
 import dataclasses
 import itertools
 import logging
@@ -44,6 +46,8 @@ from serifos.facts import workload as wl  # noqa: E402
 from serifos.files import documents  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
+from serifos.scheduler.metrics import counts  # noqa: E402
+from serifos.scheduler.metrics import textfile  # noqa: E402
 from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 
@@ -204,6 +208,45 @@ def pending(directory: pathlib.Path, models: pathlib.Path,
             yield row(kind, pools, base, found)
 
 
+def metrics(directory: pathlib.Path, models: pathlib.Path,
+            quick: bool) -> Iterator[str]:
+    yield ('With metrics_dir, over the same without it, and a request in '
+           'which the file is written:')
+    yield 'kind            pools  counted  written'
+    where = directory / 'metrics'
+    where.mkdir()
+    for pools in SIZES[:3]:
+        cloud = Cloud(directory, models, 'tenant', pools)
+        times: dict[str, list[float]] = {}
+        for name in ('without', 'counted', 'written') * 3:
+            with told(None if name == 'without' else where,
+                      0.0 if name == 'written' else 1e9):
+                for number in range(8 if quick else 40):
+                    cloud.number += 1
+                    us, _ = taken_us(
+                        lambda properties: HANDLER.get_weighed_objects(
+                            [weigher.SerifosWeigher], cloud.states,
+                            properties), asked(cloud.number, {}))
+                    if number:  # the first one makes the file
+                        times.setdefault(name, []).append(us)
+        base = statistics.median(times['without'])
+        yield f'{"tenant":14}  {pools:5}  ' + '  '.join(
+            f'{statistics.median(times[name]) / base:7.3f}'
+            for name in ('counted', 'written'))
+
+
+@contextlib.contextmanager
+def told(directory: pathlib.Path | None, every_s: float) -> Iterator[None]:
+    """Metrics for a directory, or none; the judge and its caches stay."""
+    usual, textfile.EVERY_S = textfile.EVERY_S, every_s
+    counts.use(directory and str(directory))
+    try:
+        yield
+    finally:
+        textfile.EVERY_S = usual
+        counts.use(None)
+
+
 def new_file(directory: pathlib.Path, models: pathlib.Path,
              quick: bool) -> Iterator[str]:
     yield ('A new cluster.json, and requests one after the other until it '
@@ -233,11 +276,15 @@ def new_file(directory: pathlib.Path, models: pathlib.Path,
 
 def main() -> None:
     quick = '--quick' in sys.argv[1:]
+    only = sys.argv[sys.argv.index('--only') + 1] if (
+        '--only' in sys.argv) else None
     models = pathlib.Path(sys.argv[-1])
     logging.disable(logging.CRITICAL)
     cfg.CONF([], project='cinder', default_config_files=[])
     with tempfile.TemporaryDirectory() as name:
-        for section in (by_kind, pending, new_file):
+        for section in (by_kind, pending, metrics, new_file):
+            if only not in (None, section.__name__):
+                continue
             for line in section(pathlib.Path(name), models, quick):
                 print(line, flush=True)
 
