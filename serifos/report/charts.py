@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts as inline SVG: points and lines, boxes, bars, Pareto, dendrogram.
 
+Their colours are those of the page, light or dark; a mark shows its values
+where a pointer rests.
+
 matplotlib is imported only when a chart is drawn. The same values give the
 same text. Every chart takes what ``Axes.set`` takes: xlabel, yscale, xlim;
 a scale that is a number is symmetrically logarithmic, linear up to it.
@@ -11,15 +14,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import io
 import itertools
 import math
 from typing import Any
 
+from serifos.report import figures
+from serifos.report import marks
 from serifos.report import page
+from serifos.report import style
 
-BLUE, RED, GREY, LIGHT = '#4878a8', '#b4552d', '#8c95a0', '#c3ccd6'
-BAND = '#dce6f2'
+(BLUE, RED, GREEN, BROWN, PURPLE, GREY, LIGHT, BAND, INK, SOFT, RULE) = (
+    style.COLOURS[name][0] for name in (
+        'blue', 'red', 'green', 'brown', 'purple', 'grey', 'pale', 'band',
+        'ink', 'soft', 'rule'))
+SERIES = tuple(style.COLOURS[name][0] for name in style.SERIES)
+"""Colours of several lines that can be told apart by everybody."""
+
+FEW = 5
+"""Values of which each is drawn, since a box would hide how few they are."""
+
 _ROW_IN = 0.3
 
 
@@ -60,20 +73,20 @@ def points(series: Sequence[Series], *,
     :param band: x, low and high of a shaded area
     :param level: y of a dashed line
     """
-    figure = _figure(*size_in)
+    figure = figures.figure(*size_in)
     axes = figure.subplots()
     if band:
         axes.fill_between(*band, color=BAND, lw=0)
     _points(axes, series, level)
-    _finish(axes, **settings)
-    return _svg(figure)
+    figures.finish(axes, **settings)
+    return figures.svg(figure)
 
 
 def grid(panels: Mapping[str, Sequence[Series]], *, xlabel: str, ylabel: str,
          columns: int = 2, **settings: Any) -> str:
     """Points in panels of one scale, with a line at 0; title → series."""
     deep = math.ceil(len(panels) / columns)
-    figure = _figure(9, 2.6 * deep + 0.3)
+    figure = figures.figure(9, 2.6 * deep + 0.3)
     cells = figure.subplots(deep, columns, sharex=True, sharey=True,
                             squeeze=False)
     for axes, (title, series) in itertools.zip_longest(
@@ -81,37 +94,53 @@ def grid(panels: Mapping[str, Sequence[Series]], *, xlabel: str, ylabel: str,
         axes.set_visible(bool(series))
         _points(axes, series, level=0)
         axes.tick_params(labelbottom=True)
-        _finish(axes, title=title, **settings)
+        figures.finish(axes, title=title, **settings)
     figure.supxlabel(xlabel, fontsize=10)
     figure.supylabel(ylabel, fontsize=10)
-    return _svg(figure)
+    return figures.svg(figure)
 
 
 def boxes(panels: Sequence[Boxes], *, whiskers: tuple[float, float] = (5, 95),
           title: str = '', size_in: tuple[float, float] = (10, 3.4),
           sharey: bool = False, **settings: Any) -> str:
     """Boxes of the middle half, with whiskers at two percentiles."""
-    figure = _figure(*size_in)
+    figure = figures.figure(*size_in)
     figure.suptitle(title, fontsize=11)
     cells, = figure.subplots(1, len(panels), sharey=sharey, squeeze=False)
     for axes, panel in zip(cells, panels):
         if panel.band:
-            axes.axhspan(*panel.band, color='#f3dfb8')
+            axes.axhspan(*panel.band, color=BAND)
         axes.axhline(0, color=GREY, lw=1)
-        axes.boxplot(
-            [*panel.values.values()], tick_labels=[*panel.values],
-            whis=whiskers, showfliers=False, patch_artist=True, widths=0.6,
-            boxprops={'facecolor': panel.colour, 'edgecolor': '#333'},
-            medianprops={'color': '#000'})
+        _boxes(axes, panel, whiskers)
         axes.tick_params(axis='x', labelsize=8)
     for axes, panel in zip(cells, panels):  # limits hold what all have
-        _finish(axes, title=panel.title, **settings)
-    return _svg(figure)
+        figures.finish(axes, title=panel.title, **settings)
+    return figures.svg(figure)
+
+
+def _boxes(axes: Any, panel: Boxes, whiskers: tuple[float, float]) -> None:
+    places = range(1, len(panel.values) + 1)
+    many = [(place, each) for place, each in zip(places, panel.values.values())
+            if len(each) >= FEW]
+    if many:
+        axes.boxplot(
+            [each for _, each in many], positions=[at for at, _ in many],
+            whis=whiskers, showfliers=False, patch_artist=True, widths=0.6,
+            boxprops={'facecolor': panel.colour, 'edgecolor': INK},
+            medianprops={'color': INK}, whiskerprops={'color': INK},
+            capprops={'color': INK})
+    for place, each in zip(places, panel.values.values()):
+        if len(each) < FEW:
+            drawn, = axes.plot([place] * len(each), each, 'o', ms=5,
+                               color=panel.colour)
+            marks.told(drawn, [f'{value:.3g}' for value in each])
+    axes.set_xticks(places, [*panel.values])
+    axes.set_xlim(0.5, len(panel.values) + 0.5)
 
 
 def bars(names: Sequence[object],
          series: Mapping[str, Sequence[float | None]], *,
-         colours: Sequence[str] = (BLUE, '#c98b2b', '#2f8f5b', RED, GREY),
+         colours: Sequence[str] = (BLUE, BROWN, GREEN, RED, GREY),
          **settings: Any) -> str:
     """A group of bars for each name, in it one of each series."""
     figure, axes = _rows(names, max(1, 0.6 * len(series)))
@@ -122,9 +151,13 @@ def bars(names: Sequence[object],
             places, [math.nan if v is None else v for v in values], height,
             label=label, color=colours[i % len(colours)])
         axes.bar_label(drawn, fmt='%.1f', fontsize=8, padding=2)
+        for patch, name, value in zip(drawn, names, values):
+            if value is not None:
+                marks.told(patch, [f'{name}: {label} {value:.3g}'.replace(
+                    ':  ', ': ')])
     axes.margins(x=0.1)
-    _finish(axes, **settings)
-    return _svg(figure)
+    figures.finish(axes, **settings)
+    return figures.svg(figure)
 
 
 def pareto(names: Sequence[str], shares_pct: Sequence[float],
@@ -136,33 +169,28 @@ def pareto(names: Sequence[str], shares_pct: Sequence[float],
     axes.plot([*itertools.accumulate(shares_pct)], range(len(names)),
               color=RED, marker='.', lw=1)
     axes.axvline(50, color=GREY, lw=1, ls=':')
-    _finish(axes, xlim=(0, 105), **settings)
-    return _svg(figure)
+    figures.finish(axes, xlim=(0, 105), **settings)
+    return figures.svg(figure)
 
 
 def dendrogram(tree: Any, names: Sequence[str], colours: Sequence[str],
                **settings: Any) -> str:
     """A linkage as scipy has it, the names of its leaves in colours."""
     from scipy.cluster import hierarchy  # takes half a second
-    figure = _figure(9, 1.2 + _ROW_IN * len(names))
+    figure = figures.figure(9, 1.2 + _ROW_IN * len(names))
     axes = figure.subplots()
     drawn = hierarchy.dendrogram(
         tree, orientation='right', labels=names, ax=axes,
-        link_color_func=lambda _: '#4a525c')
+        link_color_func=lambda _: SOFT)
     for text, leaf in zip(axes.get_yticklabels(), drawn['leaves']):
         text.set_color(colours[leaf])
-    _finish(axes, **settings)
-    return _svg(figure)
-
-
-def _figure(width_in: float, height_in: float) -> Any:
-    return page.needed('matplotlib.figure').Figure(
-        figsize=(width_in, height_in), layout='constrained')
+    figures.finish(axes, **settings)
+    return figures.svg(figure)
 
 
 def _rows(names: Sequence[object], rows: float = 1) -> tuple[Any, Any]:
     """A figure whose y axis has a name for each row, from the top."""
-    figure = _figure(9, 1.2 + _ROW_IN * rows * len(names))
+    figure = figures.figure(9, 1.2 + _ROW_IN * rows * len(names))
     axes = figure.subplots()
     axes.set_yticks(range(len(names)), [str(name) for name in names])
     axes.invert_yaxis()
@@ -175,39 +203,23 @@ def _points(axes: Any, series: Sequence[Series],
         axes.axhline(level, color=GREY, lw=1, ls='--')
     for one in series:
         if one.shade is None:
-            axes.plot(one.x, one.y, one.form, label=one.label,
-                      **{'ms': 4, 'lw': 1.5, **one.look})
+            drawn, = axes.plot(one.x, one.y, one.form, label=one.label,
+                               **{'ms': 4, 'lw': 1.5, **one.look})
+            marks.told(drawn, [
+                f'{one.label}: {x:.4g}, {y:.4g}'.removeprefix(': ')
+                for x, y in zip(one.x, one.y)])
         else:
-            dots = axes.scatter(one.x, one.y, c=one.shade, s=14)
+            dots = axes.scatter(one.x, one.y, c=one.shade, s=14,
+                                cmap=_shades())
             axes.figure.colorbar(dots, ax=axes, label=one.label,
                                  ticks=sorted(set(one.shade)))
+            marks.told(dots, [
+                f'{x:.4g}, {y:.4g}; {one.label} {shade:g}' for x, y, shade
+                in zip(one.x, one.y, one.shade)])
 
 
-def _finish(axes: Any, **settings: Any) -> None:
-    for axis in 'x', 'y':
-        scale = settings.pop(f'{axis}scale', None)
-        if isinstance(scale, float):
-            getattr(axes, f'set_{axis}scale')('symlog', linthresh=scale)
-        elif scale:
-            getattr(axes, f'set_{axis}scale')(scale)
-    axes.set(**settings)
-    axes.title.set_fontsize(10)
-    axes.spines[['top', 'right']].set_visible(False)
-    axes.grid(color='#e4e7eb', lw=0.7)
-    axes.set_axisbelow(True)
-
-
-def _svg(figure: Any) -> str:
-    labelled = {
-        label: handle for axes in figure.axes for handle, label
-        in zip(*axes.get_legend_handles_labels())}
-    if len(labelled) > 1:
-        figure.legend(labelled.values(), labelled.keys(), fontsize=8,
-                      frameon=False, loc='outside right upper')
-    text = io.StringIO()
-    with page.needed('matplotlib').rc_context(
-            {'svg.hashsalt': 'serifos', 'svg.fonttype': 'none',
-             'font.family': 'sans-serif'}):
-        figure.savefig(text, format='svg', metadata={
-            'Date': None, 'Creator': None, 'Format': None, 'Type': None})
-    return text.getvalue()[text.getvalue().index('<svg'):].strip()
+def _shades() -> Any:
+    """From violet to orange, which can be seen on white and in the dark."""
+    found = page.needed('matplotlib')
+    return found.colors.LinearSegmentedColormap.from_list(
+        'shades', found.colormaps['plasma']([0.35, 0.45, 0.57, 0.7]))

@@ -18,6 +18,7 @@ from serifos.model import fit_runs
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import quality
+from serifos.model import verdict as vd
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
@@ -37,28 +38,31 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts; there is nothing to draw.')
     data = fit_runs.runs(samples, model.predicts)
-    measured, counts = data.y, np.array(data.counts)
-    predicted = np.array([model.predict(load) for load in data.loads])
+    figure, unit = _shown(model.predicts)
+    measured, counts = data.y / unit, np.array(data.counts)
+    predicted = np.array([model.predict(load) for load in data.loads]) / unit
+    off_pct = 100 * (measured / predicted - 1)
+    judged = vd.verdict(model)
     error = table.percent(quality.mre(measured, predicted))
     fitted = table.percent(model.quality.get('mre')) or 'unknown'
     return page.render(
-        f'{model.name}: {model.predicts}',
-        f'A model of kind {model.kind} against {len(samples)} runs.',
+        f'{model.name}: {figure}', _about(model, dataset, len(samples)),
         [page.Section(
             'Predicted against measured',
             f'The mean relative error on these runs is {error}; the '
             f'cross-validated error of the fit is {fitted}. The band is the '
-            '90 % interval.', [_against(model, measured, predicted, counts)]),
+            '90 % interval.', [_against(
+                 model, figure, measured, predicted, counts)]),
          page.Section(
              'Residuals by number of workloads',
-             'Measured minus predicted. Boxes hold the middle half, whiskers '
-             'reach from the 5th to the 95th percentile.',
+             'How far what was measured is above what was predicted. Boxes '
+             'hold the middle half, whiskers reach from the 5th to the 95th '
+             f'percentile; of fewer than {charts.FEW} runs each is a dot.',
              [charts.boxes(
                  [charts.Boxes('', {
-                     str(n): (measured - predicted)[counts == n]
-                     for n in np.unique(counts)})], size_in=(7, 4),
-                 xlabel=_COUNT,
-                 ylabel=f'measured - predicted {model.predicts}')]),
+                     str(n): off_pct[counts == n] for n in np.unique(counts)
+                 })], size_in=(7, 4), xlabel=_COUNT,
+                 ylabel='measured above predicted, %')]),
          page.Section(
              'Error by number of workloads and by block size',
              charts=[_error_by(label, of, measured, predicted)
@@ -67,7 +71,28 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
                          ('mean block size of the run, KiB',
                           [_mean_block(sample) for sample in samples]))]),
          page.Section('The model', tables=[table.Table(
-             ('', 'term', 'coefficient'), _terms(model))])])
+             ('', 'term', 'coefficient'), _terms(model))])],
+        verdict=f'{judged.headline[0].upper()}{judged.headline[1:]}. '
+        + ' '.join([*judged.reasons, *judged.advice]))
+
+
+def _shown(predicts: str) -> tuple[str, float]:
+    """A figure of runs as it is shown, and its unit: latency in ms."""
+    return (f'{predicts.removesuffix("_us").replace("_", " ")}, ms', 1e3) if (
+        predicts.endswith('_us')) else (predicts, 1.0)
+
+
+def _about(model: mm.Model, dataset: ds.Dataset, runs: int) -> str:
+    """The device, and where and when it was measured."""
+    device = ', '.join(f'{name} {value}' for name, value
+                       in (model.device or {}).items() if value is not None)
+    where = ' '.join(filter(None, [
+        dataset.header.host and f'on {dataset.header.host}',
+        dataset.header.created_at
+        and f'at {dataset.header.created_at}']))
+    return (f'A model of kind {model.kind} against {runs:,} runs'
+            + (f', measured {where}' if where else '') + '.'
+            + (f'\nThe device: {device}.' if device else ''))
 
 
 def _mean_block(sample: ds.Sample) -> int:
@@ -85,7 +110,7 @@ def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
             for term, value in row.items()]
 
 
-def _against(model: mm.Model, measured: quality.Floats,
+def _against(model: mm.Model, figure: str, measured: quality.Floats,
              predicted: quality.Floats, counts: quality.Floats) -> str:
     ends = np.array([min(measured.min(), predicted[predicted > 0].min(
         initial=measured.min())), max(measured.max(), predicted.max())])
@@ -95,8 +120,8 @@ def _against(model: mm.Model, measured: quality.Floats,
          charts.Series(predicted, measured, label=_COUNT, shade=counts)],
         band=(ends, np.maximum(ends * (1 + low), ends[0] / 10),
               ends * (1 + high)), size_in=(7, 5), xscale='log', yscale='log',
-        xlabel=f'predicted {model.predicts}',
-        ylabel=f'measured {model.predicts}')
+        xlabel=f'predicted {figure}',
+        ylabel=f'measured {figure}')
 
 
 def _error_by(label: str, of: Sequence[int], measured: quality.Floats,

@@ -18,13 +18,23 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     'band': ('#cfe0f0', '#29435c'), 'grey': ('#6b747e', '#98a2ad'),
     'blue': ('#0072b2', '#56b4e9'), 'red': ('#c04f00', '#ff9a57'),
     'green': ('#00795a', '#2fc79a'), 'purple': ('#9c4f86', '#e6a3cb'),
-    'brown': ('#8a5a00', '#e69f00')}
+    'brown': ('#8a5a00', '#e69f00'), 'pale': ('#b9c3ce', '#4f5a66')}
 """Name → on white, on a dark ground."""
+
+SERIES = ('grey', 'red', 'blue', 'green', 'brown', 'purple', 'ink', 'soft')
+"""The order in which charts of several lines take them."""
 
 
 def colour(name: str) -> str:
     """One of :data:`COLOURS`, as CSS and SVG take it in a ``style``."""
     return f'var(--{name})'
+
+
+def themed(svg: str) -> str:
+    """A drawing whose colours on white become those of either ground."""
+    for name, (light, _) in COLOURS.items():
+        svg = svg.replace(light, colour(name))
+    return svg
 
 
 def _variables(dark: bool) -> str:

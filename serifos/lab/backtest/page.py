@@ -10,9 +10,9 @@ from serifos.lab.backtest import tables
 from serifos.lab.backtest import tally as tl
 from serifos.report import charts
 from serifos.report import page
+from serifos.report.plan import wording as wd
 
-_COLOURS = (charts.GREY, charts.RED, charts.BLUE, '#2f8f5b', '#c98b2b',
-            '#7a4f9a', '#333333', '#b07aa1')
+_COLOURS = charts.SERIES
 _MS = 1e3
 
 
@@ -40,7 +40,29 @@ def page_of(scores: Sequence[tl.Score], command: str) -> str:
                 _lines(scores, 2, 'Volumes whose promise is broken', 1),
                 _lines(scores, 3, 'GiB moved so far', 1)]),
             page.Section('The busiest pool of each day', '', [_days(scores)])
-        ])
+        ], verdict=verdict(scores))
+
+
+def verdict(scores: Sequence[tl.Score]) -> str:
+    """What balancing would have brought and cost, beside the first policy.
+
+    Of the other policies the one of the fastest worst pool counts.
+    """
+    first = scores[0]
+    best = min(scores[1:], key=lambda score: score.worst_us, default=None)
+    if best is None:
+        return (f'Under {first.policy} the worst pool shows '
+                f'{wd.ms(first.worst_us)} ms in the mean, and promises are '
+                f'broken for {first.promise_minutes:,.0f} volume minutes. '
+                'There is no other policy to compare with.')
+    better = best.worst_us < first.worst_us and (
+        best.promise_minutes <= first.promise_minutes)
+    return (f'{"Worth it" if better else "Not worth it"}: under '
+            f'{best.policy} the worst pool shows {wd.ms(best.worst_us)} ms '
+            f'in the mean, {wd.ms(first.worst_us)} under {first.policy}; '
+            f'promises are broken for {best.promise_minutes:,.0f} volume '
+            f'minutes, {first.promise_minutes:,.0f} under {first.policy}; '
+            f'{wd.count(best.moves, "move")} of {best.moved_gib:,.0f} GiB.')
 
 
 def _lines(scores: Sequence[tl.Score], column: int, title: str, unit: float,

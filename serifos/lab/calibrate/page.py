@@ -18,7 +18,7 @@ from serifos.report import page
 from serifos.report import table
 
 _COLOURS = dict(zip(queueing.CLASSES, (
-    charts.BLUE, '#8fb3d3', charts.RED, '#e0a487'), strict=True))
+    charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))
 
 
 def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],

@@ -13,7 +13,8 @@ from serifos.report import charts
 from serifos.report import page
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
-_COLOURS = (charts.GREY, '#8a5fb0', '#c98b2b', charts.BLUE, '#2f8f5b')
+_COLOURS = (charts.GREY, charts.PURPLE, charts.BROWN, charts.BLUE,
+            charts.GREEN)
 _SLOS = {'slo_us': 'mean latency', 'slo_read_us': 'read p99',
          'slo_write_us': 'write p99'}
 _DISTRIBUTIONS = (

@@ -55,9 +55,9 @@ def _errors(trace: search.Trace) -> str:
             for value in step.evaluated.values() if math.isfinite(value)]
     iterations = range(len(trace.steps))
     return charts.points(
-        [charts.Series(*zip(*dots), look={'color': '#a9bdd6'}),
+        [charts.Series(*zip(*dots), look={'color': charts.LIGHT}),
          charts.Series(iterations, trace.lowest, '-',
-                       look={'color': '#1f4e79'})],
+                       look={'color': charts.BLUE})],
         level=trace.rmse[trace.standard], xlabel='iteration',
         ylabel='mean RMSE', yscale='log', xticks=iterations)
 
@@ -79,9 +79,9 @@ def _points(trace: search.Trace, first: int, second: int | None) -> str:
     return charts.points(
         [dataclasses.replace(series(iteration_of), label='iteration',
                              shade=[*iteration_of.values()]),
-         series(pivots, mfc='none', mec='#c0392b', ms=7),
+         series(pivots, mfc='none', mec=charts.RED, ms=7),
          series([trace.standard], 'x', color='black', ms=9),
-         series([trace.best], '*', color='#c0392b', ms=14)],
+         series([trace.best], '*', color=charts.RED, ms=14)],
         **_axis('x', trace, first), **y)
 
 

@@ -11,6 +11,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.model import fit
+from serifos.model import verdict
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model.tenant import test_tenant
@@ -267,6 +268,11 @@ class ReportTest(ModelCase):
         self.assertEqual(4, text.count('<svg'))
         self.assertNotIn('http-equiv', text)
         self.assertIn('outstanding', text)
+        judged = verdict.verdict(documents.read_model(self.model)).headline
+        self.assertIn(f'{judged[1:]}. ', text)
+        for words in ('measured above predicted, %', 'measured latency, ms',
+                      ' by serifos '):
+            self.assertIn(words, text)
 
     def test_a_run_of_idle_tenants_alone_is_not_drawn(self):
         idle = wl.Workload(0, 4, 1, think_time_us=1e6)

@@ -38,6 +38,8 @@ class BacktestTest(case.DirectoryCase):
         page = (out / 'backtest.html').read_text()
         self.assertEqual(4, page.count('<svg'))
         self.assertIn('bfd:hold=1', page)
+        self.assertRegex(page, r'(?s)class="verdict">(Worth|Not worth) it: '
+                               r'under bfd:hold=1 the worst pool')
         doc = json.loads((out / 'backtest.json').read_text())
         self.assertEqual('serifos-backtest/1', doc['schema'])
         cinder, bfd = doc['policies']

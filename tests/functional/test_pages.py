@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages in a real browser: readable, accessible, and by themselves."""
+
+import json
+import pathlib
+import random
+import shutil
+import threading
+import time
+
+import ddt
+
+from serifos.cmd.balancer import serve
+from serifos import conf
+from serifos.facts import times
+from tests.functional import machine
+from tests.unit.cmd import command
+
+try:
+    from tests.functional import browser
+except ImportError:
+    browser = None
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples'
+LARGEST = 1_000_000
+"""Characters of a page of 1,000 pools."""
+
+
+def cloud(pools, seed=0):
+    """A cluster.json whose first pools are slow; every tenth of them."""
+    rng = random.Random(seed)
+    names = [f'stor{i:03}@ssd#ssd' for i in range(pools)]
+    doc = {'schema': 'serifos-cluster/1', 'observed_at': times.text(
+        time.time()), 'volumes': [], 'pools': [
+            {'name': name, 'model': rng.choice(
+                ('intel-s3500', 'intel-s3610')), 'state': 'up',
+             'total_gib': 4000, 'free_gib': rng.uniform(300, 2500)}
+            for name in names]}
+    for i, name in enumerate(names):
+        for n in range(4 if i % 10 == 0 else rng.randint(1, 2)):
+            doc['volumes'].append({
+                'id': f'{rng.getrandbits(128):032x}', 'pool': name,
+                'name': f'db-{i}-{n}', 'project_id': 'p' * 32,
+                'server': f'server-{i}', 'volume_type': 'gold',
+                'size_gib': rng.choice((20, 100)), 'max_latency_us': 5000,
+                'movable': 'a snapshot holds it' if n == 3 else True,
+                'workload': {
+                    'write_pct': 30, 'iodepth': 1, 'iops': 300,
+                    'latency_us': rng.uniform(500, 3000),
+                    'block_kib': 128 if i % 10 == 0 else 8}})
+    return doc
+
+
+@ddt.ddt
+class PagesTest(machine.MachineTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need(browser is not None,
+                  'selenium or axe-core-python is not installed')
+        self.browser = browser.Browser(self)
+
+    def report(self, pools):
+        """The page of a cloud."""
+        state = self.directory / 'state'
+        shutil.copytree(EXAMPLES / 'models', state / 'models')
+        (state / 'cluster.json').write_text(json.dumps(cloud(pools)))
+        file = self.directory / 'serifos.conf'
+        file.write_text(f'[serifos]\nstate_dir = {state}\n'
+                        f'models_dir = {state}/models\n')
+        page = self.directory / 'cloud.html'
+        code, _, err = command.balance(
+            '--config-file', file, 'report', '--out', page)
+        self.assertEqual(0, code, err)
+        return page
+
+    def check(self, page, most=100_000_000):
+        """A file, at each width and in each scheme."""
+        self.assertLess(page.stat().st_size, most)
+        self.seen(page.as_uri())
+
+    def seen(self, url):
+        grounds = set()
+        for scheme in browser.SCHEMES:
+            for width in browser.WIDTHS:
+                self.browser.look(url, width, scheme)
+                where = f'{width} px, {scheme}'
+                self.assertEqual(width, self.browser.asked(
+                    'Math.max(document.documentElement.scrollWidth, '
+                    'window.innerWidth)'), where)
+                self.assertEqual([], self.browser.violations(), where)
+                self.assertGreater(self.browser.asked(
+                    'document.querySelector(".verdict").innerText.length'),
+                    20, where)
+                self.assertEqual([], self.browser.asked(
+                    '[...document.querySelectorAll("svg[role=img]")]'
+                    '.filter(each => !each.getAttribute("aria-label"))'
+                    '.map(each => each.outerHTML.slice(0, 200))'), where)
+            grounds.add(self.browser.asked(
+                'getComputedStyle(document.body).backgroundColor'))
+        self.assertEqual(2, len(grounds), grounds)
+        self.assertEqual([], self.browser.console())
+        self.assertEqual({url}, self.browser.requests())
+
+    @ddt.data(5, 30, 1000)
+    def test_of_a_cloud(self, pools):
+        page = self.report(pools)
+        self.check(page, LARGEST)
+        self.assertGreaterEqual(self.browser.asked(
+            'document.querySelectorAll("dt").length'), 6)
+
+    def test_of_a_cloud_that_is_served(self):
+        self.report(5)
+        found = serve.server(serve.Pages(conf.load(
+            [str(self.directory / 'serifos.conf')])), '127.0.0.1', 0)
+        self.addCleanup(found.server_close)
+        self.addCleanup(found.shutdown)
+        threading.Thread(target=found.serve_forever, daemon=True).start()
+        url = f'http://127.0.0.1:{found.server_port}/'
+        self.browser.look(url, 400, 'light')
+        self.assertEqual(6, self.browser.asked(
+            'Math.min(6, document.querySelectorAll("dt").length)'))
+        self.assertLessEqual(self.browser.requests(),
+                             {url, f'{url}favicon.ico'})
+
+    def test_of_a_model(self):
+        dataset, model = (self.directory / name
+                          for name in ('m.jsonl', 'm.json'))
+        code, _, err = command.simulate('dataset', 'SSD1', dataset)
+        self.assertEqual(0, code, err)
+        code, _, err = command.model(
+            'fit', dataset, '--kind', 'outstanding', '--out', model)
+        self.assertEqual(0, code, err)
+        code, _, err = command.model('report', model, dataset)
+        self.assertEqual(0, code, err)
+        self.check(self.directory / 'm.html')
+
+    def test_of_a_backtest(self):
+        week, out = self.directory / 'week.csv', self.directory / 'out'
+        code, _, err = command.simulate(
+            'week', '--volumes', 12, '--days', 2, '--step', 1800,
+            '--out', week)
+        self.assertEqual(0, code, err)
+        code, _, err = command.simulate(
+            'backtest', week, '--models', EXAMPLES / 'models', '--pools', 2,
+            '--jobs', 1, '--out', out)
+        self.assertEqual(0, code, err)
+        self.check(out / 'backtest.html')
