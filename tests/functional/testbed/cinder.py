@@ -27,6 +27,11 @@ DRIVER: Config = {
         'scheduler_driver': 'serifos.scheduler.driver.SerifosScheduler'}}
 """The scheduler of serifos; nothing else is set."""
 
+KEYS = {'backend': 'cinder.keymgr.conf_key_mgr.ConfKeyManager',
+        'fixed_key': '00' * 32}
+"""One key for all volumes of an encrypted type. Where Cinder is to delete
+it, it logs so and keeps it."""
+
 CLEAR_MIB = 32
 """A deleted volume's first MiB are overwritten by zeros, not all of them:
 that would take the emulated SSDs half a minute a GiB."""
@@ -69,6 +74,7 @@ def common(where: layout.Layout, host: str, address: str,
         'oslo_concurrency': {'lock_path': f'{state}/lock'},
         'coordination': {'backend_url': f'file://{state}/coordination'},
         'oslo_messaging_notifications': {'driver': 'noop'},
+        'key_manager': KEYS,
     }
 
 

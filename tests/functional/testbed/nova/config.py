@@ -50,12 +50,8 @@ def service_user(user: str) -> dict[str, object]:
 
 CINDER: Config = {
     'nova': {**auth('cinder'), 'interface': 'public'},
-    'key_manager': {
-        'backend': 'cinder.keymgr.conf_key_mgr.ConfKeyManager',
-        'fixed_key': '00' * 32},
 }
-"""How cinder-volume reaches Nova, which moves a volume in use; and one key
-for all volumes of an encrypted type."""
+"""How cinder-volume reaches Nova, which moves a volume in use."""
 
 CINDER_API: Config = {
     'DEFAULT': {
