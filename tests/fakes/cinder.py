@@ -84,6 +84,7 @@ class Cinder(swaps.Swaps):
         self.lists = True
         self.started: dict[str, float] = {}
         self.unseen: dict[str, str] = {}
+        self.keys_deleted: list[str] = []
 
     # The verbs of serifos.cloud.client
 
@@ -153,11 +154,18 @@ class Cinder(swaps.Swaps):
     def delete(self, volume_id: str) -> None:
         self._answer()
         if self._deletable(volume_id):
+            if self._known(volume_id).encrypted:
+                # As Cinder's API does, whoever else names the key.
+                self.keys_deleted.append(volume_id)
             self._wipe(volume_id)
 
     def unmanage(self, volume_id: str) -> None:
         self._answer()
         if self._deletable(volume_id):
+            if self._known(volume_id).encrypted:
+                raise refused.Refused(
+                    'Cinder refuses: Invalid input received: Unmanaging '
+                    'encrypted volumes is not supported.')
             self.change(volume_id, status='unmanaging')
             self._later(migrations.STEP_S, self._gone, volume_id, False)
 

@@ -8,6 +8,9 @@ volume that does not exist, or both records the same one, and a copy may be
 left that no record names. Cinder's list of the logical volumes of each
 backend shows all that: nothing is removed before the volume's own has been
 found where its record says.
+
+The copy of an encrypted volume names the volume's own key, which Cinder's API
+deletes together with a record: no such copy is removed.
 """
 
 from __future__ import annotations
@@ -110,10 +113,34 @@ def find(record: inv.Record, halves: Sequence[inv.Record],
             f'logical volume, {lv_name(same)}, so that deleting the copy '
             'could delete the data, and Cinder does not list the logical '
             'volumes there; look for the data on both hosts')
+    keyed = [half for half in halves if shares_key(record, half)]
+    if keyed:
+        return Copies(_key(keyed))
     removals = tuple(Removal(half, with_data=not _same(record, half)
                              and _may_exist(half, held)) for half in halves)
     return Copies(None, removals, _orphans(
         record, removals, held, groups))
+
+
+def shares_key(record: inv.Record, half: inv.Record) -> bool:
+    """Whether the volume's key would be deleted together with its copy.
+
+    Of an encryption that a retype changes the copy has a key of its own, but
+    Cinder does not always say which.
+    """
+    return record.encrypted and half.encrypted
+
+
+def _key(halves: Sequence[inv.Record]) -> str:
+    """The risk where copies name the volume's encryption key."""
+    said = ' and '.join(f'{half.id} on {half.pool}' for half in halves)
+    ids = ', '.join(f"'{half.id}'" for half in halves)
+    return (f'its copy {said} names the encryption key of the volume, which '
+            'Cinder would delete together with the copy, and nobody could '
+            "read the volume again. In Cinder's database take the key off "
+            'the copy, not off the volume: UPDATE volumes SET '
+            f'encryption_key_id = NULL WHERE id IN ({ids}); - and begin '
+            'again. Do not delete the copy otherwise')
 
 
 def lv_name(record: inv.Record) -> str:
@@ -123,12 +150,8 @@ def lv_name(record: inv.Record) -> str:
 
 def volume_groups(inventory: inv.Inventory) -> dict[str, str]:
     """Pool → its volume group, for the pools of Cinder's LVM driver."""
-    found = {}
-    for pool in inventory.pools:
-        kind, *said = str(pool.capabilities.get('location_info')).split(':')
-        if kind == 'LVMVolumeDriver' and len(said) > 1:
-            found[pool.name] = said[1]
-    return found
+    return {pool.name: pool.volume_group for pool in inventory.pools
+            if pool.volume_group is not None}
 
 
 def _lost(record: inv.Record, halves: Sequence[inv.Record],

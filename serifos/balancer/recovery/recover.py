@@ -213,7 +213,7 @@ def _must_be_idle(half: inv.Record, record: inv.Record,
         now.attachments or now.status == 'in-use' or (
             now.status in sw.AT_WORK and cinder.attachments_of(half.id)))
     same = now is not None and (now.pool, now.lv_id) == (
-        half.pool, half.lv_id)
+        half.pool, half.lv_id) and not copies.shares_key(record, now)
     if used or not of_volume or not same:
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; nothing '
