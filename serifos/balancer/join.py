@@ -184,7 +184,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         'a half-made copy of it was left' if copied else None) or (
         'its volume type cannot be read'
         if record.volume_type and kind is None and inventory.lacks_types
-        else None)
+        else None) or _sealed(record, home)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         volume_type=record.volume_type,
@@ -195,6 +195,17 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,
         server=_server(record, rules.servers))
+
+
+def _sealed(record: inv.Record, home: inv.PoolStats | None) -> str | None:
+    """Why an encrypted volume stays that is not in use, or None.
+
+    Cinder copies it unopened, to a logical volume as plain as its own. Other
+    drivers may encrypt by themselves what they create.
+    """
+    if not record.encrypted or (home and home.volume_group):
+        return None
+    return "it is encrypted, and its pool is not of Cinder's LVM driver"
 
 
 def _server(record: inv.Record, known: sv.Servers) -> str | None:

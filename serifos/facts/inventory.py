@@ -126,6 +126,12 @@ class PoolStats:
     capabilities: Mapping[str, object] = dataclasses.field(
         default_factory=dict)
 
+    @property
+    def volume_group(self) -> str | None:
+        """Its volume group, where Cinder's LVM driver serves it."""
+        kind, *said = str(self.capabilities.get('location_info')).split(':')
+        return said[1] if kind == 'LVMVolumeDriver' and len(said) > 1 else None
+
 
 UNKNOWN = 'unknown'
 """The migration status of a volume whose own cannot be read."""

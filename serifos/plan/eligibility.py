@@ -110,8 +110,8 @@ def _cinder(record: inv.Record) -> str | None:
         return 'it is in a group'
     if record.replication_status not in _NOT_REPLICATED:
         return f'its replication is {record.replication_status}'
-    if record.encrypted:
-        return 'it is encrypted'
+    if record.encrypted and (record.status == 'in-use' or record.attachments):
+        return 'it is encrypted and in use: Nova does not copy such volumes'
     return None
 
 

@@ -5,6 +5,7 @@ import json
 
 from tests.functional.testbed import available
 from tests.functional.testbed import case
+from tests.functional.testbed import network
 from tests.unit.cmd import command
 
 
@@ -13,10 +14,21 @@ class StoryTest(case.TestbedTest):
     def setUp(self):
         super().setUp()
         told = []
-        self.story = available.AvailableStory(self.testbed, told.append)
+        # Cinder copies an encrypted volume as it is.
+        kind = self.testbed.api.create_type('luks', {}, encrypted=True)
+        self.addCleanup(self.delete_type, kind)
+        self.story = available.AvailableStory(
+            self.testbed, told.append, {'logs': 'luks'})
         self.story.balancer.forget()
         self.addCleanup(self.story.end)
         self.detail('story', told)
+
+    def delete_type(self, kind):
+        api = self.testbed.api
+        network.wait_for('the encrypted volume is deleted', lambda: not any(
+            volume['volume_type'] == 'luks' for volume in api.volumes()),
+            120, every=0.5)
+        api.delete_type(kind)
 
     def test_the_story(self):
         models = self.story.models()
@@ -39,6 +51,8 @@ class StoryTest(case.TestbedTest):
         moves = self.story.balance()
         self.assertIn(self.story.volumes['logs'],
                       [move['volume'] for move in moves])
+        self.assertTrue(self.testbed.api.volume(
+            self.story.volumes['logs'])['encrypted'])
         self.assertEqual('node3@ssd#ssd', moves[0]['from'])
         for move in moves:
             self.assertEqual(move['to'], self.testbed.host_of(

@@ -30,7 +30,8 @@ class Stage:
     """One server and its volumes, by name.
 
     ``data`` and ``shared`` are attached, of ``shared`` Cinder allows more
-    than one attachment; ``encrypted`` and ``grouped`` are available.
+    than one attachment. ``encrypted`` is in use by a host itself, as far as
+    Cinder knows; ``grouped`` is available.
     """
 
     def __init__(self, on: testbed.Testbed) -> None:
@@ -43,13 +44,13 @@ class Stage:
 
     def begin(self) -> None:
         for name, specs in TYPES.items():
-            self._types[name] = self.api.create_type(name, specs)
-        self.api.ask('POST', f"/types/{self._types['encrypted']}/encryption", {
-            'encryption': {'provider': 'luks', 'cipher': 'aes-xts-plain64',
-                           'key_size': 256, 'control_location': 'front-end'}})
+            self._types[name] = self.api.create_type(
+                name, specs, encrypted=name == 'encrypted')
         self._create_group()
         for name in ('data', 'shared', 'encrypted'):
             self.create(name, volume_type=name if name in TYPES else None)
+        self._act('encrypted', 'os-attach', host_name='elsewhere',
+                  mountpoint='/dev/vdb')
         self.server = self.servers.boot('vm', self.servers.create_root(
             'root', self._on.host(ROOT_HOST)))
         for name in ('data', 'shared'):
@@ -60,6 +61,10 @@ class Stage:
         self.volumes[name] = self.servers.volumes.create_volume(
             name, host=self._on.host(HOST), **options)
         return self.volumes[name]
+
+    def _act(self, name: str, action: str, **facts: str) -> None:
+        self.api.ask('POST', f'/volumes/{self.volumes[name]}/action',
+                     {action: facts})
 
     def _create_group(self) -> None:
         self._group_type = self.api.ask('POST', '/group_types', {
@@ -81,6 +86,8 @@ class Stage:
         if self.server:
             self.servers.delete(self.server)
         self.volumes.pop('grouped', None)
+        if 'encrypted' in self.volumes:
+            self._act('encrypted', 'os-detach')
         self.servers.volumes.delete_volumes(self.volumes.values())
         if self._group:
             self.api.ask('POST', f'/groups/{self._group}/action', {

@@ -20,7 +20,9 @@ from tests.functional.testbed.nova import config
 
 PROMPT = 'Type yes: '
 
-STAYS = {'encrypted': 'it is encrypted', 'grouped': 'it is in a group'}
+STAYS = {
+    'encrypted': 'it is encrypted and in use: Nova does not copy such volumes',
+    'grouped': 'it is in a group'}
 STOPPED = ('its server vm ({}) is SHUTOFF; Nova copies volumes of servers '
            'that are ACTIVE, PAUSED or resized')
 

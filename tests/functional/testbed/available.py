@@ -64,19 +64,26 @@ class Felt:
 
 
 class AvailableStory(story.Story):
-    """The story whose tenants are fio."""
+    """The story whose tenants are fio.
+
+    :param types: tenant → its volume type, where it has one
+    """
 
     MOVE_IN = 'Four tenants move in, two of them on the slowest host.'
 
     def __init__(self, on: testbed.Testbed,
-                 say: testbed.Say = lambda _: None) -> None:
+                 say: testbed.Say = lambda _: None,
+                 types: Mapping[str, str] | None = None) -> None:
         super().__init__(on, say)
+        self.types = dict(types or {})
         self.loads = load.Loads(on)
         self.marks: dict[str, str] = {}
 
     def tenants(self) -> None:
         for name, (host, _) in TENANTS.items():
-            volume = self.on.create_volume(name, host=self.on.host(host))
+            volume = self.on.create_volume(
+                name, host=self.on.host(host),
+                volume_type=self.types.get(name))
             self.volumes[name] = volume
             self.marks[name] = marks.write(self.on, volume)
         for name, (_, job) in TENANTS.items():

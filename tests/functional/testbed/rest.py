@@ -82,10 +82,17 @@ class Rest:
             'volume': volume, 'OS-SCH-HNT:scheduler_hints': hints,
         })['volume']['id']
 
-    def create_type(self, name: str, extra_specs: Mapping[str, str]) -> str:
-        return self.ask('POST', '/types', {'volume_type': {
+    def create_type(self, name: str, extra_specs: Mapping[str, str],
+                    encrypted: bool = False) -> str:
+        """The id of a new volume type; of LUKS where it is encrypted."""
+        found = self.ask('POST', '/types', {'volume_type': {
             'name': name, 'extra_specs': dict(extra_specs),
         }})['volume_type']['id']
+        if encrypted:
+            self.ask('POST', f'/types/{found}/encryption', {'encryption': {
+                'provider': 'luks', 'cipher': 'aes-xts-plain64',
+                'key_size': 256, 'control_location': 'front-end'}})
+        return found
 
     def delete_type(self, volume_type: str) -> None:
         self.ask('DELETE', f'/types/{volume_type}')

@@ -32,7 +32,10 @@ class WhyNotTest(testtools.TestCase):
         ({'snapshots': 2}, '2 snapshots hold it'),
         ({'group_id': 'g'}, 'it is in a group'),
         ({'replication_status': 'enabled'}, 'its replication is enabled'),
-        ({'encrypted': True}, 'it is encrypted'),
+        ({'encrypted': True, 'status': 'in-use', 'attachments': ('s',)},
+         'it is encrypted and in use'),
+        ({'encrypted': True, 'attachments': ('s',)},
+         'it is encrypted and in use'),
         ({'status': 'in-use', 'attachments': ('s',)}, 'attached'),
         ({'attachments': ('s',)}, 'attached'),
         ({'metadata': {'serifos:pin': 'true'}}, 'says serifos:pin'),
@@ -43,6 +46,11 @@ class WhyNotTest(testtools.TestCase):
         rules = eligibility.Rules(excluded_projects=frozenset({'kept'}))
         self.assertIn(reason, eligibility.why_not(
             dataclasses.replace(FREE, **change), rules, NOW) or '')
+
+    def test_encrypted_may_while_it_is_not_in_use(self):
+        self.assertIsNone(eligibility.why_not(
+            dataclasses.replace(FREE, encrypted=True), eligibility.Rules(),
+            NOW))
 
     def test_attached_may_where_it_is_allowed_and_alone(self):
         rules = eligibility.Rules(allow_attached=True)
