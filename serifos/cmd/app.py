@@ -18,6 +18,7 @@ from cliff import commandmanager
 from oslo_config import cfg
 import pbr.version
 
+from serifos.cmd import completion
 from serifos.cmd import output
 from serifos import conf
 from serifos import errors
@@ -29,8 +30,26 @@ warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 _MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
 
 _EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
-           'matplotlib': 'report', 'jinja2': 'report'}
+           'matplotlib': 'report', 'jinja2': 'report',
+           'shtab': 'completion'}
 """Which extra of ours brings a package that a verb may need."""
+
+
+class _Print(argparse.Action):
+    """Loads what prints a completion when one is asked for."""
+
+    def __init__(self, *args: Any, program: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._program = program
+
+    def __call__(self, _: argparse.ArgumentParser, *args: object) -> None:
+        try:
+            print(completion.script(App(self._program, ''), str(args[1])))
+        except ModuleNotFoundError as exc:
+            print(f'{self._program}: {_how_to_install(exc)}',
+                  file=sys.stderr)
+            raise SystemExit(errors.ToolError.exit_code) from None
+        raise SystemExit(0)
 
 
 class Verbs(commandmanager.CommandManager):
@@ -59,11 +78,11 @@ class App(app.App):
     """One of our programs; its verbs are entry points in a namespace."""
 
     def __init__(self, name: str, description: str) -> None:
+        self.NAME = name  # which the options need
         super().__init__(
             description=description, deferred_help=True,
             version=pbr.version.VersionInfo('serifos').version_string(),
             command_manager=Verbs(name.replace('-', '.')))
-        self.NAME = name
 
     def build_option_parser(self, *args: Any,
                             **kwargs: Any) -> argparse.ArgumentParser:
@@ -72,6 +91,10 @@ class App(app.App):
             '--config-file', action='append', metavar='FILE',
             help='read the configuration from this file (default: where '
                  'OpenStack looks, such as /etc/serifos/serifos.conf)')
+        parser.add_argument(
+            '--print-completion', choices=('bash', 'zsh'),
+            action=functools.partial(_Print, program=self.NAME),
+            help='print what completes our commands in this shell, and exit')
         return _short(parser)
 
     def interact(self) -> None:
