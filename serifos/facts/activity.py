@@ -7,11 +7,19 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import NamedTuple
 from typing import Protocol
 
 from serifos.facts import caps as cp
 from serifos.facts import names
 from serifos.facts import workload as wl
+
+
+class Disk(NamedTuple):
+    """A disk of a host, as udev names it; the serial number may be empty."""
+
+    model: str
+    serial: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from keystoneauth1 import session as ks
 from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
+from serifos.telemetry import disks
 from serifos.telemetry import exporter
 from serifos.telemetry.history import prometheus as past
 from serifos.telemetry import promql
@@ -62,6 +63,24 @@ class Prometheus:
                      for host in window.hosts(places, pools)},
             now=self._clock(), window_s=window_s,
             interval_s=self._interval_s, empty=pools)
+
+    def disks(self, hosts: Collection[str]
+              ) -> dict[str, tuple[activity.Disk, ...]]:
+        """Host → its disks, of those whose exporter tells them.
+
+        :raises CloudError: where the server cannot be asked
+        """
+        during = f'[{math.ceil(window.reach_s(300, self._interval_s))}s]'
+        several = [labels for labels, _ in self._server.ask(
+            self._server.of([disks.INFO]) + during)]
+        values = sorted({labels.get(self._label, '') for labels in several})
+        found = {}
+        for host in hosts:
+            its = [values[nth] for nth in _matching(
+                self._hosts.get(host), host, values)]
+            found[host] = disks.of(labels for labels in several if labels.get(
+                self._label, '') in its)
+        return {host: its for host, its in found.items() if its}
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> hs.Series:

@@ -21,6 +21,7 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
+from serifos.telemetry import disks
 from serifos.telemetry import exporter
 from serifos.telemetry.history import amounts
 from serifos.telemetry import http
@@ -61,6 +62,8 @@ class Scrape:
         self._ring = ring
         self._interval_s = interval_s
         self._parallel: parallel.Parallel[cn.Reading] = parallel.Parallel()
+        self._disks: parallel.Parallel[
+            tuple[activity.Disk, ...]] = parallel.Parallel()
         self._clock = clock
         self._sleep = sleep
 
@@ -133,6 +136,22 @@ class Scrape:
             progress(held, wanted)
             self._sleep(min(self._interval_s, wanted - max(held, waited)))
             self.scrape()
+
+    def disks(self, hosts: Collection[str]
+              ) -> dict[str, tuple[activity.Disk, ...]]:
+        """Host → its disks, of those whose exporter tells them."""
+        found = self._disks.ask(
+            {host: functools.partial(self._disks_of, url)
+             for host, url in self._endpoints.items() if host in hosts},
+            max(float(self._session.timeout or 0) + _PARSING_S,
+                self._interval_s))
+        return {host: its for host, its in found.items() if its}
+
+    def _disks_of(self, url: str) -> tuple[activity.Disk, ...]:
+        try:
+            return disks.parse(http.ask(self._session, url).content)
+        except (errors.CloudError, ValueError):
+            return ()  # what observes tells why
 
     def _recent(self, window_s: float) -> dict[str, list[cn.Reading]]:
         """What is of use for a window whose newest reading is not stale."""

@@ -33,6 +33,9 @@ MOST_AHEAD_S = 5.0
 SILENT_S = 120.0
 """Seconds without a heartbeat; Cinder sends one every ten by default."""
 
+_NAMED = 8
+"""Letters and figures at least by which the beginning of a name is known."""
+
 _ROOM = 1.05
 
 
@@ -144,6 +147,44 @@ def devices(inventory: inv.Inventory, used: Mapping[str, str],
                 f'Pool {pool.name} has {pool.total_gib:.0f} GiB, and its '
                 f'model {used[pool.name]} was measured on a device of '
                 f'{size:.0f} GiB; build a model of the device that is there.')
+
+
+def fits(inventory: inv.Inventory, used: Mapping[str, str],
+         usable: Mapping[str, mm.Model],
+         disks: Mapping[str, Collection[activity.Disk]]) -> Iterator[Finding]:
+    """Whether each model was measured on a device that its hosts have.
+
+    By its serial number, else by its name: udev and lsblk write names
+    differently, and cut them off.
+
+    :param disks: host → its disks, of those that are known
+    """
+    for pool in inventory.pools:
+        model = usable.get(used.get(pool.name, ''))
+        name = None if model is None else (model.device or {}).get('model')
+        there = disks.get(names.host(pool.name), ())
+        if not isinstance(name, str) or not _plain(name) or not there:
+            continue
+        serial = (model.device or {}).get('serial')
+        if any((serial and disk.serial == serial)
+               or _alike(disk.model, name) for disk in there):
+            continue
+        yield warning(
+            f'Pool {pool.name} has the model {used[pool.name]}, measured on '
+            f'{name}; its host has no such disk, but '
+            f'{_all({disk.model for disk in there})}. Build a model of the '
+            'device that is there (serifos-model build).')
+
+
+def _plain(name: str) -> str:
+    return ''.join(filter(str.isalnum, name.lower()))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether one name is the other, or the beginning of it."""
+    shorter, longer = sorted(map(_plain, (one, other)), key=len)
+    return shorter == longer or (
+        len(shorter) >= _NAMED and longer.startswith(shorter))
 
 
 def _all(found: Collection[str]) -> str:

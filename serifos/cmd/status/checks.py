@@ -26,6 +26,7 @@ from serifos.database import journal
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import names
 from serifos.facts import settings
 from serifos.files import documents
 from serifos.files import model_files
@@ -156,8 +157,13 @@ class Checks(upgradecheck.UpgradeCommands):
     def _models_of_pools(self) -> Iterable[fd.Finding]:
         return fd.models(self._inventory, self._used, *self._models)
 
-    def _devices(self) -> Iterable[fd.Finding]:
-        return fd.devices(self._inventory, self._used, self._models[0])
+    def _devices(self) -> Iterator[fd.Finding]:
+        inventory, models = self._inventory, self._models[0]
+        yield from fd.devices(inventory, self._used, models)
+        disks = getattr(adapters.telemetry(self.conf), 'disks', None)
+        if disks is not None:  # of a source that asks node_exporters
+            yield from fd.fits(inventory, self._used, models, disks({
+                names.host(pool.name) for pool in inventory.pools}))
 
     def _telemetry(self) -> Iterator[fd.Finding]:
         inventory = self._inventory

@@ -10,6 +10,7 @@ import fixtures
 
 from serifos.cmd import status
 from serifos import errors
+from serifos.facts import activity
 from serifos.facts import inventory as inv
 from serifos.files import documents
 from tests.unit.balancer import cloud
@@ -91,6 +92,16 @@ class StatusTest(cloud.Case):
         self.assertEqual(1, result)
         self.assertIn("Of volume type gold, serifos:balance 'maybe' is "
                       'neither true nor false', said)
+
+    def test_a_model_of_another_disk(self):
+        documents.write_model(
+            self.dir / 'models' / 'flat.json', dataclasses.replace(
+                cloud.MODEL, device={'model': 'INTEL SSDSC2BX40'}))
+        self.cinder.disks = lambda hosts: dict.fromkeys(
+            hosts - {'b'}, (activity.Disk('Samsung_SSD_860_EVO'),))
+        result, said = self.checked()['Devices']
+        self.assertEqual((1, 2), (result, said.count(
+            'but Samsung_SSD_860_EVO. Build a model')))
 
     def test_no_observation(self):
         (self.dir / 'cluster.json').unlink()

@@ -9,6 +9,7 @@ import ddt
 import testtools
 
 from serifos.balancer.ready import findings as fd
+from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import times
@@ -113,6 +114,26 @@ class FindingsTest(testtools.TestCase):
         found = self.devices(pool(model='good', thin=thin),
                              device={'size_gib': size})
         self.assertEqual(number, len(found), found)
+
+    @ddt.data(
+        ('INTEL SSDSC2BX40', None, 0), ('INTEL_SSDSC2BX400G4', None, 0),
+        ('Samsung SSD 860', 'S1', 0), ('Samsung SSD 860', 'S9', 1),
+        ('INTEL', None, 1), ('', None, 0), (None, None, 0))
+    @ddt.unpack
+    def test_a_model_of_a_device_that_is_not_there(
+            self, name, serial, number):
+        disks = {'stor1': [activity.Disk('INTEL_SSDSC2BX400G4', 'S1'),
+                           activity.Disk('QEMU_HARDDISK')]}
+        inventory = listed(pool(model='good'), pool(B, model='good'))
+        found = list(fd.fits(
+            inventory, fd.models_of(inventory, ()),
+            {'good': dataclasses.replace(
+                GOOD, device={'model': name, 'serial': serial})}, disks))
+        self.assertEqual(number, len(found), found)
+        if found:
+            self.assertIn('its host has no such disk, but '
+                          'INTEL_SSDSC2BX400G4, QEMU_HARDDISK',
+                          found[0].text)
 
     @ddt.data((-30, 'comes 30 s in the future'), (-2, None), (10, None),
               (7200, 'No service of Cinder has sent a heartbeat for 2 h'))
