@@ -64,7 +64,7 @@ QUICKSTART = {
     'parameters': {'intercept_us': 86.302, 'sum_q_r': 5.7528,
                    'sum_q_w': 1.6694, 'sum_q_s_r': 0.43522,
                    'sum_q_s_w': 0.42916}}
-"""The model that README shows, by which it plans."""
+"""The model that the pages show, by which they plan."""
 
 
 @functools.cache
