@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is on the page of a cloud, by the files and the databases.
 
-Neither Cinder nor telemetry is asked, and nothing is written.
+Nothing is written.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ class Report(verb.Verb):
 
     Is anything slow, because of whom, what will be moved, what it costs,
     what cannot move and why, and did the last plan work: by the last
-    observation, the journal and the configuration. Neither Cinder nor
-    telemetry is asked.
+    observation, the journal and the configuration, as plan judges. Nothing
+    is written except the file of --out.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
