@@ -14,6 +14,7 @@ from serifos.balancer import rounds
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
+from serifos.plan.affinity import torn
 from serifos.plan import plan as pl
 
 
@@ -68,7 +69,7 @@ def _due(balancer: rounds.Balancer, plan: pl.Plan, volume: str,
     _, left = remaining.remaining(
         plan.moves, cluster, balancer.settings.limits)
     homes = {each.id: each.pool for each in cluster.volumes}
-    unmade = batch.Unmade(batch.devices_of(cluster))
+    unmade = batch.Unmade(batch.devices_of(cluster), torn.bundles(cluster))
     for move in plan.moves:
         if move.volume == volume:
             return move, dict(left).get(volume) or unmade.why_not(move)
