@@ -15,6 +15,7 @@ from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.model import model as mm
+from serifos.model import pool_busy
 from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
@@ -88,32 +89,40 @@ def promise(cluster: cl.Cluster, ratio: float,
         for i, volume in enumerate(cluster.volumes)))
 
 
-def make_slots(cluster: cl.Cluster, slots: int, seed: int) -> sl.Slots:
+def make_slots(cluster: cl.Cluster, slots: int, seed: int,
+               busy: bool = False) -> sl.Slots:
     """What each volume does at present, by a factor of its own each hour.
 
     A heavy-tailed one: of half as much again, as often as of a third less.
+
+    :param busy: as of :class:`.slots.Slots`; a request then takes a
+        millisecond
     """
     rng = np.random.default_rng(seed)
     now = np.array([(v.workload.write_pct, v.workload.block_kib,
-                     v.workload.outstanding, v.workload.random_pct)
+                     v.workload.outstanding, v.workload.random_pct,
+                     1000 * v.workload.outstanding)
                     for v in cluster.volumes], np.float32)
     found = np.repeat(now[:, None], slots, axis=1)
-    found[..., 2] *= np.exp(rng.normal(
+    factor = np.exp(rng.normal(
         0.0, 0.6, found.shape[:2]).astype(np.float32))
-    return sl.Slots(tuple(v.id for v in cluster.volumes), found)
+    found[..., 2] *= factor
+    found[..., 4] *= factor
+    return sl.Slots(tuple(v.id for v in cluster.volumes), found, busy=busy)
 
 
 def make_fleet(cluster: cl.Cluster,
-               pair: tuple[mm.Model, mm.Model] | None = None
-               ) -> pool_models.Fleet:
+               pair: tuple[mm.Model, mm.Model] | None = None,
+               busy: bool = False) -> pool_models.Fleet:
     """The pools' models, the paper's where no pair is given."""
     small, large = pair or models()
-    return pool_models.Fleet([small if pool.model == 's3500' else large
-                              for pool in cluster.pools])
+    kind = pool_busy.BusyFleet if busy else pool_models.Fleet
+    return kind([small if pool.model == 's3500' else large
+                 for pool in cluster.pools])
 
 
 def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
          pair: tuple[mm.Model, mm.Model] | None = None,
          slots: sl.Slots | None = None) -> pl.Plan:
-    known = make_fleet(cluster, pair)
+    known = make_fleet(cluster, pair, slots is not None and slots.busy)
     return PLANNERS[planner](cluster, known, limits, slots=slots)

@@ -23,8 +23,9 @@ ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
 TENANTS = 'relieve, kind tenant'
 PROMISED = 'relieve, tenant, promises'
 HOURS = 24
-IN_SLOTS = {f'{work}, {HOURS} slots': work
-            for work in ('bfd', 'relieve', TENANTS)}
+BUSY = f'relieve, busy, {HOURS} slots'
+IN_SLOTS = {**{f'{work}, {HOURS} slots': work
+               for work in ('bfd', 'relieve', TENANTS)}, BUSY: 'relieve'}
 LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000,
            TENANTS: 1_000_000, PROMISED: 1_000_000,
            **dict.fromkeys(IN_SLOTS, 100_000)}
@@ -39,7 +40,7 @@ def _timed(work: str, volumes: int, pools: int,
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
     if work == PROMISED:
         cluster = clusters.promise(cluster, AT_MOST, pair)
-    slots = clusters.make_slots(cluster, HOURS, 0) if (
+    slots = clusters.make_slots(cluster, HOURS, 0, work == BUSY) if (
         work in IN_SLOTS) else None
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, left = time.process_time(), ()
