@@ -6,6 +6,7 @@ import json
 from tests.functional.testbed import available
 from tests.functional.testbed import case
 from tests.functional.testbed import network
+from tests.functional.testbed import story
 from tests.unit.cmd import command
 
 
@@ -75,6 +76,7 @@ class StoryTest(case.TestbedTest):
         self.assertIn('success', out)
 
         self.replay(after.worst)
+        self.take_back()
 
     def replay(self, worst_us):
         """Its own past, on pools as its models say."""
@@ -97,3 +99,50 @@ class StoryTest(case.TestbedTest):
         self.assertEqual(0, stay['moves'])
         self.assertTrue(0.1 < stay['worst_us'] / worst_us < 10,
                         (stay['worst_us'], worst_us))
+
+    def take_back(self):
+        """The last plan, by mode approve; what a person looks at meanwhile."""
+        balancer = self.story.balancer
+        last = [entry['plan'] for entry in balancer.journal()
+                if entry['kind'] == 'request'][-1]
+        self.story.observe()
+        balancer.configure(min_gain=story.MIN_GAIN, mode='approve')
+        code, out, err = balancer.run('undo', last, '-f', 'json')
+        self.assertEqual(0, code, err)
+        back = json.loads(out)
+        made = {(entry['volume'], entry['source'])
+                for entry in balancer.journal()
+                if entry['kind'] == 'request' and entry['plan'] == last}
+        self.assertEqual(made, {(move['volume'], move['to'])
+                                for move in back['moves']})
+
+        self.look(back['id'], 'valid')
+        code, out, err = balancer.run('approve', back['id'])
+        self.assertEqual(0, code, err)
+        with self.story.moving(back['moves']):
+            for _ in back['moves']:
+                code, out, err = balancer.run(
+                    'run', '--once', '--window', story.WINDOW_S)
+                self.assertEqual(0, code, err)
+        self.assertEqual(
+            made, {(volume, self.testbed.host_of(volume).pool)
+                   for volume, _ in made})
+        self.look(back['id'], 'carried out')
+        self.assertEqual(dict.fromkeys(available.TENANTS, True),
+                         self.story.intact())
+
+    def look(self, plan, state):
+        """What the console and the page say of the cloud and a plan."""
+        balancer = self.story.balancer
+        page = self.directory / 'cloud.html'
+        for verb, says in (
+                (('status',), 'approve'), (('top', '--once'), 'node3'),
+                (('explain', 'node3'), 'node3 shows'),
+                (('explain', 'logs'), 'luks'),
+                (('show', plan), state), (('plans',), plan[:8]),
+                (('report', '--out', page), '')):
+            code, out, err = balancer.run(*verb)
+            self.detail(' '.join(map(str, verb)), [out, err])
+            self.assertEqual(0, code, err)
+            self.assertIn(says, out)
+        self.assertIn('node3', page.read_text())
