@@ -22,10 +22,8 @@ from serifos.facts import inventory as inv
 from serifos.facts import names
 from serifos.facts import times
 from serifos.model import model as mm
+from serifos.model import verdict as vd
 from serifos.plan import copying
-
-MOST_MRE = 0.3
-"""The error of a model in cross-validation above which it is said."""
 
 MOST_AHEAD_S = 5.0
 """How far a clock may be ahead of ours."""
@@ -108,12 +106,12 @@ def models(inventory: inv.Inventory, used: Mapping[str, str],
         yield failure('No pool has a model that can be used; run '
                       'serifos-model build on each host.')
     for name, model in usable.items():
-        mre = model.quality.get('mre')
-        if isinstance(mre, float) and mre > MOST_MRE:
+        judged = vd.verdict(model)
+        if judged.grade == vd.Grade.POOR:
             yield warning(
-                f'The model {name} errs by {100 * mre:.0f} % in '
-                'cross-validation; measure more runs (serifos-model build), '
-                'or fit it to live observations (serifos-model refine).')
+                f'The model {name} is {judged.headline}; measure more runs '
+                '(serifos-model build), or fit it to live observations '
+                '(serifos-model refine).')
 
 
 def _pools(count: int) -> str:

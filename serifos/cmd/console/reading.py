@@ -10,12 +10,14 @@ import dataclasses
 
 from oslo_config import cfg
 
+from serifos.balancer import settings as sg
 from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
 from serifos.database import journal as db
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
 from serifos.facts import times
 
 
@@ -45,15 +47,27 @@ def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
         cluster = adapters.cluster(conf, None)
     except errors.InputError as exc:
         problem = str(exc)
-    return Seen(st.Status.of(
-        adapters.settings(conf), clock_skew.corrected(journal.entries(), now),
-        _observed_at(cluster), now, {} if cluster is None else {
-            volume.id: volume.copy_mib_s / 1024
-            for volume in cluster.volumes if volume.copy_mib_s}),
-        journal.last_lead(), cluster, problem)
+    entries = clock_skew.corrected(journal.entries(), now)
+    return Seen(status(adapters.settings(conf), entries, cluster, now),
+                journal.last_lead(), cluster, problem)
 
 
-def _observed_at(cluster: cl.Cluster | None) -> float | None:
+def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],
+           cluster: cl.Cluster | None, now: float) -> st.Status:
+    """How the balancer stands.
+
+    :param entries: of the journal, none of them in the future
+    :param cluster: the last observation, None where there is none
+    :param now: seconds of the epoch
+    """
+    return st.Status.of(settings, entries, observed_at(cluster), now, {
+        volume.id: volume.copy_mib_s / 1024
+        for volume in ([] if cluster is None else cluster.volumes)
+        if volume.copy_mib_s})
+
+
+def observed_at(cluster: cl.Cluster | None) -> float | None:
+    """Seconds of the epoch; None where it is not known."""
     try:
         return None if cluster is None else times.parse(cluster.observed_at)
     except ValueError:

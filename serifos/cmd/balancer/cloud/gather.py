@@ -12,18 +12,17 @@ from oslo_config import cfg
 
 from serifos.balancer import plans as directory
 from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import planned as pn
 from serifos.cmd.balancer.cloud import recent
 from serifos.cmd.balancer.cloud import standing
 from serifos.cmd.balancer import histories
+from serifos.cmd.console import reading
 from serifos.database import journal
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts import journal as jn
 from serifos.facts import pool_errors as pe
-from serifos.facts import times
 from serifos.report.cloud import page
 from serifos.report.cloud import past
 
@@ -47,10 +46,8 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
                                settings.old_journal_file)
         entries = clock_skew.corrected(kept.entries(), now)
         lead, hours = kept.last_lead(), _hours(conf, now, say)
-    observed_at = _moment(cluster.observed_at)
-    status = st.Status.of(settings, entries, observed_at, now, {
-        volume.id: volume.copy_mib_s / 1024
-        for volume in cluster.volumes if volume.copy_mib_s})
+    observed_at = reading.observed_at(cluster)
+    status = reading.status(settings, entries, cluster, now)
     plans = of_plans.standings(
         directory.every(settings.plans_dir, say), entries, now)
     return page.render(page.Facts(
@@ -69,10 +66,3 @@ def _hours(conf: cfg.ConfigOpts, now: float,
     except errors.SerifosError as exc:
         say(f'The last day is left out: {exc}')
         return {}
-
-
-def _moment(said: str | None) -> float | None:
-    try:
-        return times.parse(said)
-    except ValueError:
-        return None

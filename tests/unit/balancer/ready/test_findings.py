@@ -85,9 +85,9 @@ class FindingsTest(testtools.TestCase):
 
     def test_a_model_that_errs(self):
         rough = dataclasses.replace(GOOD, quality={'mre': 0.42})
-        self.assert_one(fd.Level.WARNING, 'errs by 42 %',
-                        self.models(listed(pool(model='good')),
-                                    {'good': rough}))
+        self.assert_one(
+            fd.Level.WARNING, 'not good enough to plan with: 42 % error',
+            self.models(listed(pool(model='good')), {'good': rough}))
 
     def devices(self, *pools, **model):
         inventory = listed(*pools)
