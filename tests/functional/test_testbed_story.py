@@ -8,6 +8,7 @@ from tests.functional.testbed import case
 from tests.functional.testbed import network
 from tests.functional.testbed import story
 from tests.unit.cmd import command
+from tests.unit.cmd import questions
 
 
 class StoryTest(case.TestbedTest):
@@ -146,3 +147,4 @@ class StoryTest(case.TestbedTest):
             self.assertEqual(0, code, err)
             self.assertIn(says, out)
         self.assertIn('node3', page.read_text())
+        self.assertEqual([], questions.unanswered(page.read_text()))

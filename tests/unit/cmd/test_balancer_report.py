@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a cloud answers what an operator asks first."""
 
-import html
 import json
 import re
 import time
@@ -16,17 +15,10 @@ from serifos.facts import pool_errors as pe
 from serifos.facts import times
 from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.cmd import questions
+from tests.unit.cmd.questions import QUESTIONS
+from tests.unit.cmd.questions import words
 from tests.unit.cmd.test_balancer_plan import EXAMPLES
-
-QUESTIONS = ('Is anything slow?', 'Because of whom?', 'What will be moved?',
-             'What does it cost?', 'What cannot move, and why?',
-             'Did the last plan work?')
-
-
-def words(text):
-    """Without tags, and each run of spaces and line ends as one space."""
-    text = re.sub('<style>.*?</style>', '', text, flags=re.S)
-    return ' '.join(html.unescape(re.sub('<[^>]*>', ' ', text)).split())
 
 
 @ddt.ddt
@@ -55,11 +47,9 @@ class ReportTest(case.DirectoryCase):
 
     def answers(self, *arguments):
         """Question → answer."""
-        page = self.page(*arguments)
-        found = re.findall('<dt>(.*?)</dt>\n<dd>(.*?)</dd>', page, re.S)
-        self.assertEqual(list(QUESTIONS), [
-            question for question, _ in found][:6])
-        return {question: words(answer) for question, answer in found}
+        found = questions.answers(self.page(*arguments))
+        self.assertEqual([*QUESTIONS], [*found][:len(QUESTIONS)])
+        return found
 
     def entry(self, at_s, kind, **facts):
         journal.Journal(
