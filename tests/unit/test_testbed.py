@@ -20,6 +20,7 @@ from tests.functional.testbed import commands
 from tests.functional.testbed import fio_result
 from tests.functional.testbed import layout
 from tests.functional.testbed import records
+from tests.functional.testbed import testbed
 
 TOOL = pathlib.Path(__file__).parents[2] / 'tools' / 'testbed'
 
@@ -129,6 +130,18 @@ class LayoutTest(testtools.TestCase):
             '[DEFAULT]\nhost = b\nport = 1\n\n[ssd]\nname = c\n',
             cinder.render({'DEFAULT': {'host': 'a', 'port': 1}},
                           {'ssd': {'name': 'c'}, 'DEFAULT': {'host': 'b'}}))
+
+
+class AttachTest(testtools.TestCase):
+
+    def test_a_network_without_its_directory_is_no_testbed(self):
+        """Who removes a checkout leaves the network of its testbed."""
+        path = self.useFixture(fixtures.TempDir()).join('.testbed')
+        self.useFixture(fixtures.MonkeyPatch(
+            'tests.functional.testbed.network.Network.exists', True))
+        found = self.assertRaises(
+            layout.TestbedError, testbed.Testbed.attach, path)
+        self.assertIn('the testbed is down', str(found))
 
 
 class CommandTest(testtools.TestCase):

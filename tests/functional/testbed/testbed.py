@@ -77,7 +77,9 @@ class Testbed(hs.Hosts):
     def attach(cls, directory: os.PathLike | str | None = None) -> Testbed:
         """The testbed that runs, of this directory."""
         where = layout.Layout.at(directory)
-        if not network.Network(where.network).exists:
+        # A directory that was removed may have left its network.
+        if not (network.Network(where.network).exists
+                and where.records.exists()):
             raise layout.TestbedError(
                 'the testbed is down; start it by tools/testbed up.')
         return cls(where, where.shape or layout.Shape())
