@@ -61,10 +61,10 @@ class Top(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         every_s = parsed_args.interval
         bounds.refuse_outside('--interval', every_s, 0.2, 3600)
-        screen = rc.Console(highlight=False, soft_wrap=False)
+        screen = _screen()
         if not screen.is_terminal:
             # What no person looks at is not cut.
-            screen = rc.Console(highlight=False, width=240)
+            screen = _screen(width=240)
         if parsed_args.once or not (
                 screen.is_terminal and sys.stdin.isatty()):
             screen.print(self.frame())
@@ -122,6 +122,12 @@ class Top(verb.Verb):
                 cluster, self.app.conf.serifos.models_dir, said.append)).pools
             self._kept = cluster, pools, said
         return pools, [*said]
+
+
+def _screen(width: int | None = None) -> rc.Console:
+    """What shows names as they are, none of them read as markup."""
+    return rc.Console(markup=False, emoji=False, highlight=False,
+                      width=width)
 
 
 @contextlib.contextmanager

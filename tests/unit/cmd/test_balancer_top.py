@@ -68,6 +68,12 @@ class TopTest(test_balancer_undo.Case):
                    if line.startswith('node1 '))
         self.assertEqual(f'{after:.3g}', row[4])
 
+    @ddt.data('[/x][b]', ':zap:')
+    def test_a_name_is_shown_as_it_is(self, name):
+        self.doc['volumes'][0]['name'] = name
+        self.look()
+        self.assertIn(f'\n{name} ', self.once())
+
     def test_without_an_observation(self):
         (self.dir / 'cluster.json').unlink()
         out = self.once()
