@@ -20,6 +20,7 @@ from watcher.decision_engine.strategy.strategies import base
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import judging
 from serifos import conf as configuration
 from serifos.conf import balancer as options
 from serifos import errors
@@ -123,8 +124,8 @@ class Serifos(base.BaseStrategy):
             cluster, adapters.models_dir(conf, None), LOG.warning)
         now = time.time()
         plan = planning.issued(
-            planning.plan(given.get('planner') or conf.balancer.planner,
-                          cluster, limits, models),
+            judging.judged(conf, cluster, models, LOG.warning, limits,
+                           given.get('planner')).plan,
             now, conf.balancer.plan_ttl)
         if not plan.moves:
             return plan

@@ -15,8 +15,8 @@ import jsonschema
 from watcher.common import exception
 
 from serifos.files import documents
-from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.cmd import days
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
 
@@ -34,7 +34,7 @@ endpoints = http://127.0.0.1:9/metrics
 
 
 @ddt.ddt
-class WatcherTest(case.DirectoryCase):
+class WatcherTest(days.DaysCase):
 
     def setUp(self):
         super().setUp()
@@ -46,13 +46,17 @@ class WatcherTest(case.DirectoryCase):
         (self.models / 'quickstart.json').write_text(
             (self.models / 'intel-s3610.json').read_text())
         self.observe(age_s=0)
-        self.watcher = engine.Engine(CONF.format(
-            directory=self.dir, models=self.models))
+        self.configure()
+
+    def configure(self, *lines):
+        self.watcher = engine.Engine('\n'.join((CONF.format(
+            directory=self.dir, models=self.models), *lines)))
 
     def observe(self, age_s, **of_volumes):
         doc = json.loads((EXAMPLES / 'cluster.json').read_text())
         at = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
             seconds=age_s)
+        self.at = at.timestamp()
         doc['observed_at'] = at.strftime('%Y-%m-%dT%H:%M:%SZ')
         for volume in doc['volumes']:
             volume.update(of_volumes)
@@ -98,6 +102,21 @@ class WatcherTest(case.DirectoryCase):
     def test_parameters_bound_the_plan(self):
         self.assertEqual(1, len(self.watcher.actions(self.plan(
             planner='relieve', max_moves=1))))
+
+    @ddt.data({}, {'planner': 'relieve'})
+    def test_days_count_where_they_are_kept(self, parameters):
+        """All was idle in the last day but what is on one pool."""
+        self.keep(self.past(idle=[
+            each['id'] for each in self.cluster['volumes']
+            if not each['pool'].startswith('node3')]))
+        self.configure('[balancer]', 'window = 86400', 'mend_at_once = false')
+        actions = self.watcher.actions(self.plan(**parameters))
+        self.assertEqual({'node3@ssd#ssd'}, {
+            action.input_parameters['source_pool'] for action in actions})
+        kept = documents.read_plan(
+            self.dir / 'plans'
+            / f"{actions[0].input_parameters['plan']}.json")
+        self.assertEqual(86400, kept.window_s)
 
     def test_a_plan_without_moves_is_done(self):
         self.observe(age_s=0, movable='it is in a group')
