@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
 
 from serifos.balancer.moving import batch
@@ -11,6 +12,7 @@ from serifos.balancer import observer
 from serifos.balancer import outcome as oc
 from serifos.balancer import plans
 from serifos.balancer import rounds
+from serifos.balancer.standing import of_plans
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
@@ -47,6 +49,7 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
         raise errors.InputError(
             'Nothing is moved: the balancer is paused; look at '
             'serifos-balancer history, then serifos-balancer resume.')
+    _refuse_ended(plan, balancer.entries())
     seen = balancer.observe()
     for hindrance in seen.hindrances():
         raise errors.InputError(f'Nothing is moved: {hindrance}')
@@ -60,6 +63,20 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
     with contextlib.suppress(errors.CloudError):
         balancer.observe()
     return found
+
+
+def _refuse_ended(plan: pl.Plan, entries: Sequence[jn.Entry]) -> None:
+    """Watcher itself goes on with the action after one that failed.
+
+    :raises InputError: where a move of the plan failed
+    """
+    standing, = of_plans.standings([plan], entries, plan.created_at)
+    for volume, (result, reason) in standing.outcomes.items():
+        outcome = oc.Outcome(result, reason)
+        if outcome.failed or outcome.ends_a_batch:
+            raise errors.InputError(
+                f'Plan {plan.id} ended with volume {volume}: {result}, '
+                f'{reason}; run the audit again.')
 
 
 def _due(balancer: rounds.Balancer, plan: pl.Plan, volume: str,

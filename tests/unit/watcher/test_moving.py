@@ -55,6 +55,18 @@ class MovingTest(cloud.Case):
                       outcome.reason)
         self.assertEqual([], [*self.cinder.asked])
 
+    def test_nothing_moves_after_a_move_that_failed(self):
+        """Watcher itself goes on with the next action."""
+        first, second = self.plan.moves[:2]
+        self.cinder.faults[first.volume] = 'error'
+        self.assertEqual('error', self.carry_out(first.volume).result)
+        error = self.assertRaises(errors.InputError, self.carry_out,
+                                  second.volume)
+        self.assertIn(f'ended with volume {first.volume}: error',
+                      str(error))
+        self.assertEqual([first.volume],
+                         [volume for volume, _ in self.cinder.asked])
+
     def test_nothing_moves_while_the_balancer_is_paused(self):
         self.journal().write('pause', reason='3 failures in a row')
         error = self.assertRaises(errors.InputError, self.carry_out,
