@@ -121,7 +121,8 @@ class Balancer:
     def executor(self) -> act.Executor:
         return act.Executor(
             self.requests, self.nova, self.journal, self.settings.timeouts,
-            self.settings.rules, self.clock, self.pause)
+            dataclasses.replace(self.settings.rules, balance=True),
+            self.clock, self.pause)
 
     @property
     def carrier(self) -> carrying.Carrier:

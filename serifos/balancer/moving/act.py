@@ -58,6 +58,8 @@ class Request:
 class Executor:
     """Requests migrations and looks at them.
 
+    :param rules: for the last look before a request; what volume types say
+        was read with the observation, and is not read again
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
     """

@@ -5,6 +5,7 @@ import ddt
 
 from serifos.balancer import plans
 from serifos import errors
+from serifos.facts import inventory as inv
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -127,6 +128,14 @@ class RoundTest(cloud.Case):
             [('not started', 'its project is excluded')],
             [(each.result, each.reason) for each
              in self.balancer.carry_out(plan.moves, plan.id)])
+
+    def test_a_type_opts_in_where_volumes_stay_by_default(self):
+        self.set(balance=False)
+        self.cinder = self.cloud(
+            [record('u', volume_type='gold'), record('v')],
+            types=[inv.Type('gold', {'serifos:balance': 'true'})])
+        self.balancer.round()
+        self.assertEqual({'u': B, 'v': A}, self.homes())
 
     def test_a_volume_in_use_moves_where_that_is_allowed(self):
         self.set(allow_attached=True)
