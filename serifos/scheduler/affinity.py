@@ -44,17 +44,21 @@ Placed = Iterable[tuple[str, str, Wish]]
 
 
 def barred(wish: Wish, pools: Iterable[str], snapshot: sn.Snapshot,
-           placed: Placed) -> list[str | None]:
-    """Why each pool is not one where the volume is to live; None if it is."""
-    placed = [*placed]
+           placed: Placed, but: str | None = None) -> list[str | None]:
+    """Why each pool is not one where the volume is to live; None if it is.
+
+    :param but: the id of the volume itself, which a backend that failed may
+        have had already
+    """
+    placed = [each for each in placed if each[0] != but]
     homes = dict(_found(
         wish.same, wish.project, snapshot, snapshot.same, [
             (volume, pool, its.project, its.same)
-            for volume, pool, its in placed]))
+            for volume, pool, its in placed], but))
     foes = {snapshot.device(pool): volume for pool, volume in _found(
         wish.different, wish.project, snapshot, snapshot.different, [
             (volume, pool, its.project, its.different)
-            for volume, pool, its in placed])}
+            for volume, pool, its in placed], but)}
 
     def why(pool: str) -> str | None:
         if homes and pool not in homes:
@@ -68,15 +72,17 @@ def barred(wish: Wish, pools: Iterable[str], snapshot: sn.Snapshot,
 
 def _found(asked: labels.Asked, project: str | None, snapshot: sn.Snapshot,
            labelled: sn.Labelled,
-           placed: Iterable[tuple[str, str, str | None, labels.Asked]]
-           ) -> Iterator[tuple[str, str]]:
+           placed: Iterable[tuple[str, str, str | None, labels.Asked]],
+           but: str | None) -> Iterator[tuple[str, str]]:
     """Pool and id of the volumes that are asked for."""
     for label in asked.groups:
         for volume in labelled.get(label, ()):
-            yield volume.pool, volume.id
+            if volume.id != but:
+                yield volume.pool, volume.id
     for name in asked.ids:
         known = snapshot.volumes.get(name)
-        if known is not None and known.project_id == project:
+        if known is not None and known.project_id == project and (
+                name != but):
             yield known.pool, name
     for name, pool, its, said in placed:
         if its == project and (name in asked.ids

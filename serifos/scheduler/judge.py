@@ -166,13 +166,15 @@ class Judge:
 
         None where it may; empty where it may live anywhere.
         """
-        wish = affinity.Wish.of(placement.requests[0])
+        request = placement.requests[0]
+        wish = affinity.Wish.of(request)
         if wish is None:
             return []
         with self._lock:
             found = [] if self._view is None else affinity.barred(
                 wish, [candidate.pool for candidate in placement.candidates],
-                self._view.snapshot, self._pending.placed())
+                self._view.snapshot, self._pending.placed(),
+                request.volume_id)
         return found if any(found) else []
 
     def weighed(self, placement: Placement) -> None:

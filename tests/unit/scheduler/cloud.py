@@ -116,7 +116,15 @@ class Cloud(fixtures.Fixture):
                qos: dict[str, str] | None = None,
                **metadata: str) -> objects.Volume:
         """A volume, as far as cinder-scheduler brings it."""
-        volume = self._volume(size, kind)
+        return self.bring(self._volume(size, kind), kind, hints, qos,
+                          **metadata)
+
+    def bring(self, volume: objects.Volume,
+              kind: objects.VolumeType | None = None,
+              hints: dict[str, str] | None = None,
+              qos: dict[str, str] | None = None,
+              **metadata: str) -> objects.Volume:
+        """The same of a volume that there is, as once a backend failed."""
         self.manager.create_volume(
             self.context, volume,
             request_spec=self.spec(volume, kind, qos, metadata),

@@ -74,6 +74,19 @@ class Wishes:
         self.assertIn(f'the first {A}: volume {ID} is on its device',
                       self.log.output)
 
+    def test_a_volume_whose_backend_failed_goes_to_another(self):
+        self.observed()
+        metadata = {'serifos__same_pool': 'web',
+                    'serifos__different_pool': 'raid'}
+        volume = self.cloud.create(**metadata)
+        self.assertEqual(A, volume.host)
+        self.files.cluster([A, B], [files.volume(
+            volume.id, A, 1, project_id=cloud.PROJECT, same_pool=GROUP,
+            different_pool=(GROUP[0].replace('web', 'raid'),)),
+            files.volume('2', B, 64)])
+        self.pools(A, allocated_gib=10, free_gib=1)
+        self.assertEqual(B, self.cloud.bring(volume, **metadata).host)
+
     def test_without_models(self):
         self.observed(different_pool=GROUP)
         self.pools(A, B, model='none', allocated_gib=10)
@@ -99,6 +112,15 @@ class OfDriverTest(Wishes, Case):
 
     def weighers(self):
         return ['CapacityWeigher']
+
+    def test_a_volume_whose_backend_failed_is_not_observed_yet(self):
+        self.observed()
+        volume = self.cloud.create(serifos__same_pool='web')
+        self.assertEqual(A, volume.host)
+        self.pools(A, allocated_gib=10, free_gib=1)
+        self.assertEqual(B, self.cloud.bring(
+            volume, serifos__same_pool='web').host)
+        self.assertEqual(B, self.home(same_pool='web'))
 
     def test_a_burst_is_kept_apart(self):
         self.observed()
