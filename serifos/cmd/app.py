@@ -126,6 +126,8 @@ class Fails(command.Command):
 
     app: App
     exit_code = 0
+    may_be_silent = False
+    """Whether -q silences what is printed by a verb without ``-f``."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         return _short(super().get_parser(prog_name))
@@ -174,7 +176,7 @@ class Fails(command.Command):
 
     def _run(self, parsed_args: argparse.Namespace) -> int:
         quiet = self.app.options.verbose_level == 0
-        silent, was = quiet and _may_be_silent(parsed_args), self.app.stdout
+        silent, was = quiet and self._is_silent(parsed_args), self.app.stdout
         with output.voice(quiet, silent):
             try:
                 if silent:
@@ -182,6 +184,13 @@ class Fails(command.Command):
                 return super().run(parsed_args) or self.exit_code
             finally:
                 self.app.stdout = was
+
+    def _is_silent(self, parsed_args: argparse.Namespace) -> bool:
+        """Whether nobody asked for what is printed, nor is asked about it."""
+        form = getattr(parsed_args, 'format', getattr(
+            parsed_args, 'formatter', None))
+        return (self.may_be_silent if form is None else form == 'table') and (
+            getattr(parsed_args, 'yes', True))
 
 
 class _Lacking(Fails):
@@ -195,13 +204,6 @@ class _Lacking(Fails):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         raise self.missing
-
-
-def _may_be_silent(parsed_args: argparse.Namespace) -> bool:
-    """Whether nobody asked for what is printed, nor is asked about it."""
-    form = getattr(parsed_args, 'format', getattr(
-        parsed_args, 'formatter', 'table'))
-    return form == 'table' and getattr(parsed_args, 'yes', True)
 
 
 def _how_to_install(exc: ModuleNotFoundError) -> str:

@@ -145,6 +145,8 @@ class Verb(app.Fails, _AsOwner):
 class Asks(Verb):
     """A verb that asks before volumes are touched."""
 
+    may_be_silent = True
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('--yes', action='store_true',

@@ -89,6 +89,13 @@ class FormatTest(test_balancer_plan.PlanTestCase):
         self.assertEqual(0, code)
         self.assertTrue(json.loads(out))
 
+    def test_quiet_verbs_that_have_one_form_print_it(self):
+        arguments = '--cluster', self.cluster, '--models', self.models
+        for verb in ('explain', 'node1'), ('report',):
+            code, out, err = command.balance('-q', *verb, *arguments)
+            self.assertEqual(0, code, err)
+            self.assertNotEqual('', out)
+
 
 class StatusFormatTest(test_balancer_status.Case):
 
