@@ -184,7 +184,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         'a half-made copy of it was left' if copied else None) or (
         'its volume type cannot be read'
         if record.volume_type and kind is None and inventory.lacks_types
-        else None) or _sealed(record, home)
+        else None) or _sealed(record, home, stats)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         volume_type=record.volume_type,
@@ -197,14 +197,23 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         server=_server(record, rules.servers))
 
 
-def _sealed(record: inv.Record, home: inv.PoolStats | None) -> str | None:
+def _sealed(record: inv.Record, home: inv.PoolStats | None,
+            stats: Mapping[str, inv.PoolStats]) -> str | None:
     """Why an encrypted volume stays that is not in use, or None.
 
     Cinder copies it unopened, to a logical volume as plain as its own. Other
-    drivers may encrypt by themselves what they create.
+    drivers may encrypt by themselves what they create, and may have the same
+    volume_backend_name.
     """
-    if not record.encrypted or (home and home.volume_group):
+    if not record.encrypted:
         return None
+    if home and all(each.volume_group for each in stats.values()
+                    if each.name == home.name
+                    or each.backend_name == home.backend_name):
+        return None
+    if home and home.volume_group:
+        return ('it is encrypted, and pools of other drivers than LVM have '
+                'the same volume_backend_name')
     return "it is encrypted, and its pool is not of Cinder's LVM driver"
 
 

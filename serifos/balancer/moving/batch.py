@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import itertools
 from types import MappingProxyType
 
 from oslo_log import log
@@ -84,9 +83,11 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     number: collections.Counter[str] = collections.Counter()
     found: list[pl.Move] = []
     gib = 0.0
-    for _, several in itertools.groupby(moves, lambda move: (
-            bundles.get(move.volume, move.volume), move.target)):
-        its = [*several]
+    together: dict[tuple[object, str], list[pl.Move]] = {}
+    for move in moves:
+        together.setdefault((bundles.get(move.volume, move.volume),
+                             move.target), []).append(move)
+    for its in together.values():
         ends = {''} if small else _ends(its[0], devices)
         size_gib = sum(move.size_gib for move in its)
         full = any(number[end] >= most for end in ends)

@@ -37,6 +37,9 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ('its replication is ', 'it is replicated', 'end its replication'),
     ('it is encrypted and in use', 'it is encrypted and in use',
      'detach it: Nova copies no encrypted volume'),
+    ('it is encrypted, and pools of other drivers', 'it is encrypted, and '
+     'might come to a pool of another driver than LVM',
+     'give pools of other drivers a volume_backend_name of their own'),
     ('it is encrypted, and its pool', 'it is encrypted, on no LVM pool', ''),
     ('a half-made copy of it was left', 'a half-made copy of it was left',
      'serifos-balancer recover VOLUME'),

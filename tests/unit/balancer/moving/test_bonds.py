@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes that are to share a pool, or to be kept apart, in rounds."""
 
+from serifos.balancer.moving import batch
 from serifos.balancer.moving import remaining
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
@@ -29,6 +30,17 @@ class RoundsTest(cloud.Case):
              record('v', **SAME)], self.busy, names=(A, B))
         self.balancer.round()  # whose batch is of one move
         self.assertEqual({'t': A, 'u': B, 'v': B}, self.homes())
+
+    def test_a_group_whose_moves_are_apart_in_the_plan(self):
+        self.cinder = self.cloud(
+            [record('t', snapshots=1), record('u', **SAME),
+             record('v', **SAME), record('w')], {}, names=(A, B))
+        cluster = self.balancer.observe().cluster
+        moves = [pl.Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
+                 for name in 'uwv']
+        found = batch.chosen(moves, 1, cluster, lambda gib: None,
+                             lambda move: None)
+        self.assertEqual(['u', 'v'], [move.volume for move in found])
 
     def test_once_one_of_a_group_cannot_move_the_others_stay(self):
         self.cinder = self.cloud(

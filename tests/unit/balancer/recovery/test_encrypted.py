@@ -35,6 +35,13 @@ class EncryptedTest(test_recover.Case):
             for name, pool in self.cinder.pools.items()}
         self.assertIn("is not of Cinder's LVM driver", self.refused()['u'])
 
+    def test_one_that_might_come_to_another_driver_stays(self):
+        self.cinder.pools[B] = dataclasses.replace(
+            self.cinder.pools[B], capabilities={
+                'location_info': 'NFS:10.0.0.1:/share'})
+        self.assertIn('pools of other drivers than LVM have the same',
+                      self.refused()['u'])
+
     @ddt.data('killed', 'not renamed', 'half recorded', 'renamed',
               'half swapped', 'busy')
     def test_a_copy_is_not_deleted_with_the_key(self, fault):
