@@ -7,6 +7,8 @@ not imported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from serifos.scheduler.metrics import textfile
 from serifos.scheduler import rate_limited_log
 
@@ -14,19 +16,38 @@ DRIVER, WEIGHER, FILTER = 'driver', 'weigher', 'filter'
 JUDGED, NO_OPINION, ERROR = 'judged', 'no_opinion', 'error'
 
 _ACTIVE: list[textfile.TextFile] = []
+_GIVEN_UP: list[str] = []
+"""Directories for which counting failed: Cinder goes on placing volumes."""
 
 
 def use(directory: str | None) -> None:
     """Counts for this directory from now on; nothing with None."""
-    if [directory or None] == [each.directory for each in _ACTIVE]:
+    if [directory or None] == [*(each.directory for each in _ACTIVE),
+                               *_GIVEN_UP]:
         return
     _ACTIVE.clear()
+    _GIVEN_UP.clear()
     if directory:
         try:
             _ACTIVE.append(textfile.TextFile(directory))
-        except ImportError as exc:
-            rate_limited_log.WARNINGS.warn(
-                'metrics', 'Serifos writes no metrics: %s', exc)
+        except Exception as exc:
+            _give_up(directory, exc)
+
+
+def _give_up(directory: str, exc: Exception) -> None:
+    _ACTIVE.clear()
+    _GIVEN_UP.append(directory)
+    rate_limited_log.WARNINGS.warn(
+        'metrics', 'Serifos writes no metrics to %s until it is restarted: '
+        '%s', directory, exc)
+
+
+def _each(verb: Callable[[textfile.TextFile], None]) -> None:
+    for one in [*_ACTIVE]:
+        try:
+            verb(one)
+        except Exception as exc:
+            _give_up(one.directory, exc)
 
 
 def request(plugin: str, result: str, started_s: float) -> None:
@@ -36,8 +57,7 @@ def request(plugin: str, result: str, started_s: float) -> None:
     :param result: :data:`JUDGED`, :data:`NO_OPINION` or :data:`ERROR`
     :param started_s: by ``time.perf_counter``
     """
-    for each in _ACTIVE:
-        each.request(plugin, result, started_s)
+    _each(lambda one: one.request(plugin, result, started_s))
 
 
 def ranked(changed: bool) -> None:
@@ -46,14 +66,12 @@ def ranked(changed: bool) -> None:
     :param changed: whether another pool comes first than Cinder's own
         weighers would have taken
     """
-    for each in _ACTIVE:
-        each.ranked(changed)
+    _each(lambda one: one.ranked(changed))
 
 
 def refused(pools: int) -> None:
     """Counts pools that the filter refused to a request."""
-    for each in _ACTIVE:
-        each.refused(pools)
+    _each(lambda one: one.refused(pools))
 
 
 def seen(observed_at: float, models_at: float | None) -> None:
@@ -62,5 +80,4 @@ def seen(observed_at: float, models_at: float | None) -> None:
     :param observed_at: seconds of the epoch
     :param models_at: of the newest model; None without any
     """
-    for each in _ACTIVE:
-        each.seen(observed_at, models_at)
+    _each(lambda one: one.seen(observed_at, models_at))

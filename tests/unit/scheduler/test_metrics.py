@@ -62,6 +62,24 @@ class WeigherTest(Case):
             time.time(), found['model_timestamp_seconds'], delta=60)
         self.assertEqual(0, found['refused_pools_total'])
 
+    def test_volumes_are_placed_though_nothing_can_be_counted(self):
+        self.busy(a=64, b=8)
+
+        def broken(*_):
+            raise ValueError('no value can be kept')
+
+        for verb in '__init__', 'request', 'refused', 'seen':
+            with self.subTest(verb):
+                counts.use(None)
+                with fixtures.MonkeyPatch(
+                        'serifos.scheduler.metrics.textfile.TextFile.'
+                        f'{verb}', broken):
+                    self.assertLessEqual({
+                        self.cloud.create().host for _ in range(2)}, {A, B})
+        counts.use(None)
+        self.cloud.create()
+        self.assertEqual(1, self.read()['requests_total weigher judged'])
+
     def test_no_opinion_and_errors(self):
         self.pools(A, B)
         self.cloud.create()
