@@ -74,9 +74,11 @@ class WeigherTest(Case):
                 with fixtures.MonkeyPatch(
                         'serifos.scheduler.metrics.textfile.TextFile.'
                         f'{verb}', broken):
+                    counts.use(str(self.metrics))
                     self.assertLessEqual({
                         self.cloud.create().host for _ in range(2)}, {A, B})
         counts.use(None)
+        counts.use(str(self.metrics))
         self.cloud.create()
         self.assertEqual(1, self.read()['requests_total weigher judged'])
 
