@@ -39,7 +39,8 @@ class Rules:
     :param kind: what its volume type says
     :param balance: whether volumes move of which no type says anything
     :param server_volumes: as of :func:`.labels.of`
-    :param cool_down_s: how long a moved volume stays where it is
+    :param cool_down_s: how long a moved volume stays where it is, where its
+        type says nothing; None for that none does, whatever types say
     :param moved_at: volume → when it was last moved, seconds of the epoch
     :param back_off_until: volume → until when it is left alone
     """
@@ -50,7 +51,7 @@ class Rules:
     balance: bool = True
     server_volumes: str = labels.ANY
     excluded_projects: frozenset[str] = frozenset()
-    cool_down_s: float = 0.0
+    cool_down_s: float | None = 0.0
     moved_at: Mapping[str, float] = dataclasses.field(default_factory=dict)
     back_off_until: Mapping[str, float] = dataclasses.field(
         default_factory=dict)
@@ -133,9 +134,11 @@ def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
 def _cooling(record: inv.Record, rules: Rules, now: float) -> str | None:
     """The last of the reasons: where it is told, no other one holds."""
     moved, cool_down_s = rules.moved_at.get(record.id), rules.cool_down_s
-    if cool_down_s and rules.kind.cool_down_s is not None:
+    if moved is None or cool_down_s is None:
+        return None
+    if rules.kind.cool_down_s is not None:
         cool_down_s = rules.kind.cool_down_s
-    if moved is not None and now < moved + cool_down_s:
+    if now < moved + cool_down_s:
         return (f'{_MOVED}{times.text(moved)}{_COOLS}'
                 f'{times.text(moved + cool_down_s)}')
     return None

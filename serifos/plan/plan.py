@@ -48,6 +48,12 @@ class Move:
     volume_us: float | None = None
     qemu_us: float | None = None
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """Of the values of :meth:`to_json`, in their order."""
+        return [{'source': 'from', 'target': 'to'}.get(field.name, field.name)
+                for field in dataclasses.fields(cls)]
+
     @property
     def for_promise(self) -> bool:
         """Whether it is made for a broken promise, hot pool or not."""

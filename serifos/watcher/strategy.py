@@ -135,7 +135,12 @@ class Serifos(base.BaseStrategy):
 
 def _refuse_old(cluster: cl.Cluster, most_s: float) -> None:
     """:raises InputError: where the observation is too old to plan by"""
-    age_s = time.time() - times.parse(cluster.observed_at)
+    try:
+        age_s = time.time() - times.parse(cluster.observed_at)
+    except ValueError:
+        raise errors.InputError(
+            'The observation does not say of when it is; serifos-balancer '
+            'observe makes a new one.') from None
     if age_s > most_s:
         raise errors.InputError(
             f'The observation is of {cluster.observed_at}, {age_s:.0f} s '

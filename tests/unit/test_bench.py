@@ -26,9 +26,9 @@ class BenchTestCase(case.DirectoryCase):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
             (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
-             cls.backtests) = map(importlib.import_module, (
+             cls.backtests, cls.bonds) = map(importlib.import_module, (
                  'clusters', 'algorithm_1', 'optimum', 'history',
-                 'backtests'))
+                 'backtests', 'bonds'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -55,6 +55,14 @@ class BenchTestCase(case.DirectoryCase):
         for planner in self.clusters.PLANNERS:
             plan = self.clusters.plan(planner, cluster, lm.Limits())
             self.assertGreaterEqual(plan.max_us.after, least * (1 - 1e-9))
+
+    def test_the_memory_of_bonds_grows_as_their_volumes_do(self):
+        self.patch(self.bonds, 'SIZES', (500, 1000))
+        ratios = [float(line.split()[-2]) for line in self.bonds.lines(False)
+                  if line.endswith('times')]
+        self.assertEqual(2, len(ratios))
+        for ratio in ratios:  # where it grows with pairs, 4
+            self.assertLess(ratio, 3)
 
     def test_json_lines_keep_what_the_history_keeps(self):
         rng, names = np.random.default_rng(0), self.history.names_of(7)

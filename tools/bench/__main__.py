@@ -11,7 +11,9 @@ volume and by 24 slots of a day, and fits how the time grows;
 found by HiGHS; ``weigher`` holds SerifosWeigher and SerifosScheduler against
 CapacityWeigher in a real Cinder, the newest that ``tools/test cinder``
 installed; ``history`` writes rounds and a day of up to 100,000 volumes and
-reads that day, beside JSON lines, with up to 1.6 GiB in /var/tmp. Without a
+reads that day, beside JSON lines, with up to 1.6 GiB in /var/tmp; ``bonds``
+binds ever larger groups of volumes that are to be kept apart, or together,
+and holds each against one of half the size. Without a
 section it runs them all, in 20 minutes.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
@@ -22,13 +24,15 @@ from __future__ import annotations
 
 import argparse
 
+import bonds
 import history
 import optimum
 import speed
 import weigher
 
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
-            'weigher': weigher.lines, 'history': history.lines}
+            'weigher': weigher.lines, 'history': history.lines,
+            'bonds': bonds.lines}
 
 
 def main() -> None:

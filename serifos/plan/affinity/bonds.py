@@ -10,12 +10,12 @@ that share a device already may part.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,19 @@ from serifos.plan.affinity import labels
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 
-_NONE: tuple[int, ...] = ()
+_NOBODY: Ints = np.zeros(0, np.intp)
+
+
+class Apart(NamedTuple):
+    """Volumes that are to be kept apart.
+
+    :param members: in their order
+    :param of_server: whether they are so for the server that they share,
+        and not those that are to share a pool: metadata goes first
+    """
+
+    members: Ints
+    of_server: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,14 +48,17 @@ class Bonds:
     :param bundle: int[volumes], the first volume of its bundle for each;
         itself for one that moves alone
     :param bundles: first volume → all of its bundle, of two or more
-    :param kin: volume → those that are to share a pool with it
-    :param foes: volume → those that are to be kept apart from it
+    :param kin: volume → those that are to share a pool, it too
+    :param apart: volume → the groups of those to be kept apart that it is in
+    :param odd: volume → the first of those to be kept apart from one
+        another, of all that are to share a pool with it
     """
 
     bundle: Ints
     bundles: Mapping[int, Ints]
-    kin: Mapping[int, Sequence[int]]
-    foes: Mapping[int, frozenset[int]]
+    kin: Mapping[int, Ints]
+    apart: Mapping[int, Sequence[Apart]]
+    odd: Mapping[int, int]
 
     @classmethod
     def of(cls, volumes: Sequence[cl.Volume], home: Ints) -> Bonds:
@@ -51,38 +66,39 @@ class Bonds:
 
         :param home: int[volumes], the pool of each, -1 for none
         """
-        kin = {each: classed for classed in _classes(volumes)
+        kin = {int(each): classed for classed in _classes(volumes)
                for each in classed}
-        foes: collections.defaultdict[int, set[int]] = (
-            collections.defaultdict(set))
+        apart: dict[int, list[Apart]] = {}
         for label, several in _sharing(
                 volume.different_pool for volume in volumes).items():
-            for each in several:
-                others = {*several} - {each}
-                if label.startswith(labels.SERVER):
-                    others -= {*kin.get(each, _NONE)}  # metadata goes first
-                foes[each] |= others
+            group = Apart(np.array(several, np.intp),
+                          label.startswith(labels.SERVER))
+            if not group.of_server or len({
+                    int(kin[each][0]) if each in kin else each
+                    for each in several}) > 1:
+                for each in several:
+                    apart.setdefault(each, []).append(group)
         bundle = np.arange(len(volumes))
         bundles: dict[int, list[int]] = {}
         first: dict[tuple[int, int], int] = {}
         for each in sorted(kin):
             if home[each] >= 0:
-                mine = first.setdefault((kin[each][0], int(home[each])), each)
+                mine = first.setdefault(
+                    (int(kin[each][0]), int(home[each])), each)
                 bundle[each] = mine
                 bundles.setdefault(mine, []).append(each)
         return cls(bundle, {mine: np.array(its, np.intp)
                             for mine, its in bundles.items() if len(its) > 1},
-                   kin, {each: frozenset(its) for each, its in foes.items()
-                         if its})
+                   kin, apart, _odd(kin, apart))
 
     def __bool__(self) -> bool:
-        return bool(self.kin or self.foes)
+        return bool(self.kin or self.apart)
 
     @functools.cached_property
     def bound(self) -> Bools:
         """bool[volumes]: those that may not move as they like."""
         found = np.zeros(len(self.bundle), bool)
-        found[[*self.kin, *self.foes]] = True
+        found[[*self.kin, *self.apart]] = True
         return found
 
     def with_it(self, volume: int) -> Ints:
@@ -92,9 +108,7 @@ class Bonds:
 
     def contradiction(self, volume: int) -> int | None:
         """One that it is to share a pool with, and to be kept apart from."""
-        its = self.kin.get(volume, _NONE)
-        return next((other for each in its for other in sorted(
-            self.foes.get(each, _NONE)) if other in its), None)
+        return self.odd.get(volume)
 
     def expanded(self, volumes: npt.ArrayLike,
                  targets: npt.ArrayLike) -> tuple[Ints, Ints, Ints]:
@@ -121,35 +135,80 @@ class Bonds:
             found[its] = each[its].sum(axis=0)
         return found
 
-    def not_with(self, home: Ints, volume: int) -> list[int]:
+    def not_with(self, home: Ints, volume: int) -> Ints:
         """Those elsewhere that it is to share a pool with."""
-        mine = self.bundle[volume]
-        return [other for other in self.kin.get(volume, _NONE)
-                if self.bundle[other] != mine and home[other] >= 0]
+        its = self.kin.get(volume, _NOBODY)
+        return its[(self.bundle[its] != self.bundle[volume])
+                   & (home[its] >= 0)]
 
-    def apart_from(self, home: Ints, volume: int) -> list[int]:
-        """Those that its bundle is to be kept apart from, and not in it."""
-        mine = self.bundle[volume]
-        return [other for each in self.with_it(volume).tolist()
-                for other in sorted(self.foes.get(each, _NONE))
-                if self.bundle[other] != mine and home[other] >= 0]
+    def apart_from(self, home: Ints, volume: int) -> Ints:
+        """Those that its bundle is to be kept apart from, and not in it.
+
+        Those of its first volume first.
+        """
+        found, seen = [_NOBODY], set[int]()
+        for each in self.with_it(volume).tolist():
+            new = [group for group in self.apart.get(each, ())
+                   if id(group) not in seen]
+            seen.update(map(id, new))
+            its = [self._of(group, volume) for group in new]
+            found.append(its[0] if len(its) == 1 else
+                         np.unique(np.concatenate([_NOBODY, *its])))
+        every = np.concatenate(found)
+        return every[home[every] >= 0]
+
+    def _of(self, group: Apart, volume: int) -> Ints:
+        """Those of a group that the bundle of a volume is not to meet."""
+        its = group.members[
+            self.bundle[group.members] != self.bundle[volume]]
+        return its[~np.isin(its, self.kin.get(volume, _NOBODY))] if (
+            group.of_server) else its
+
+
+def _odd(kin: Mapping[int, Ints],
+         apart: Mapping[int, Sequence[Apart]]) -> dict[int, int]:
+    """Volume → as of :class:`Bonds`."""
+    found: dict[int, int] = {}
+    for first, its in kin.items():
+        if first != its[0]:
+            continue
+        here: dict[int, list[int]] = {}
+        for each in its.tolist():
+            for group in apart.get(each, ()):
+                if not group.of_server:
+                    here.setdefault(id(group), []).append(each)
+        several = [both for both in here.values() if len(both) > 1]
+        if several:
+            one = min(both[0] for both in several)
+            found.update(dict.fromkeys(its.tolist(), min(
+                both[1] for both in several if both[0] == one)))
+    return found
 
 
 def _sharing(said: Iterable[tuple[str, ...]]) -> dict[str, list[int]]:
     """Label → the volumes that have it, where there are several."""
     found: dict[str, list[int]] = {}
     for volume, its in enumerate(said):
-        for label in its:
+        for label in dict.fromkeys(its):
             found.setdefault(label, []).append(volume)
     return {label: its for label, its in found.items() if len(its) > 1}
 
 
-def _classes(volumes: Sequence[cl.Volume]) -> list[tuple[int, ...]]:
+def _classes(volumes: Sequence[cl.Volume]) -> list[Ints]:
     """Volumes that labels join to be on one pool, in their order."""
-    joined: dict[int, list[int]] = {}
+    joined: dict[int, int] = {}  # volume → another of its class, or itself
+
+    def root(volume: int) -> int:
+        while (above := joined.setdefault(volume, volume)) != volume:
+            joined[volume] = joined[above]
+            volume = above
+        return volume
+
     for several in _sharing(v.same_pool for v in volumes).values():
-        merged = list(dict.fromkeys(
-            other for each in several for other in joined.get(each, [each])))
-        joined.update(dict.fromkeys(merged, merged))
-    return [tuple(sorted(its)) for its in
-            {id(its): its for its in joined.values()}.values()]
+        first = root(several[0])
+        for each in several:
+            joined[root(each)] = first
+    found: dict[int, list[int]] = {}
+    for each in sorted(joined):
+        found.setdefault(root(each), []).append(each)
+    return [np.array(its, np.intp) for its in found.values()]

@@ -15,7 +15,6 @@ import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import itertools
 from typing import NamedTuple
 
 from serifos.facts import inventory as inv
@@ -115,5 +114,6 @@ def _of_servers(records: Iterable[inv.Record]) -> dict[str, list[str]]:
 def _at_odds(volumes: Iterable[str],
              different: Mapping[str, set[str]]) -> bool:
     """Whether any two volumes are to be kept apart."""
-    return any(different.get(one, set()) & different.get(other, set())
-               for one, other in itertools.combinations(volumes, 2))
+    return any(number > 1 for number in collections.Counter(
+        label for volume in volumes
+        for label in different.get(volume, ())).values())

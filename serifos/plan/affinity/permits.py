@@ -57,13 +57,13 @@ def why_not(state: st.State, volume: int, target: int) -> str | None:
     if not bonds.bound[volume]:
         return None
     others = bonds.not_with(home, volume)
-    if others and (target not in home[others]
-                   or home[volume] in home[others]):
+    if len(others) and (target not in home[others]
+                        or home[volume] in home[others]):
         return (f'it is to share a pool with volume {named[others[0]].id}, '
                 f'on {problem.cluster.pools[home[others[0]]].name}')
     there = problem.device[target]
-    foe = next((other for other in bonds.apart_from(home, volume)
-                if problem.device[home[other]] == there), None)
-    return None if foe is None else (
-        f'it is to be kept apart from volume {named[foe].id}, on '
-        f'{problem.cluster.pools[home[foe]].name}')
+    foes = bonds.apart_from(home, volume)
+    foes = foes[problem.device[home[foes]] == there]
+    return None if not len(foes) else (
+        f'it is to be kept apart from volume {named[foes[0]].id}, on '
+        f'{problem.cluster.pools[home[foes[0]]].name}')

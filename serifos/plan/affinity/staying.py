@@ -22,12 +22,17 @@ def bound(bonds: bd.Bonds, volumes: Sequence[cl.Volume],
     """Why what a volume is bound to keeps it where it is, or None."""
     odd = bonds.contradiction(volume)
     if odd is not None:
-        return ('it is to share a pool with volumes that are to be kept '
-                f'apart, such as {volumes[odd].id}')
+        return contradicted(volumes[odd])
     return next((
         shared(volumes[other], why)
         for other in bonds.with_it(volume).tolist() if other != volume
         and (why := alone(volumes[other])) is not None), None)
+
+
+def contradicted(other: cl.Volume) -> str:
+    """That a volume stays, since what it is bound to contradicts itself."""
+    return ('it is to share a pool with volumes that are to be kept apart, '
+            f'such as {other.id}')
 
 
 def shared(other: cl.Volume, why: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from serifos.facts import cluster as cl
 from serifos.plan.affinity import bonds as bd
+from serifos.plan.affinity import staying
 from serifos.plan import plan as pl
 
 
@@ -33,13 +34,20 @@ def of(cluster: cl.Cluster, moves: Sequence[pl.Move]) -> dict[str, str]:
         return {}
     place = {volume.id: i for i, volume in enumerate(cluster.volumes)}
     pools = {pool.name: i for i, pool in enumerate(cluster.pools)}
-    then = home.copy()
-    for move in moves:
-        if move.volume in place and move.target in pools:
-            then[place[move.volume]] = pools[move.target]
-    said = {move.volume: _why(cluster, found, home, then, place[move.volume])
-            for move in moves if move.volume in place}
-    return {volume: why for volume, why in said.items() if why is not None}
+    then, now = home.copy(), home.copy()
+    known = [(place[move.volume], pools[move.target]) for move in moves
+             if move.volume in place and move.target in pools]
+    for volume, target in known:
+        then[volume] = target
+    said: dict[str, str] = {}
+    for volume, target in known:
+        why = _parted(cluster, found, home, then, volume) or _met(
+            cluster, found, home, now, volume, target)
+        if why is None:
+            now[volume] = target
+        else:
+            said[cluster.volumes[volume].id] = why
+    return said
 
 
 def _bonds(cluster: cl.Cluster) -> tuple[bd.Bonds, bd.Ints]:
@@ -49,22 +57,46 @@ def _bonds(cluster: cl.Cluster) -> tuple[bd.Bonds, bd.Ints]:
     return bd.Bonds.of(cluster.volumes, home), home
 
 
-def _why(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints, then: bd.Ints,
-         volume: int) -> str | None:
+def _parted(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints,
+            then: bd.Ints, volume: int) -> str | None:
+    """Why a volume would not share a pool with those that it is to, or None.
+
+    :param then: int[volumes], the pool of each after all moves
+    """
     volumes, pools = cluster.volumes, cluster.pools
-    for other in bonds.with_it(volume).tolist():
-        if then[other] != then[volume]:
-            return (f'volume {volumes[other].id}, with which it shares a '
-                    'pool, does not come with it')
+    its = bonds.with_it(volume)
+    its = its[then[its] != then[volume]]
+    if len(its):
+        return (f'volume {volumes[its[0]].id}, with which it shares a pool, '
+                'does not come with it')
     others = bonds.not_with(home, volume)
-    if others and then[volume] not in then[others]:
+    if len(others) and then[volume] not in then[others]:
         return (f'it is to share a pool with volume {volumes[others[0]].id}, '
                 f'on {pools[home[others[0]]].name}')
-    there = pools[then[volume]].device_key
-    for other in bonds.apart_from(home, volume):
-        if pools[then[other]].device_key == there and (
-                pools[home[other]].device_key
-                != pools[home[volume]].device_key):
-            return (f'it is to be kept apart from volume {volumes[other].id},'
-                    f' on {pools[then[other]].name}')
     return None
+
+
+def _met(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints, now: bd.Ints,
+         volume: int, target: int) -> str | None:
+    """Why a volume would meet one that it is to be kept apart from, or None.
+
+    Two that share a device already may stay on it.
+
+    :param now: int[volumes], the pool of each before its move
+    """
+    volumes, pools = cluster.volumes, cluster.pools
+    odd = bonds.contradiction(volume)
+    if odd is not None:
+        return staying.contradicted(volumes[odd])
+
+    def device(pool: int) -> str | None:
+        return pools[pool].device_key if pool >= 0 else None
+
+    there = device(target)
+    foe = next((other for other in bonds.apart_from(home, volume)
+                if device(now[other]) == there and not (
+                    device(home[other]) == device(home[volume]) == there)),
+               None)
+    return None if foe is None else (
+        f'it is to be kept apart from volume {volumes[foe].id}, on '
+        f'{pools[now[foe]].name}')

@@ -123,17 +123,10 @@ def _barred(state: st.State, volume: int, target: int) -> str | None:
     here = problem.cluster.pools[home]
     if here.state in ('down', cl.TOUCHED):
         return f'{here.name} is {here.state}'
+    if not here.balance:
+        return f'{here.name} {lm.LEFT_OUT}'
     return refusals.barred(state, volume, target) or (
         None if problem.modelled[target] else f'{pool.name} has no model')
-
-
-def usable(plan: pl.Plan, cluster: cl.Cluster) -> cl.Cluster:
-    """The cluster as a plan may use it: the same, but for one that undoes.
-
-    The volumes of that one are not held back by their cool-down.
-    """
-    return cluster if plan.planner != NAME else released(
-        cluster, {move.volume for move in plan.moves})
 
 
 def released(cluster: cl.Cluster, volumes: Collection[str]) -> cl.Cluster:

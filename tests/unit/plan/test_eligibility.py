@@ -5,6 +5,7 @@ import ddt
 import testtools
 
 from serifos.facts import inventory as inv
+from serifos.facts import settings
 from serifos.plan import eligibility
 
 NOW = 1_800_000_000.0
@@ -80,6 +81,16 @@ class WhyNotTest(testtools.TestCase):
     def test_cools_down(self, since, stays):
         rules = eligibility.Rules(cool_down_s=3600,
                                   moved_at={'v': NOW - since})
+        self.assertEqual(
+            stays, bool(eligibility.why_not(FREE, rules, NOW)))
+
+    @ddt.data((0.0, None, False), (0.0, 3600.0, True), (3600.0, 0.0, False),
+              (None, 3600.0, False), (None, None, False))
+    @ddt.unpack
+    def test_the_cool_down_of_a_type(self, usual_s, its_s, stays):
+        rules = eligibility.Rules(
+            cool_down_s=usual_s, moved_at={'v': NOW - 60},
+            kind=settings.TypeSettings('gold', cool_down_s=its_s))
         self.assertEqual(
             stays, bool(eligibility.why_not(FREE, rules, NOW)))
 

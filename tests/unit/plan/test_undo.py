@@ -11,6 +11,7 @@ import testtools
 
 from serifos.facts import cluster as cl
 from serifos.plan.asked import undo
+from serifos.plan.asked import usable
 from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import relieve
@@ -164,13 +165,21 @@ class UndoTest(testtools.TestCase):
             ['a has 50 GiB free below max_fill 95 %, 60 needed'],
             [each.reason for each in back.refused])
 
+    def test_none_goes_back_off_a_pool_that_is_left_out_since(self):
+        now = cl.Cluster((pool('a'), pool('b', balance=False)),
+                         (volume('v', 'b'),))
+        back = _undo(now, [undo.Made('v', 'a', 'b')])
+        self.assertEqual((), back.moves)
+        self.assertEqual(['b is left out of balancing by its serifos_balance'],
+                         [each.reason for each in back.refused])
+
     def test_only_its_own_volumes_do_not_cool_down_for_it(self):
         now = cl.Cluster((pool('a'), pool('b')), (
             volume('v', 'b', movable=COOLS), volume('w', 'b', movable=COOLS),
             volume('x', 'b', movable='attached')))
         back = _undo(now, [undo.Made('v', 'a', 'b')])
-        found = undo.usable(back, now)
+        found = usable.of(back, now)
         self.assertEqual([True, COOLS, 'attached'],
                          [each.movable for each in found.volumes])
-        self.assertIs(now, undo.usable(
+        self.assertIs(now, usable.of(
             dataclasses.replace(back, planner='relieve'), now))

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib.util
 import pathlib
 import tempfile
 from typing import Any
 import unittest
 import uuid
 
-try:
-    from oslo_config import cfg
-    from watcher.applier.actions import factory
-    from watcher.common import config
-    from watcher.common import context
-    from watcher.common import rpc
-    from watcher.db.sqlalchemy import migration
-    from watcher.decision_engine.audit import oneshot
-    from watcher.decision_engine import sync
-    from watcher import objects
-except ImportError:
-    raise unittest.SkipTest('needs Watcher: tools/test watcher') from None
+if importlib.util.find_spec('watcher') is None:
+    raise unittest.SkipTest('needs Watcher: tools/test watcher')
+
+from oslo_config import cfg
+from watcher.applier.actions import factory
+from watcher.common import config
+from watcher.common import context
+from watcher.common import rpc
+from watcher.db.sqlalchemy import migration
+from watcher.decision_engine.audit import oneshot
+from watcher.decision_engine import sync
+from watcher import objects
 
 objects.register_all()
 

@@ -99,6 +99,14 @@ class WatcherTest(days.DaysCase):
         for action in actions:
             self.watcher.loaded(action).pre_condition()
 
+    @ddt.data(None, 'some day')
+    def test_an_observation_of_an_unknown_time(self, said):
+        doc = json.loads((self.dir / 'cluster.json').read_text())
+        doc['observed_at'] = said
+        (self.dir / 'cluster.json').write_text(json.dumps(doc))
+        self.assertEqual('FAILED', self.watcher.audit({}).state)
+        self.assertIn('does not say of when it is', self.log.output)
+
     def test_parameters_bound_the_plan(self):
         self.assertEqual(1, len(self.watcher.actions(self.plan(
             planner='relieve', max_moves=1))))

@@ -15,6 +15,7 @@ from hypothesis import strategies as hs
 import testtools
 
 from serifos.facts import cluster as cl
+from serifos.plan.affinity import torn
 from serifos.plan.asked import undo
 from serifos.plan import bfd
 from serifos.plan import evacuate
@@ -81,6 +82,15 @@ def apart(cluster: cl.Cluster) -> Iterator[frozenset[str]]:
             yield frozenset((one.id, other.id))
 
 
+def meeting(cluster: cl.Cluster) -> Iterator[tuple[frozenset[str], str]]:
+    """The pairs that are to be on different devices, and which they share."""
+    device = {pool.name: pool.device_key for pool in cluster.pools}
+    for one, other in itertools.combinations(cluster.volumes, 2):
+        if {*one.different_pool} & {*other.different_pool} and (
+                device.get(one.pool) == device.get(other.pool)):
+            yield frozenset((one.id, other.id)), device.get(one.pool, '')
+
+
 def spread(cluster: cl.Cluster, label: str) -> int:
     return len({v.pool for v in cluster.volumes if label in v.same_pool})
 
@@ -92,6 +102,7 @@ class PlansTest(testtools.TestCase):
         for move in plan.moves:
             then = clusters.applied(then, [move])
             self.assertLessEqual({*apart(cluster)}, {*apart(then)})
+            self.assertLessEqual({*meeting(then)}, {*meeting(cluster)})
         self.assertLessEqual({*together(cluster)}, {*together(then)})
         for label in 'ab':
             self.assertLessEqual(spread(then, label), spread(cluster, label))
@@ -127,6 +138,26 @@ class PlansTest(testtools.TestCase):
         self._keeps(then, undo.plan(
             then, clusters.models_of(then), limits,
             [undo.Made(m.volume, m.source, m.target) for m in moves]))
+
+    @EXAMPLES
+    @given(PLANNERS, hs.integers(0, 1 << 32))
+    def test_nothing_that_is_left_of_a_plan_brings_foes_together(
+            self, planner, seed):
+        """Their labels may have come after the plan."""
+        limits, then = lm.Limits(0.0), bound(seed)
+        moves = clusters.planned(planner, dataclasses.replace(
+            then, volumes=tuple(dataclasses.replace(
+                volume, same_pool=(), different_pool=())
+                for volume in then.volumes)), limits).moves
+        broken = torn.of(then, moves)
+        while more := torn.of(then, [
+                move for move in moves if move.volume not in broken]):
+            broken |= more
+        before = {*meeting(then)}
+        for move in moves:
+            if move.volume not in broken:
+                then = clusters.applied(then, [move])
+                self.assertLessEqual({*meeting(then)}, before)
 
     @EXAMPLES
     @given(hs.sampled_from((bfd, relieve)), BOUND, LIMITS, SMALL)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What plans that a person asked for may use that others may not."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from serifos.facts import cluster as cl
+from serifos.plan.asked import undo
+from serifos.plan import evacuate
+from serifos.plan import plan as pl
+
+
+def of(plan: pl.Plan, cluster: cl.Cluster) -> cl.Cluster:
+    """The cluster as what is left of a plan may use it.
+
+    Volumes that are moved back are not held by their cool-down, nor those of
+    a pool that is evacuated by its ``serifos_balance``.
+    """
+    if plan.planner == undo.NAME:
+        return undo.released(cluster, {move.volume for move in plan.moves})
+    if plan.planner == evacuate.NAME:
+        left = {move.source for move in plan.moves}
+        return dataclasses.replace(cluster, pools=tuple(
+            dataclasses.replace(pool, balance=True) if pool.name in left
+            else pool for pool in cluster.pools))
+    return cluster
