@@ -15,7 +15,7 @@ from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
 from serifos.facts import cluster as cl
 from serifos.facts import journal as jn
-from serifos.plan.asked import undo
+from serifos.plan.asked import usable
 from serifos.plan import plan as pl
 
 LOG = log.getLogger(__name__)
@@ -44,7 +44,7 @@ def due(settings: sg.BalancerSettings, latest: pl.Plan,
             continue
         moves, left = remaining.remaining(
             each.plan.moves,
-            settings.pace.bounded(undo.usable(each.plan, cluster)),
+            settings.pace.bounded(usable.of(each.plan, cluster)),
             settings.limits, each.outcomes)
         for volume, why in left:
             LOG.debug('Volume %s of the approved plan %s stays: %s.',

@@ -129,7 +129,7 @@ class Observer:
             inventory, observed, model_files.stems(settings.models_dir),
             dataclasses.replace(
                 settings.rules, servers=servers,
-                cool_down_s=settings.cool_down_s if cool_down else 0.0,
+                cool_down_s=settings.cool_down_s if cool_down else None,
                 moved_at=moved_at,
                 back_off_until=jn.back_offs(entries, self.clock())),
             self.qemu_us(settings.window_s))

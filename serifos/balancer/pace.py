@@ -149,6 +149,13 @@ def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
         name: _mean(each[-_LATEST:]) for name, each in had.items() if each})
 
 
+def at_learnt_rates(limits: lm.Limits,
+                    entries: Iterable[jn.Entry]) -> lm.Limits:
+    """The limits of plans, with the rates of the latest migrations."""
+    return dataclasses.replace(
+        limits, copying=learnt(entries, limits.copying))
+
+
 def _mean(had: Sequence[tuple[float, float]]) -> float:
     """Seconds for each GiB, of (seconds, GiB) each."""
     return max(0.0, sum(seconds for seconds, _ in had)) / sum(

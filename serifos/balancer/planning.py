@@ -222,6 +222,8 @@ def changed(move: pl.Move, cluster: cl.Cluster,
     source = cluster.pool(volume.pool)
     if source.state == cl.TOUCHED:
         return f'{source.name} is {source.state}'
+    if not source.balance:
+        return f'{source.name} {lm.LEFT_OUT}'
     if target is None:
         return f'there is no pool {move.target}'
     room_gib = limits.room_gib(target)

@@ -121,8 +121,7 @@ class Balancer:
     def executor(self) -> act.Executor:
         return act.Executor(
             self.requests, self.nova, self.journal, self.settings.timeouts,
-            dataclasses.replace(self.settings.rules, balance=True),
-            self.clock, self.pause)
+            self.settings.rules, self.clock, self.pause)
 
     @property
     def carrier(self) -> carrying.Carrier:
@@ -186,9 +185,7 @@ class Balancer:
         settings = self.settings
         steady = sd.steady(seen, self.limits(), self.recent, self.clock(),
                            self.slots(seen), settings.mend_at_once)
-        cluster = steady.cluster
-        if settings.auto:
-            cluster = settings.pace.bounded(cluster)
+        cluster = settings.planned(steady.cluster)
         plan = planning.issued(
             deciding.plan(settings, cluster, steady, seen.models),
             self.clock(), settings.plan_ttl_s)
@@ -258,9 +255,8 @@ class Balancer:
 
     def limits(self) -> lm.Limits:
         """The limits of plans, with the rates of the latest migrations."""
-        found = self.settings.limits
-        return dataclasses.replace(found, copying=pc.learnt(
-            self.journal.entries(), found.copying))
+        return pc.at_learnt_rates(
+            self.settings.limits, self.journal.entries())
 
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),

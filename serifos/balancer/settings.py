@@ -8,6 +8,7 @@ import pathlib
 
 from serifos.balancer import outcome
 from serifos.balancer import pace as pc
+from serifos.facts import cluster as cl
 from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
@@ -22,8 +23,8 @@ class BalancerSettings:
     :param auto: whether it moves volumes at all
     :param approved_only: whether it moves those alone of plans that a person
         approved
-    :param batch: moves of a plan that are carried out in one round, from
-        and to each device where there are more than 20 pools
+    :param batch: volumes that are moved in one round, from and to each
+        device where there are more than 20 pools
     :param parallel: migrations of a round that run at the same time
     :param hold: rounds for which a pool must be hot before it is relieved
     :param correction: how much of the errors seen corrects predictions
@@ -71,6 +72,10 @@ class BalancerSettings:
         """As the configuration calls it."""
         return 'advise' if not self.auto else (
             'approve' if self.approved_only else 'auto')
+
+    def planned(self, cluster: cl.Cluster) -> cl.Cluster:
+        """The cluster as rounds plan it: what is too large for them stays."""
+        return self.pace.bounded(cluster) if self.auto else cluster
 
     @property
     def rules(self) -> eligibility.Rules:

@@ -85,7 +85,7 @@ class Cinder:
                     '/os-services', 'services', binary='cinder-volume'),
                 api_views.service)
             volumes = self._volumes()
-            types = self._reads.items('/types', 'volume_types', is_public=None)
+            types = self._types()
             self._refuse_hidden(volumes, types)
             records, bad_records = api_views.each(
                 'volume', volumes, lambda doc: api_views.record(
@@ -110,6 +110,22 @@ class Cinder:
             return api_views.snapshots(self._reads.items(
                 '/snapshots', 'snapshots', all_tenants=1,
                 volume_id=volume_id)).get(volume_id, 0)
+
+    def volume_type(self, name: str) -> inv.Type | None:
+        """A volume type as it is now, its QoS not read; None if gone."""
+        with api_errors.sentences(self._api):
+            types = self._types()
+            why = rights.hidden(types, rights.TYPE)
+            if why is not None:
+                raise api_errors.denied(why)
+            found, unread = api_views.each(
+                'volume type', types, lambda doc: api_views.kind(doc, {}))
+        kind = next((kind for kind in found if kind.name == name), None)
+        if kind is None and unread:
+            raise errors.CloudError(
+                f'Cinder\'s answer for volume type {name} cannot be read: '
+                f'{unread[0].why}.')
+        return kind
 
     def attachments(self) -> dict[str, tuple[str, str, float]]:
         """Volume → (instance, device, since), where it has one attachment."""
@@ -211,6 +227,9 @@ class Cinder:
                 '/types', 'volume_types', is_public=False))
         if why is not None:
             raise api_errors.denied(why)
+
+    def _types(self) -> list[Any]:
+        return self._reads.items('/types', 'volume_types', is_public=None)
 
     def _volumes(self, **query: object) -> list[Any]:
         return self._reads.items(

@@ -102,7 +102,8 @@ OPTS = [
              'each pool of a plan, where there are more. Unset: 4 where '
              'there are up to 20, else no limit, and none for bfd. Several '
              'moves off a pool of many volumes that reach min_gain only '
-             'together count as one.'),
+             'together count as one, and so do those of volumes that are to '
+             'share a pool; batch and parallel count volumes.'),
     ACTIVE_FLOOR,
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,
@@ -119,13 +120,16 @@ OPTS = [
         help='Seconds from one observation to the next.'),
     cfg.IntOpt(
         'batch', default=2, min=1, max=1000,
-        help='Moves of a plan that are carried out before everything is '
-             'observed again, where there are up to 20 pools; moves from and '
-             'to each pool, where there are more.'),
+        help='Volumes that are moved before everything is observed again, '
+             'where there are up to 20 pools; volumes from and to each pool, '
+             'where there are more. Volumes that are to share a pool count '
+             'each: they move in one round, alone where they are more than '
+             'this.'),
     cfg.IntOpt(
         'parallel', default=4, min=1, max=1000,
-        help='Moves that are carried out at the same time, in mode auto. No '
-             'two of them share a pool, or a device that pools share.'),
+        help='Volumes that are moved at the same time, in mode auto. No '
+             'two of their moves share a pool, or a device that pools '
+             'share.'),
     cfg.IntOpt(
         'settle', min=0, max=_MONTH_S,
         help='Seconds after a migration before the next plan is carried '

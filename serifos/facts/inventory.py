@@ -213,6 +213,9 @@ class Cloud(Protocol):
     def snapshots_of(self, volume_id: str) -> int:
         """How many snapshots a volume has."""
 
+    def volume_type(self, name: str) -> Type | None:
+        """A volume type as it is now, its QoS not read; None if gone."""
+
     def halves(self, volume_id: str) -> tuple[Record, ...]:
         """The hidden records of a volume's migration.
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 from typing import Any
 from typing import Protocol
 
@@ -44,6 +45,12 @@ class Entry:
     at: str
     kind: str
     facts: Mapping[str, Any]
+
+    @staticmethod
+    def names() -> list[str]:
+        """Of the values of :meth:`to_json`, those that every release has."""
+        return [*dict.fromkeys(itertools.chain(('at', 'kind'),
+                                               *_FACTS.values()))]
 
     def to_json(self) -> dict[str, Any]:
         return {'at': self.at, 'kind': self.kind, **self.facts}

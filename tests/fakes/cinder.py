@@ -109,6 +109,10 @@ class Cinder(swaps.Swaps):
         found = self._records.get(volume_id)
         return found.snapshots if found else 0
 
+    def volume_type(self, name: str) -> inv.Type | None:
+        self._answer()
+        return self._types.get(name)
+
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         self._answer()
         return tuple(

@@ -25,6 +25,7 @@ from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import servers as sv
+from serifos.facts import settings
 from serifos.facts import times
 from serifos.plan import attached
 from serifos.plan import eligibility
@@ -58,8 +59,7 @@ class Request:
 class Executor:
     """Requests migrations and looks at them.
 
-    :param rules: for the last look before a request; what volume types say
-        was read with the observation, and is not read again
+    :param rules: for the last look before a request
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
     """
@@ -104,7 +104,7 @@ class Executor:
     def _request(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
         record = self._record(move.volume)
         why = planning.outdated(move, record) or eligibility.why_not(
-            record, self._rules(record), self.clock())
+            record, self._rules_now(record), self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
                      move.volume, move.source, why)
@@ -206,6 +206,14 @@ class Executor:
         only = record.attachments[:1]
         return self.rules if not only or not only[0] else dataclasses.replace(
             self.rules, servers=self.nova.server(only[0]))
+
+    def _rules_now(self, record: inv.Record) -> eligibility.Rules:
+        """The same, with what the volume's type says now."""
+        kind = record.volume_type and self.cinder.volume_type(
+            record.volume_type)
+        return dataclasses.replace(
+            self._rules(record), kind=settings.TypeSettings.of(kind) if kind
+            else settings.TypeSettings())
 
     def _blamed(self, found: oc.Outcome, asked: jn.Entry,
                 record: inv.Record) -> oc.Outcome:

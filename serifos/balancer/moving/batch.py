@@ -70,10 +70,10 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     """The moves of a plan that one round carries out.
 
     The first ones; where there are more than 20 pools, of each device. Those
-    that count on one that is put off are put off with it. What moves together
-    counts as one.
+    that count on one that is put off are put off with it. Volumes that move
+    together count each; where they are more than the limit, they move alone.
 
-    :param most: moves in all, or from and to each device
+    :param most: volumes in all, or from and to each device
     :param exceeded: GiB → why so many may not be moved now, or None
     :param too_early: move → why it waits for later rounds, or None
     """
@@ -90,17 +90,19 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     for its in together.values():
         ends = {''} if small else _ends(its[0], devices)
         size_gib = sum(move.size_gib for move in its)
-        full = any(number[end] >= most for end in ends)
-        why = None if full else next(filter(None, (
+        over = [end for end in ends
+                if number[end] and number[end] + len(its) > most]
+        why = None if over else next(filter(None, (
             unmade.why_not(move) or too_early(move) for move in its)),
             None) or exceeded(gib + size_gib)
-        if full or why is not None:
+        if over or why is not None:
+            number.update(dict.fromkeys(over, most))  # none goes before them
             for move in its:
-                if not full:
+                if not over:
                     LOG.info('Volume %s stays for now: %s.', move.volume, why)
                 unmade.add(move.volume, move.source)
             continue
-        number.update(ends)
+        number.update(dict.fromkeys(ends, len(its)))
         gib += size_gib
         found += its
     return found

@@ -17,6 +17,7 @@ from serifos.cloud import client as volumes
 from serifos.cloud import pages
 from serifos.cloud import refused
 from serifos import errors
+from serifos.facts import inventory as inv
 from serifos.web import session
 from tests.unit.cloud import test_api_views
 from tests.unit.web import hostile
@@ -286,6 +287,33 @@ class VerbTest(Case):
         asked = parse.parse_qs(self.http.last_request.query)
         self.assertEqual((['1'], ['e']), (asked['all_tenants'],
                                           asked['volume_id']))
+
+    def test_a_volume_type(self):
+        self.page('/types', 'volume_types', [
+            {'id': 'g', 'name': 'gold', 'qos_specs_id': None,
+             'extra_specs': {'serifos:balance': 'false'}},
+            {'id': 't', 'name': 'tin', 'qos_specs_id': None,
+             'extra_specs': {}}])
+        self.assertEqual(
+            inv.Type('gold', {'serifos:balance': 'false'}),
+            self.cinder.volume_type('gold'))
+        self.assertIsNone(self.cinder.volume_type('brass'))
+        self.assertEqual(['none'], self.questions('/types')[0]['is_public'])
+
+    def test_a_volume_type_that_cannot_be_read(self):
+        self.page('/types', 'volume_types', [
+            {'id': 'g', 'name': 'gold', 'extra_specs': {'x': []},
+             'qos_specs_id': None}])
+        error = self.assertRaises(errors.CloudError,
+                                  self.cinder.volume_type, 'gold')
+        self.assertIn('volume type gold cannot be read', str(error))
+
+    def test_a_volume_type_without_its_extra_specs(self):
+        self.page('/types', 'volume_types', [
+            {'id': 'g', 'name': 'gold', 'qos_specs_id': None}])
+        error = self.assertRaises(refused.Refused,
+                                  self.cinder.volume_type, 'gold')
+        self.assertIn('access_types_extra_specs', str(error))
 
     def test_attachments(self):
         iscsi = {'driver_volume_type': 'iscsi', 'target_lun': 0,

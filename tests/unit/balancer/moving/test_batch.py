@@ -37,9 +37,10 @@ class ChosenTest(cloud.Case):
              move('u', 'p0', 'p3'), move('v', 'p4', 'p1'),
              move('w', 'p5', 'p1'), move('x', 'p6', 'p7', 9.0)]
 
-    def chosen(self, cluster, moves=MOVES, exceeded=lambda gib: None):
+    def chosen(self, cluster, moves=MOVES, exceeded=lambda gib: None,
+               most=2):
         return ''.join(each.volume for each in batch.chosen(
-            moves, 2, cluster, exceeded))
+            moves, most, cluster, exceeded))
 
     def test_the_first_where_there_are_few_pools(self):
         self.assertEqual('st', self.chosen(pools(20)))
@@ -85,12 +86,21 @@ class ChosenTest(cloud.Case):
             cl.Volume(name, 'p0', 1.0, same_pool=its)
             for name, its in label.items()))
 
-    def test_what_moves_together_counts_as_one(self):
+    def test_what_moves_together_counts_by_volumes(self):
         moves = [move(name, 'p0', to) for name, to in (
             ('u', 'p1'), ('v', 'p1'), ('w', 'p2'), ('x', 'p2'), ('s', 'p3'))]
-        self.assertEqual('uvwx', self.chosen(self.bundled(), moves))
+        for most, names in (1, 'uv'), (2, 'uv'), (3, 'uv'), (4, 'uvwx'), (
+                5, 'uvwxs'):
+            self.assertEqual(names, self.chosen(
+                self.bundled(), moves, most=most))
         self.assertEqual('ws', self.chosen(
             self.bundled(), [moves[2], moves[4]]))
+
+    def test_none_goes_before_those_that_wait_for_their_number(self):
+        moves = [move(name, 'p0', to) for name, to in (
+            ('s', 'p1'), ('u', 'p2'), ('v', 'p2'), ('t', 'p3'))]
+        self.assertEqual('s', self.chosen(self.bundled(), moves))
+        self.assertEqual('uv', self.chosen(self.bundled(), moves[1:]))
 
     def test_what_moves_together_is_put_off_together(self):
         moves = [move('u', 'p0', 'p1'), move('v', 'p0', 'p1', 9.0),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes that are to share a pool, or to be kept apart, in rounds."""
 
+import dataclasses
+
 from serifos.balancer.moving import batch
 from serifos.balancer.moving import remaining
 from serifos.facts import cluster as cl
@@ -93,6 +95,27 @@ class RemainingTest(cloud.Case):
     def test_one_of_two_is_there_already(self):
         found, left = self.left(self.cluster(u={'pool': B}))
         self.assertEqual(['v'], found)
+
+    def test_one_of_two_that_are_to_be_apart_leaves_without_the_other(self):
+        apart = {'same_pool': (), 'different_pool': ('d',)}
+        found, left = self.left(self.cluster(u=dict(apart), v=dict(apart)))
+        self.assertEqual(['u'], found)
+        self.assertEqual(
+            {'v': f'it is to be kept apart from volume u, on {B}'}, left)
+
+    def test_two_that_are_to_be_apart_stay_on_one_device(self):
+        apart = {'same_pool': (), 'different_pool': ('d',)}
+        cluster = self.cluster(u=dict(apart), v=dict(apart))
+        self.assertEqual((['u', 'v'], {}), self.left(dataclasses.replace(
+            cluster, pools=tuple(dataclasses.replace(pool, device='d')
+                                 for pool in cluster.pools))))
+
+    def test_two_that_are_to_be_apart_and_together(self):
+        odd = {'different_pool': ('d',)}
+        found, left = self.left(self.cluster(u=dict(odd), v=dict(odd)))
+        self.assertEqual([], found)
+        self.assertIn('volumes that are to be kept apart, such as v',
+                      left['u'])
 
     def test_a_label_came_after_the_plan(self):
         apart = {'same_pool': (), 'different_pool': ('d',)}

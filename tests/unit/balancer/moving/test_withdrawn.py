@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leave to move that operators take back after a plan was made."""
+
+from serifos.balancer.moving import remaining
+from serifos.facts import cluster as cl
+from serifos.facts import inventory as inv
+from serifos.plan.asked import usable
+from serifos.plan import evacuate
+from serifos.plan import limits as lm
+from serifos.plan import plan as pl
+from serifos.plan import relieve
+from tests.unit.balancer import cloud
+from tests.unit.balancer.cloud import A
+from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import record
+from tests.unit.plan import clusters
+
+
+class OfPoolsTest(cloud.Case):
+
+    VOLUMES = (clusters.volume('v', 'a', 64), clusters.volume('w', 'a', 64))
+
+    def cluster(self, balance):
+        return cl.Cluster((clusters.pool('a', balance=balance),
+                           clusters.pool('b')), self.VOLUMES)
+
+    def left(self, plan, cluster):
+        return dict(remaining.remaining(
+            plan.moves, usable.of(plan, cluster), lm.Limits())[1])
+
+    def test_no_move_leaves_a_pool_that_was_left_out_since(self):
+        plan = clusters.planned(relieve, self.cluster(True), lm.Limits())
+        self.assertEqual({}, self.left(plan, self.cluster(True)))
+        self.assertEqual(
+            {move.volume: 'a is left out of balancing by its serifos_balance'
+             for move in plan.moves}, self.left(plan, self.cluster(False)))
+        self.assertNotEqual((), plan.moves)
+
+    def test_an_evacuation_still_does(self):
+        found = self.cluster(False)
+        plan = evacuate.plan(found, clusters.models_of(found), lm.Limits(),
+                             'a')
+        self.assertEqual(2, len(plan.moves))
+        self.assertEqual({}, self.left(plan, found))
+
+
+class OfTypesTest(cloud.Case):
+    """The last look before a move sees the type as it is then."""
+
+    MOVE = pl.Move('u', A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
+
+    def begin(self, *types, **others):
+        self.cinder = self.cloud([record('u', volume_type='gold')],
+                                 types=types, **others)
+        return self.balancer.executor.begin(self.MOVE, 'p')
+
+    def test_a_type_that_forbids_moves_since(self):
+        found = self.begin(inv.Type('gold', {'serifos:balance': 'false'}))
+        self.assertEqual(
+            ('not started',
+             'its volume type gold says serifos:balance = false'),
+            (found.result, found.reason))
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_type_whose_leave_was_taken_back(self):
+        self.set(balance=False)
+        found = self.begin(inv.Type('gold'))
+        self.assertIn('does not say serifos:balance = true', found.reason)
+        self.assertEqual([], self.cinder.asked)
+        self.begin(inv.Type('gold', {'serifos:balance': 'true'}))
+        self.assertEqual([('u', B)], self.cinder.asked)
+
+    def test_a_type_that_says_nothing(self):
+        self.begin(inv.Type('gold'))
+        self.assertEqual([('u', B)], self.cinder.asked)
