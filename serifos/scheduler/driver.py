@@ -87,7 +87,8 @@ def ranked(weighed: list[weights.WeighedHost],
         if weighed and requests and all(
                 r.operation in rq.PLACES for r in requests):
             found, result = _by_prediction(weighed, requests)
-            counts.ranked(found[0].obj is not weighed[0].obj)
+            if result == counts.JUDGED:
+                counts.ranked(found[0].obj is not weighed[0].obj)
             counts.request(counts.DRIVER, result, started_s)
             return found
     except Exception as exc:  # Cinder must go on placing volumes

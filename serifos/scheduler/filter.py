@@ -33,7 +33,7 @@ class SerifosFilter(filters.BaseBackendFilter):
 
     A new volume lives where ``serifos:same_pool`` and
     ``serifos:different_pool`` of its metadata let it. Latency is promised to
- the new volume, and to the volumes that are in the pool or pending there,
+    the new volume, and to the volumes that are in the pool or pending there,
     each by what it would see itself with the new one; by the latency of the
     pool where its model does not tell tenants apart. Without data, and for
     other operations, every pool passes.
@@ -76,7 +76,7 @@ def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
 
 def _refused(request: rq.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
-    """Index and reason for each pool that would break a promise."""
+    """Index and reason for each pool that is refused."""
     serifos = judge.shared(CONF)
     promises = serifos.has_promises(request)
     if not promises and affinity.Wish.of(request) is None:

@@ -10,6 +10,7 @@ removed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import threading
@@ -105,9 +106,14 @@ class TextFile:
             partial.write_bytes(self._generate(self._registry))
             partial.chmod(0o644)  # for the user of node_exporter
             os.replace(partial, self._path)
-            for other in self._path.parent.glob(NAME.format('*')):
-                if time.time() - other.stat().st_mtime > OLD_S:
-                    other.unlink(missing_ok=True)
+            self._remove_old()
         except OSError as exc:
             rate_limited_log.WARNINGS.warn(
                 'metrics', 'Serifos cannot write its metrics: %s', exc)
+
+    def _remove_old(self) -> None:
+        """Removes files of others, as these may do at the same time."""
+        for other in self._path.parent.glob(NAME.format('*')):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - other.stat().st_mtime > OLD_S:
+                    other.unlink()

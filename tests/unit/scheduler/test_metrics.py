@@ -121,6 +121,18 @@ class WeigherTest(Case):
             {f'serifos-scheduler-{name}.prom' for name in (2, os.getpid())},
             {path.name for path in self.metrics.iterdir()})
 
+    def test_a_file_that_is_gone_before_it_is_looked_at(self):
+        for name in '13':
+            gone = self.metrics / f'serifos-scheduler-{name}.prom'
+            gone.symlink_to(self.metrics / 'nothing')
+        old = self.metrics / 'serifos-scheduler-2.prom'
+        old.write_text('')
+        os.utime(old, (time.time() - textfile.OLD_S - 60,) * 2)
+        self.busy(a=64, b=8)
+        self.cloud.create()
+        self.assertFalse(old.exists())
+        self.assertNotIn('cannot write its metrics', self.log.output)
+
     def test_it_is_written_at_intervals(self):
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.scheduler.metrics.textfile.EVERY_S', 1000.0))
@@ -177,4 +189,5 @@ class DriverTest(Case):
         self.cloud.create()
         found = self.read()
         self.assertEqual(1, found['requests_total driver no_opinion'])
+        self.assertEqual(0, found['ranked_placements_total'])
         self.assertEqual(0, found['changed_placements_total'])
