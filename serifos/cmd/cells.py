@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import textwrap
 from typing import Any
 
 from cliff import columns
+
+
+_NAME, _TEXT = 30, 42  # together the width of a terminal of 80 columns
 
 
 class Cell(columns.FormattableColumn[Any]):
@@ -47,3 +51,17 @@ def figures(values: Mapping[str, float | None]) -> Cell:
 def ranges(values: Mapping[str, tuple[float, float]]) -> Cell:
     """From and to after the names."""
     return named(values, lambda ends: f'{ends[0]:g} to {ends[1]:g}')
+
+
+def folded(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same facts, in lines that a terminal of 80 columns holds."""
+    def fold(text: str, width: int) -> str:
+        return textwrap.fill(text, width, break_long_words=False,
+                             break_on_hyphens=False)
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, Cell):
+            return Cell(value.machine_readable(),
+                        fold(value.human_readable(), _TEXT))
+        return fold(value, _TEXT) if isinstance(value, str) else value
+    return {fold(name, _NAME): cell(value) for name, value in facts.items()}

@@ -143,6 +143,7 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
         except errors.FormatError as exc:
             raise errors.FormatError(f'{path}: {exc}') from None
     except ValueError as exc:
+        _refuse_lines(path, text, schema)
         raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
 
 
@@ -152,10 +153,28 @@ def _schema(where: object, doc: Any, known: str) -> None:
             f'{where} does not say its schema; this serifos reads {known}: '
             'name another file, or make this one again.')
     if doc['schema'] != known:
+        said = _name(doc['schema'])
+        if said != _name(known):
+            raise errors.FormatError(
+                f'{where} is a {said} ({doc["schema"]}), not a '
+                f'{_name(known)}; name a {_name(known)}.')
         raise errors.FormatError(
             f'{where} is of schema {doc["schema"]}; this serifos reads '
             f'{known}: make the file again with it, or use the release that '
             'wrote it.')
+
+
+def _name(schema: object) -> str:
+    """'model' of 'serifos-model/1'."""
+    return str(schema).partition('/')[0].removeprefix('serifos-')
+
+
+def _refuse_lines(where: object, text: str, known: str) -> None:
+    """Names what a file of a document a line is, such as a dataset."""
+    with contextlib.suppress(ValueError):
+        doc = strict_json.loads(text.partition('\n')[0])
+        if isinstance(doc, dict) and 'schema' in doc:
+            _schema(where, doc, known)
 
 
 def _checked(where: object, what: str, doc: T) -> T:

@@ -66,14 +66,26 @@ def verdict(model: mm.Model) -> Verdict:
     if error is not None and math.isnan(error):
         error = None
     grade = _grade(model.predicts, error, runs)
+    return Verdict(grade, _headline(grade, error, runs),
+                   _reasons(model, grade, error), _advice(grade, runs))
+
+
+def headline(error: float, runs: int | None = None) -> str:
+    """What latencies that are so far off are good for, and the figures.
+
+    :param error: mean relative error on runs that no fit saw, a fraction
+    :param runs: that the fit saw
+    """
+    return _headline(_grade('latency_us', error, runs), error, runs)
+
+
+def _headline(grade: Grade, error: float | None, runs: int | None) -> str:
     facts = []
     if error is not None:
         facts.append(f'{percent(error)} error')
     if runs:
         facts.append(f'{runs:,} run{"s" * (runs != 1)}')
-    return Verdict(
-        grade, grade.value + (f': {", ".join(facts)}' if facts else ''),
-        _reasons(model, grade, error), _advice(grade, runs))
+    return grade.value + (f': {", ".join(facts)}' if facts else '')
 
 
 def percent(fraction: float) -> str:

@@ -89,6 +89,9 @@ class Build:
             if self.record.exists() and not self.target.fresh:
                 facts['preconditioning'] += (
                     f'; resumes after what is noted in {self.record}')
+        if self.options.precondition == 'only':
+            facts['runs'] = 'none: --precondition only ends before them'
+            return facts
         facts['runs'] = (
             'at the most, fewer when they are enough: ' * bool(self.adaptive)
             + arithmetic(self.design))
@@ -97,11 +100,12 @@ class Build:
         facts['dataset'] = str(self.path)
         return facts
 
-    def run(self, ports: campaign.Ports,
-            say: Callable[[str], None]) -> None:
+    def run(self, ports: campaign.Ports, say: Callable[[str], None],
+            warn: Callable[[str], None]) -> None:
         """Preconditions the target and makes the runs that are missing.
 
         :param say: tells the user a sentence
+        :param warn: the same, of what is wrong
         :raises SerifosError: where it cannot be done, or is interrupted
         """
         options, header = self.options, self.header
@@ -128,8 +132,8 @@ class Build:
                              else host.unwatched),
                 ports, self.adaptive)
         if failed:
-            say(f'Runs that failed twice and are missing: {failed}; the same '
-                'command tries them again.')
+            warn(f'Runs that failed twice and are missing: {failed}; the '
+                 'same command tries them again.')
 
 
 def look(options: BuildOptions, design: dn.Design,

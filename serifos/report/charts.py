@@ -164,8 +164,10 @@ def pareto(names: Sequence[str], shares_pct: Sequence[float],
            marked: Sequence[bool], **settings: Any) -> str:
     """Shares, the greatest first, and the line of their sums."""
     figure, axes = _rows(names)
-    axes.barh(range(len(names)), shares_pct,
-              color=[BLUE if mark else LIGHT for mark in marked])
+    drawn = axes.barh(range(len(names)), shares_pct,
+                      color=[BLUE if mark else LIGHT for mark in marked])
+    for patch, name, share in zip(drawn, names, shares_pct):
+        marks.told(patch, [f'{name}: {share:.3g} %'])
     axes.plot([*itertools.accumulate(shares_pct)], range(len(names)),
               color=RED, marker='.', lw=1)
     axes.axvline(50, color=GREY, lw=1, ls=':')

@@ -18,10 +18,11 @@ from serifos.model import fit_runs
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
 from serifos.model import quality
-from serifos.model import verdict as vd
 from serifos.report import charts
+from serifos.report import measured as md
 from serifos.report import page
 from serifos.report import table
+from serifos.report import verdict
 
 _COUNT = 'workloads run together'
 
@@ -42,7 +43,6 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
     measured, counts = data.y / unit, np.array(data.counts)
     predicted = np.array([model.predict(load) for load in data.loads]) / unit
     off_pct = 100 * (measured / predicted - 1)
-    judged = vd.verdict(model)
     error = table.percent(quality.mre(measured, predicted))
     fitted = table.percent(model.quality.get('mre')) or 'unknown'
     return page.render(
@@ -72,8 +72,7 @@ def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
                           [_mean_block(sample) for sample in samples]))]),
          page.Section('The model', tables=[table.Table(
              ('', 'term', 'coefficient'), _terms(model))])],
-        verdict=f'{judged.headline[0].upper()}{judged.headline[1:]}. '
-        + ' '.join([*judged.reasons, *judged.advice]))
+        verdict=verdict.paragraph(model))
 
 
 def _shown(predicts: str) -> tuple[str, float]:
@@ -84,15 +83,9 @@ def _shown(predicts: str) -> tuple[str, float]:
 
 def _about(model: mm.Model, dataset: ds.Dataset, runs: int) -> str:
     """The device, and where and when it was measured."""
-    device = ', '.join(f'{name} {value}' for name, value
-                       in (model.device or {}).items() if value is not None)
-    where = ' '.join(filter(None, [
-        dataset.header.host and f'on {dataset.header.host}',
-        dataset.header.created_at
-        and f'at {dataset.header.created_at}']))
-    return (f'A model of kind {model.kind} against {runs:,} runs'
-            + (f', measured {where}' if where else '') + '.'
-            + (f'\nThe device: {device}.' if device else ''))
+    return (f'A model of kind {model.kind} against {runs:,} runs.\n'
+            + md.text(model.device, dataset.header.host,
+                      dataset.header.created_at))
 
 
 def _mean_block(sample: ds.Sample) -> int:

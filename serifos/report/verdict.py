@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures of a model say, in plain words, for a terminal."""
+"""What the figures of a model say, in plain words."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ def text(model: mm.Model) -> str:
     """The verdict, its reasons, every figure, and what to do next."""
     found = vd.verdict(model)
     return wd.lines(_lines(model, found))
+
+
+def paragraph(model: mm.Model) -> str:
+    """The verdict, its reasons and its advice, for the head of a page."""
+    found = vd.verdict(model)
+    return ' '.join([sentence(found.headline), *found.reasons,
+                     *found.advice])
+
+
+def sentence(headline: str) -> str:
+    """With a capital and a full stop."""
+    return f'{headline[:1].upper()}{headline[1:]}.'
 
 
 def _lines(model: mm.Model, found: vd.Verdict) -> Iterator[str]:

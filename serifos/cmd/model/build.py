@@ -65,4 +65,4 @@ class Build(app.Fails, show.ShowOne):
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
         documents.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')
-        return zip(*model_fit.summary(model).items())
+        return model_fit.told(model, parsed_args)

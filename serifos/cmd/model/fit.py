@@ -29,6 +29,9 @@ from serifos.model import verdict
 _MODEL = 'a model, NAME.json, as build and fit write it'
 _DATASET = 'the runs, NAME.jsonl, as build writes them'
 
+LINES = 20
+"""Terms or rules of a model that a table shows."""
+
 Fitted = Callable[[Mapping[str, float]], mm.Model]
 
 
@@ -73,7 +76,7 @@ class Fit(app.Fails, show.ShowOne):
                 parsed_args.predicts, parsed_args.seed, facts, settings)
         model = self.model(parsed_args, dataset, given, fitted)
         documents.write_model(out, model)
-        return zip(*summary(model).items())
+        return told(model, parsed_args)
 
     def model(self, args: argparse.Namespace, dataset: ds.Dataset,
               given: Mapping[str, float], fitted: Fitted) -> mm.Model:
@@ -140,10 +143,14 @@ class Show(app.Fails, show.ShowOne):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('model', metavar='MODEL', help=_MODEL)
+        parser.add_argument(
+            '--all', action='store_true', help='print every rule of a tree in '
+            f'a table, not {LINES} of them (other formats always do)')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        return zip(*summary(documents.read_model(parsed_args.model)).items())
+        return told(documents.read_model(parsed_args.model), parsed_args,
+                    10 ** 9 if parsed_args.all else LINES)
 
 
 class Report(app.Fails, command.Command):
@@ -171,8 +178,26 @@ class Report(app.Fails, command.Command):
         print(out.resolve())
 
 
-def summary(model: mm.Model) -> dict[str, Any]:
-    """The main facts of a model, in order."""
+def told(model: mm.Model, args: argparse.Namespace,
+         most: int = LINES) -> Any:
+    """The summary as columns: all of it to a program, folded to a person.
+
+    :param most: terms or rules that a person is shown
+    """
+    if args.formatter != 'table' or args.columns:
+        return zip(*summary(model).items())
+    facts = summary(model, most)
+    left = len(model.predictor.lines()) - most
+    if left > 0:
+        facts[f'and {left} more'] = 'serifos-model show --all prints them.'
+    return zip(*cells.folded(facts).items())
+
+
+def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
+    """The main facts of a model, in order.
+
+    :param most: terms or rules at the most
+    """
     quality, device = model.quality, model.device or {}
     chosen: dict[str, Any] = {}
     if model.settings:
@@ -200,7 +225,7 @@ def summary(model: mm.Model) -> dict[str, Any]:
         **({'adj_r2': cells.named(adj_r2)} if adj_r2 else {}),
         'interval': cells.Cell(model.relative_interval, ' to '.join(
             f'{end:+.1%}' for end in model.relative_interval)),
-        **dict(model.predictor.lines())}
+        **dict(model.predictor.lines()[:most])}
 
 
 def _percents(by_label: Mapping[str, float | None]) -> cells.Cell:

@@ -16,11 +16,13 @@ from serifos.cmd import cells
 from serifos import errors
 from serifos.facts import workload as wl
 from serifos.files import documents
+from serifos.model import closed
 from serifos.model import model as mm
 
-_FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT]]'
+_FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT[:THINK_US]]]'
 _BOUNDS = (('write_pct', 0, 100), ('block_kib', 1e-3, 1048576),
-           ('iodepth', 0, 1048576), ('random_pct', 0, 100))
+           ('iodepth', 0, 1048576), ('random_pct', 0, 100),
+           ('think_time_us', 0, 1e9))
 
 
 class Predict(app.Fails, show.ShowOne):
@@ -34,7 +36,8 @@ class Predict(app.Fails, show.ShowOne):
         parser.add_argument(
             '-w', '--workload', action='append', default=[], metavar=_FORM,
             help='a workload, such as 30:16 or 30:16:32:100; give -w once for '
-                 'each of those that run together')
+                 'each of those that run together. With a think time, '
+                 'IODEPTH requesters wait that many µs after each request')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -42,7 +45,8 @@ class Predict(app.Fails, show.ShowOne):
             raise errors.InputError(
                 'Give a workload with -w, such as -w 30:16.')
         model = documents.read_model(parsed_args.model)
-        workloads = [workload(text) for text in parsed_args.workload]
+        workloads = _together(model, [
+            workload(text) for text in parsed_args.workload])
         load = model.load(workloads)
         outside = {name for w in workloads if w.is_active()
                    for name in model.outside(w)}
@@ -61,6 +65,19 @@ class Predict(app.Fails, show.ShowOne):
                  cells.Cell(sorted(outside), ', '.join(
                      sorted(outside)) or 'nothing'),
                  tenants(model, load, workloads if of_tenants else ())))
+
+
+def _together(model: mm.Model,
+              asked: Sequence[wl.Workload]) -> list[wl.Workload]:
+    """The workloads with what they keep outstanding."""
+    if not any(w.think_time_us for w in asked):
+        return list(asked)
+    if model.predicts != 'latency_us':
+        raise errors.InputError(
+            f'{model.name} predicts {model.predicts}, and how many requests '
+            'a workload that thinks keeps outstanding follows from a '
+            'latency_us; leave THINK_US out.')
+    return closed.settled(model, asked)
 
 
 def tenants(model: mm.Model, load: wl.Load,
@@ -95,7 +112,7 @@ def workload(text: str) -> wl.Workload:
         values = [float(part) for part in parts]
     except ValueError:
         values = []
-    if not 2 <= len(values) <= 4:
+    if not 2 <= len(values) <= 5:
         raise errors.InputError(
             f'{text!r} is not a workload; write {_FORM}, for example 30:16:8.')
     for (name, least, greatest), value in zip(_BOUNDS, values):
@@ -103,4 +120,4 @@ def workload(text: str) -> wl.Workload:
             raise errors.InputError(
                 f'{name} = {value:g} is out of range; give {least:g} to '
                 f'{greatest:g}.')
-    return wl.Workload(*values)
+    return wl.Workload(*values[:4], think_time_us=sum(values[4:]))

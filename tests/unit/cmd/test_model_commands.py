@@ -185,8 +185,22 @@ class PredictTest(ModelCase):
                                 err=MEANS)
         self.assertEqual((0, []), (said['latency_us'], said['extrapolated']))
 
+    def test_one_that_thinks_keeps_fewer_outstanding(self):
+        model = self.fitted()
+
+        def latency(workload):
+            return self.run_json('predict', model, '-w', workload,
+                                 err=MEANS)[1]['latency_us']
+        seen = latency('50:64:8:100:500')
+        self.assertLess(seen, latency('50:64:8'))
+        # By the law, which the prediction must fulfil:
+        q = 8 * seen / (seen + 500)
+        self.assertAlmostEqual(seen, latency(f'50:64:{q!r}'), delta=0.01)
+        self.assertEqual(latency('50:64:8'), latency('50:64:8:100:0'))
+
     @ddt.data(('50', 'is not a workload'), ('50:x', 'is not a workload'),
-              ('50:4:8:100:1', 'is not a workload'), ('101:4', 'write_pct'),
+              ('50:4:8:100:1:1', 'is not a workload'),
+              ('50:4:8:100:-1', 'think_time_us'), ('101:4', 'write_pct'),
               ('50:0', 'block_kib'), ('50:nan', 'block_kib'),
               ('50:4:-1', 'iodepth'), ('50:4:8:200', 'random_pct'))
     @ddt.unpack
@@ -239,7 +253,7 @@ class ShowTest(ModelCase):
     def test_terms_and_error_for_a_person(self):
         code, out, _ = command.model('show', self.fitted())
         self.assertEqual(0, code)
-        self.assertIn('2 Σ q·s·r + 3 Σ q·s·w', out)
+        self.assertRegex(out, r'2 Σ q·s·r \+ 3 Σ')
         self.assertIn('serial S1', out)
         # What this model has none of.
         self.assertNotRegex(out, 'settings|tuning')
@@ -251,6 +265,31 @@ class ShowTest(ModelCase):
         code, said, _ = command.model('explain', path)
         self.assertEqual(0, code)
         self.assertIn(out.strip(), ' '.join(said.split()))
+
+    def test_a_large_tree_is_cut_short_for_a_person_alone(self):
+        code, _, err = command.model(
+            'fit', self.dataset, '--kind', 'cart', '--set', 'cp=0', '--set',
+            'minsplit=2', '--out', self.model)
+        self.assertEqual(0, code, err)
+        _, out, _ = command.model('show', self.model)
+        _, whole, _ = command.model('show', self.model, '--all')
+        _, said = self.run_json('show', self.model)
+        rules = [name for name in said if ' <= ' in name or ' > ' in name]
+        self.assertGreater(len(rules), 20)
+        self.assertIn(f'and {len(rules) - 20} more', out)
+        self.assertNotIn(' more', whole)
+        self.assertLess(len(out.splitlines()), len(whole.splitlines()))
+        for text in (out, whole):
+            self.assertLessEqual(max(map(len, text.splitlines())), 79)
+
+    def test_another_file_is_named_for_what_it_is(self):
+        path = self.dir / 'r.json'
+        path.write_text('{"schema": "serifos-relation/1"}')
+        for verb in (('show',), ('predict', '-w', '50:4')):
+            self.refused('r.json is a relation (serifos-relation/1), not a '
+                         'model', *verb, path)
+            self.refused('is a dataset (serifos-dataset/1), not a model',
+                         *verb, self.dataset)
 
     def test_a_model_of_the_future(self):
         path = self.dir / 'f.json'
