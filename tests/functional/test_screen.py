@@ -7,7 +7,7 @@ from serifos.lab.screening import journal
 from tests.functional import machine
 
 ARGUMENTS = (
-    '--runtime', '1', '--size-gib', '0.0625', '--parameters',
+    '--runtime', '1', '--size-gib', '0.0625', '--rounds', '1', '--parameters',
     'operation,access_pattern,max_block_size,io_depth,fsync,directio,'
     'threads_similarity', '--levels', 'thread_count=2', '--levels',
     'files_used=4', '--levels', 'max_file_size=4MiB', '--levels',
@@ -64,7 +64,8 @@ class ScreenTest(machine.MachineTest):
                 (2, 'too few', (self.target, '--runs', '12')),
                 (2, 'cannot be screened', ('vg0',)),
                 (3, 'does not fit', (self.target, '--size-gib', '1048576')),
-                (3, 'There is no device', (self.directory / 'no',))):
+                (3, 'There is no directory or block',
+                 (self.directory / 'no',))):
             self.refused_at_once(code, words, 'screen', *arguments)
         self.assert_nothing_left()
         self.assertFalse(self.journal.exists())
@@ -72,7 +73,8 @@ class ScreenTest(machine.MachineTest):
     def test_a_device(self):
         device, backing = self.loop(64)
         arguments = (
-            'screen', device, '--runtime', '1', '--parameters',
+            'screen', device, '--runtime', '1', '--rounds', '1',
+            '--parameters',
             'operation,access_pattern,max_block_size,io_depth,directio',
             '--levels', 'thread_count=1')
         self.refused(3, 'Nothing was touched', *arguments)

@@ -13,6 +13,7 @@ from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import options
 from serifos.cmd import paging
+from serifos.lab.screening import listing
 from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
@@ -48,10 +49,11 @@ class Screen(app.Fails, lister.Lister):
                      for n, (levels, number) in enumerate(runs, 1)])
         found = screening.screened(job)
         for line in found.said:
-            measuring.say(line)
+            (measuring.warn if line.startswith('WARNING')
+             else measuring.say)(line)
         paging.write(parsed_args, lambda: screen_report.page_of(found),
                      measuring.say)
-        return screening.HEADER, screening.rows(found)
+        return listing.HEADER, listing.rows(found)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +69,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         '--foldover', action='store_true',
         help='also make each run with every level reversed: this doubles the '
         'runs, and keeps interactions of two parameters out of the effects')
-    options.add_number(group, '--rounds', 1, 'N', 'make every run N times')
+    group.add_argument(
+        '--rounds', type=int, metavar='N', help='make every run N times '
+        f'(default: {so.ROUNDS}; of a journal, as often as it has every run)')
     options.add_seed(group, 'the order of the runs')
     group.add_argument(
         '--parameters', type=_names, metavar='LIST',

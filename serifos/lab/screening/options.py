@@ -10,6 +10,9 @@ from serifos.bench import fio
 from serifos import errors
 from serifos.facts import bounds
 
+ROUNDS = 3
+"""Repeats of every run where none are asked for, as in the paper."""
+
 RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
              'latency': 'latency_us'}
 
@@ -20,6 +23,8 @@ class ScreeningOptions:
 
     :param target: a directory, a block device or the journal of a screening
     :param runs: of the design, None for the smallest that fits
+    :param rounds: how often every run is made; None for three times, and of
+        a journal as often as it has every run
     :param parameters: to vary, None for all
     :param levels: (parameter, its two levels, or one to hold it at)
     :param keys: the key parameters, None to choose them by their effects
@@ -33,7 +38,7 @@ class ScreeningOptions:
     target: str
     runs: int | None
     foldover: bool
-    rounds: int
+    rounds: int | None
     seed: int
     parameters: tuple[str, ...] | None
     levels: Sequence[tuple[str, tuple[str, ...]]]
@@ -50,7 +55,8 @@ class ScreeningOptions:
     def __post_init__(self) -> None:
         bounds.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')
         fio.refuse_hang(self.hang_after)
-        bounds.refuse_outside('--rounds', self.rounds, 1, 100)
+        bounds.refuse_outside('--rounds', 1 if self.rounds is None
+                              else self.rounds, 1, 100)
         if self.keys and not 1 <= len(set(self.keys)) == len(self.keys) <= 8:
             raise errors.InputError(
                 '--keys takes 1 to 8 parameters, each once.')

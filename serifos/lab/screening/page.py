@@ -11,9 +11,11 @@ from serifos.lab.screening import effects
 from serifos.lab.screening import plan
 from serifos.report import charts
 from serifos.report import page
+from serifos.report.plan import wording as wd
 from serifos.report import table
 
-_UNITS = {'bandwidth_kib_s': 'KiB/s', 'iops': 'IOPS', 'latency_us': 'µs'}
+_UNITS = {'bandwidth_kib_s': ('KiB/s', 1), 'iops': ('IOPS', 1),
+          'latency_us': ('ms', 1e3)}
 _SHOWN = 25
 
 
@@ -25,6 +27,7 @@ class Found:
     :param levels: name → (low, high)
     :param said: its sentences
     :param factorial: of the full factorial of the keys, where it was made
+    :param about: the device, where and when it was measured
     """
 
     name: str
@@ -34,6 +37,7 @@ class Found:
     levels: Mapping[str, tuple[str, str]]
     said: tuple[str, ...]
     factorial: effects.Analysis | None = None
+    about: str = ''
 
     def shown(self, effect: float) -> float:
         """An effect as a factor, or as a difference."""
@@ -50,13 +54,27 @@ def page_of(found: Found) -> str:
         sections.append(_section('Effects and interactions of the key '
                                  'parameters', found, found.factorial))
     return page.render(f'{found.name}: {found.reading.response}',
-                       '\n'.join(found.said), sections)
+                       '\n'.join([*found.said, found.about]), sections,
+                       verdict=verdict(found))
+
+
+def verdict(found: Found) -> str:
+    """Which parameters matter, and whether the runs can tell."""
+    every = found.analysis.effects
+    explained = sum(e.share for e in every if e.name in found.keys)
+    text = (f'{len(found.keys)} of {wd.count(len(every), "parameter")} '
+            f'matter most: {", ".join(found.keys)}. They explain '
+            f'{table.percent(explained, ".0f")} of the variation.')
+    return text if found.analysis.rest < explained else (
+        f'Not decided: interactions and noise explain '
+        f'{table.percent(found.analysis.rest, ".0f")} of the variation, more '
+        f'than the key parameters. {text}')
 
 
 def _section(heading: str, found: Found,
              analysis: effects.Analysis) -> page.Section:
-    unit = ('factor' if found.reading.log
-            else _UNITS[found.reading.response])
+    unit, per = ('factor', 1) if found.reading.log else (
+        _UNITS[found.reading.response])
     shown = analysis.effects[:_SHOWN]
     return page.Section(
         heading, f'The error is {analysis.method}. None of these explains '
@@ -70,7 +88,7 @@ def _section(heading: str, found: Found,
             ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
              'share', 'p'),
             [(e.name, *found.levels.get(e.name, (None, None)),
-              *(float(found.shown(v)) for v in (e.effect, *e.interval)),
+              *(float(found.shown(v)) / per for v in (e.effect, *e.interval)),
               table.percent(e.share), float(e.p_value))
              for e in analysis.effects],
             'The effect of going from low to high, with its 95 % interval.'

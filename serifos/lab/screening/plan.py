@@ -77,6 +77,15 @@ def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
     return found
 
 
+def rounds(levels: Rows, made: Sequence[journal.ScreeningRun]) -> int:
+    """In how many rounds every one of these runs was made, 1 at least."""
+    done = {run.key for run in made}
+    found = 1
+    while all(journal.key(row, found + 1) in done for row in levels):
+        found += 1
+    return found
+
+
 def missing(wanted: Sequence[Wanted], made: Sequence[journal.ScreeningRun]
             ) -> tuple[Wanted, ...]:
     """The runs that are wanted and not made, each once."""

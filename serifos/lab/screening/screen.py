@@ -69,6 +69,10 @@ def find(text: str, size_gib: float) -> Screened:
             'that serifos makes and removes, or a block device.')
     if os.path.isdir(text):
         return _directory(pathlib.Path(text).absolute(), size_gib)
+    if not os.path.lexists(text):
+        raise errors.DeviceError(
+            f'There is no directory or block device {text}; name one that '
+            'exists.')
     target = tg.find(text, options)
     place = sl.JobTarget(target.name, target.regions[0].size, False,
                          target.logical_block)

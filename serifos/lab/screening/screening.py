@@ -21,9 +21,7 @@ from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
 from serifos.modeler import campaign
-
-HEADER = ('rank', 'parameter', 'low', 'high', 'effect', 'from', 'to',
-          'share', 'cumulative', 'p_value', 'key')
+from serifos.report import measured
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +61,17 @@ class CheckedScreening:
     def rows(self) -> list[dict[str, str]]:
         return plan.rows(self.header.space, self.names, self.design)
 
+    @property
+    def rounds(self) -> int:
+        """How often every run is made."""
+        if self.options.rounds is not None:
+            return self.options.rounds
+        if self.screened is None:
+            return plan.rounds(self.rows(), self.had())
+        return so.ROUNDS
+
     def wanted(self) -> list[plan.Wanted]:
-        return plan.wanted(self.rows(), self.options.rounds, self.options.seed)
+        return plan.wanted(self.rows(), self.rounds, self.options.seed)
 
     def had(self) -> tuple[journal.ScreeningRun, ...]:
         return journal.had(self.path, self.header)
@@ -152,7 +159,7 @@ def screened(job: CheckedScreening) -> screen_report.Found:
 def _screened(job: CheckedScreening) -> screen_report.Found:
     made = job.make(job.wanted())
     analysis = effects.analyse(job.design, job.names, plan.responses(
-        job.rows(), job.options.rounds, made, job.reading))
+        job.rows(), job.rounds, made, job.reading))
     keys = job.options.keys or screening.keys(analysis.effects)
     explained = sum(e.share for e in analysis.effects if e.name in keys)
     beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
@@ -164,12 +171,12 @@ def _screened(job: CheckedScreening) -> screen_report.Found:
             'variation is due to interactions and noise.']
     return screen_report.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
-        tuple(said))
+        tuple(said), about=measured.of(job.header))
 
 
 def _factorial(job: CheckedScreening,
                found: screen_report.Found) -> screen_report.Found:
-    space, rounds = job.header.space, job.options.rounds
+    space, rounds = job.header.space, job.rounds
     keys = found.keys
     signs = screening.full_factorial(len(keys))
     levels = plan.rows(space, keys, signs)
@@ -189,22 +196,6 @@ def _factorial(job: CheckedScreening,
             f'full factorial of {", ".join(keys)}.',
             *(f'WARNING: {middle.words}' for middle in turning)]
     return dataclasses.replace(found, factorial=analysis, said=tuple(said))
-
-
-def rows(found: screen_report.Found) -> list[tuple[object, ...]]:
-    """A row for each effect, the greatest first."""
-    analysis = found.factorial or found.analysis
-    lines, total = [], 0.0
-    for rank, e in enumerate(analysis.effects, 1):
-        total += e.share
-        effect, low, high = (float(f'{found.shown(v):.4g}')
-                             for v in (e.effect, *e.interval))
-        lines.append((
-            rank, e.name, *found.levels.get(e.name, (None, None)), effect,
-            low, high, round(e.share, 4), round(total, 4),
-            float(f'{e.p_value:.3g}'),
-            'yes' if e.name in found.keys else 'no'))
-    return lines
 
 
 def _design(options: so.ScreeningOptions,

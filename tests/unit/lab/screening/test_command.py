@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import json
 
 import ddt
@@ -7,7 +8,11 @@ import ddt
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
+from serifos.lab.screening import options as so
 from serifos.lab.screening import plan
+from serifos.lab.screening import screen
+from serifos.lab.screening import screening as screening_job
+from serifos.report import table
 from tests.unit import case
 from tests.unit.cmd import command
 
@@ -23,25 +28,30 @@ def figures(levels):
     return dict.fromkeys(journal.RESPONSES, value)
 
 
+def write(path):
+    """A journal of all runs of a screening and of its full factorial."""
+    names = tuple(SPACE.varied)
+    keys = ('io_depth', 'operation')
+    rows = [*plan.rows(SPACE, names, screening.plackett_burman(8)),
+            *plan.rows(SPACE, keys, screening.full_factorial(2)),
+            *(row for *_, three in plan.middles(SPACE, keys)
+              for row in three)]
+    header = journal.ScreeningHeader(
+        {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+        SPACE.varied, SPACE.held)
+    with journal.resumed(path, header):
+        for row in rows:
+            journal.append(path, journal.ScreeningRun(
+                row, 1, figures(row)))
+
+
 @ddt.ddt
 class ScreenTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
         self.path = self.dir / 'x-screening.jsonl'
-        names = tuple(SPACE.varied)
-        keys = ('io_depth', 'operation')
-        rows = [*plan.rows(SPACE, names, screening.plackett_burman(8)),
-                *plan.rows(SPACE, keys, screening.full_factorial(2)),
-                *(row for *_, three in plan.middles(SPACE, keys)
-                  for row in three)]
-        header = journal.ScreeningHeader(
-            {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
-            SPACE.varied, SPACE.held)
-        with journal.resumed(self.path, header):
-            for row in rows:
-                journal.append(self.path, journal.ScreeningRun(
-                    row, 1, figures(row)))
+        write(self.path)
 
     def screened(self, *options):
         code, out, err = command.model('screen', self.path, '-f', 'json',
@@ -64,11 +74,42 @@ class ScreenTest(case.DirectoryCase):
         rows, _ = self.screened('--scale', 'linear', '--response', 'iops')
         self.assertEqual(9375, rows[0]['effect'])
 
+    def test_a_journal_is_read_with_the_rounds_that_it_has(self):
+        _, runs = journal.read(self.path)
+        for run in runs[1:]:
+            journal.append(self.path, journal.ScreeningRun(
+                run.levels, 2, run.seen))
+        self.assertIn('Lenth', self.screened()[1])
+        journal.append(self.path, journal.ScreeningRun(
+            runs[0].levels, 2, runs[0].seen))
+        self.assertIn('the error between 2 rounds', self.screened()[1])
+
+    def test_every_run_is_made_three_times_by_default(self):
+        header, _ = journal.read(self.path)
+        place = screen.Screened(None, PLACE, None)
+        given = so.ScreeningOptions(
+            '/srv/x', None, False, None, 0, None, (), False, None, 1.0, 4.0,
+            None, 300.0, None, 'bandwidth', 'log')
+        job = screening_job.CheckedScreening(
+            given, place, header, self.path, screening.plackett_burman(8))
+        self.assertEqual(24, len(job.wanted()))
+        self.assertEqual(8, len(dataclasses.replace(
+            job, options=dataclasses.replace(given, rounds=1)).wanted()))
+
+    def test_what_is_not_there_may_be_a_directory_or_a_device(self):
+        code, _, err = command.model('screen', '/nonexistent')
+        self.assertEqual(3, code, err)
+        self.assertIn('no directory or block device /nonexistent', err)
+
     def test_the_factorial_and_its_warning(self):
         rows, err = self.screened('--factorial', '--keys',
                                   'io_depth,operation')
         self.assertEqual({'io_depth', 'operation', 'io_depth × operation'},
-                         {row['parameter'] for row in rows})
+                         {row['parameter'] for row in rows
+                          if row['design'] == 'factorial'})
+        self.assertEqual(self.screened('--keys', 'io_depth,operation')[0],
+                         [row for row in rows
+                          if row['design'] == 'screening'])
         self.assertIn('WARNING: io_depth is not monotone', err)
 
     def test_the_page(self):
@@ -79,6 +120,18 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual(2, text.count('<svg'))
         self.assertIn('io_depth × operation', text)
         self.assertIn('not monotone', text)
+        self.assertIn('class="verdict">2 of 5 parameters matter most: '
+                      'io_depth, operation. They explain 100 % of', text)
+        self.assertIn('The device: target /srv/x.\nMeasured on node1.', text)
+        self.assertRegex(text, '<title>io_depth.*: \\S+ %</title>')
+
+    def test_differences_of_latency_are_in_ms_on_the_page(self):
+        page = self.dir / 'p.html'
+        rows, _ = self.screened('--page', page, '--scale', 'linear',
+                                '--response', 'latency')
+        text = page.read_text()
+        self.assertIn('effect, ms', text)
+        self.assertIn(f'>{table.shown(rows[0]["effect"] / 1e3)}</td>', text)
 
     @ddt.data(
         (('--runs', '4'), 'give --runs 8 or more'),

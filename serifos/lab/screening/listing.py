@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The effects of a screening as rows of a printed table."""
+
+from __future__ import annotations
+
+from serifos.lab.screening import effects
+from serifos.lab.screening import page
+
+HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
+          'to', 'share', 'cumulative', 'p_value', 'key')
+
+
+def rows(found: page.Found) -> list[tuple[object, ...]]:
+    """A row for each effect of each design, the greatest first."""
+    lines = _rows(found, 'screening', found.analysis)
+    if found.factorial is not None:
+        lines += _rows(found, 'factorial', found.factorial)
+    return lines
+
+
+def _rows(found: page.Found, design: str,
+          analysis: effects.Analysis) -> list[tuple[object, ...]]:
+    lines: list[tuple[object, ...]] = []
+    total = 0.0
+    for rank, e in enumerate(analysis.effects, 1):
+        total += e.share
+        effect, low, high = (float(f'{found.shown(v):.4g}')
+                             for v in (e.effect, *e.interval))
+        lines.append((
+            design, rank, e.name, *found.levels.get(e.name, (None, None)),
+            effect, low, high, round(e.share, 4), round(total, 4),
+            float(f'{e.p_value:.3g}'),
+            'yes' if e.name in found.keys else 'no'))
+    return lines
