@@ -16,6 +16,8 @@ from serifos.facts import times
 from tests.functional import machine
 from tests.unit.cmd import command
 from tests.unit.cmd import questions
+from tests.unit.lab.screening import test_command as screenings
+from tests.unit.lab.sim import test_evaluate
 
 try:
     from tests.functional import browser
@@ -75,6 +77,13 @@ class PagesTest(machine.MachineTest):
         self.assertEqual(0, code, err)
         return page
 
+    def dataset(self, ssd='SSD1'):
+        """Runs of a simulated device."""
+        path = self.directory / f'{ssd}.jsonl'
+        code, _, err = command.simulate('dataset', ssd, path)
+        self.assertEqual(0, code, err)
+        return path
+
     def check(self, page, most=100_000_000):
         """A file, at each width and in each scheme."""
         self.assertLess(page.stat().st_size, most)
@@ -89,6 +98,7 @@ class PagesTest(machine.MachineTest):
                 self.assertEqual(width, self.browser.asked(
                     'Math.max(document.documentElement.scrollWidth, '
                     'window.innerWidth)'), where)
+                self.browser.unfold()
                 self.assertEqual([], self.browser.violations(), where)
                 self.assertGreater(self.browser.asked(
                     'document.querySelector(".verdict").innerText.length'),
@@ -124,10 +134,7 @@ class PagesTest(machine.MachineTest):
                              {url, f'{url}favicon.ico'})
 
     def test_of_a_model(self):
-        dataset, model = (self.directory / name
-                          for name in ('m.jsonl', 'm.json'))
-        code, _, err = command.simulate('dataset', 'SSD1', dataset)
-        self.assertEqual(0, code, err)
+        dataset, model = self.dataset(), self.directory / 'm.json'
         code, _, err = command.model(
             'fit', dataset, '--kind', 'outstanding', '--out', model)
         self.assertEqual(0, code, err)
@@ -146,3 +153,59 @@ class PagesTest(machine.MachineTest):
             '--jobs', 1, '--out', out)
         self.assertEqual(0, code, err)
         self.check(out / 'backtest.html')
+
+    def test_of_kinds_that_are_compared(self):
+        dataset, page = self.dataset(), self.directory / 'p.html'
+        code, _, err = command.model(
+            'compare-kinds', dataset, '--no-tune', '--page', page,
+            '--kind', 'outstanding', '--kind', 'cart', '--kind', 'tenant')
+        self.assertEqual(0, code, err)
+        self.check(page)
+
+    def test_of_what_is_covered(self):
+        dataset, page = self.dataset(), self.directory / 'p.html'
+        code, _, err = command.model(
+            'coverage', dataset, self.dataset('SSD2'), '--page', page)
+        self.assertEqual(0, code, err)
+        self.check(page)
+
+    def test_of_a_network(self):
+        page = self.directory / 'p.html'
+        code, _, err = command.model(
+            'calibrate', self.dataset(), '--out', self.directory / 'm.json',
+            '--page', page)
+        self.assertEqual(0, code, err)
+        self.check(page)
+
+    def test_of_settings(self):
+        code, _, err = command.model(
+            'fit', self.dataset(), '--kind', 'cart', '--tune',
+            '--iterations', 2, '--jobs', 1, '--out',
+            self.directory / 'm.json')
+        self.assertEqual(0, code, err)
+        self.check(self.directory / 'm.tune.html')
+
+    def test_of_simulated_devices(self):
+        code, _, err = command.simulate(
+            'kinds', '--only-drawn', '--drawn', 2, '--flash', 0, '--tests', 1,
+            '--runs', 20, '--kind', 'outstanding', '--kind', 'tenant',
+            '--out', self.directory)
+        self.assertEqual(0, code, err)
+        self.check(self.directory / 'kinds.html')
+
+    def test_of_an_evaluation(self):
+        code, _, err = command.simulate(
+            'evaluate', *test_evaluate.SMALL, *test_evaluate.CHEAP, '--out',
+            self.directory)
+        self.assertEqual(0, code, err)
+        self.check(self.directory / 'evaluation.html')
+
+    def test_of_a_screening(self):
+        page, path = (self.directory / name
+                      for name in ('p.html', 'x-screening.jsonl'))
+        screenings.write(path)
+        code, _, err = command.model(
+            'screen', path, '--factorial', '--keys', 'io_depth,operation',
+            '--page', page)
+        self.assertEqual(0, code, err)
+        self.check(page)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from serifos.lab.accuracy import accuracy
+from serifos.lab.accuracy import groups
 from serifos.lab.accuracy import runs as ar
+from serifos.lab.accuracy import verdict
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
-
-_Scores = Sequence[accuracy.KindScore]
 
 _HEADS = {'paper': "paper's tests", 'depths': 'varying depths',
           'wide': 'whole space', 'p99': 'p99'}
@@ -30,23 +30,22 @@ _WORDS = (
     + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
                 for name, bound in accuracy.TARGETS.items())
     + '; "covered" is the share of the tests within the 90 % interval.')
-_CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
-           ar.ALL_CHOSEN: 'all runs that a build may choose'}
 
 
-def summary(scores: _Scores) -> table.Table:
+def summary(scores: groups.Scores) -> table.Table:
     """One line for each kind and design, over all devices."""
-    devices, groups = len(_names(scores, 'device')), _groups(scores)
+    devices = len(groups.names(scores, 'device'))
+    of_kind = groups.by_kind(scores)
     return table.Table(
         ('kind', 'design', 'runs', *_HEADS.values(), 'covered',
          *(f'within {_HEADS[name]}' for name in accuracy.TARGETS)),
-        [_line(kind, label, groups.get((kind, label), ()))
-         for kind in _names(scores, 'kind')
-         for label in _names(scores, 'design')],
+        [_line(kind, label, of_kind.get((kind, label), ()))
+         for kind in groups.names(scores, 'kind')
+         for label in groups.names(scores, 'design')],
         f'Mean over {devices} device{"s" * (devices != 1)}')
 
 
-def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
+def _line(kind: str, label: str, scores: groups.Scores) -> tuple[object, ...]:
     known = [s for s in scores if s.expected is not None]
     if not known:
         return (kind, label, None, *(None for _ in _HEADS), None,
@@ -59,11 +58,11 @@ def _line(kind: str, label: str, scores: _Scores) -> tuple[object, ...]:
           for name, bound in accuracy.TARGETS.items()))
 
 
-def details(scores: _Scores) -> table.Table:
+def details(scores: groups.Scores) -> table.Table:
     """Percentiles, thinktimes, and whether predictions rise with load."""
     names = (*accuracy.P99, *ar.THINKING)
     rows = []
-    for (kind, label), its in _groups(scores).items():
+    for (kind, label), its in groups.by_kind(scores).items():
         errors = {name: [s.errors[name] for s in its if name in s.errors]
                   for name in names}
         rows.append((
@@ -82,10 +81,10 @@ def details(scores: _Scores) -> table.Table:
         'lowered a prediction')
 
 
-def tenants(scores: _Scores) -> table.Table:
+def tenants(scores: groups.Scores) -> table.Table:
     """What one tenant sees, over all devices."""
     rows = []
-    for (kind, label), its in _groups(scores).items():
+    for (kind, label), its in groups.by_kind(scores).items():
         known = [s for s in its if s.tenants]
         if not known:
             continue
@@ -113,20 +112,20 @@ def _averages(errors: Sequence[float]) -> str | None:
             if errors else None)
 
 
-def by_device(scores: _Scores, label: str, test: str) -> table.Table:
+def by_device(scores: groups.Scores, label: str, test: str) -> table.Table:
     """The error of each kind on each device, by one design."""
-    kinds = _names(scores, 'kind')
+    kinds = groups.names(scores, 'kind')
     found = {(s.device, s.kind): s for s in scores if s.design == label}
     return table.Table(
         ('device', 'runs', *kinds),
         [(device, found[device, kinds[0]].runs, *(
             table.percent(found[device, kind].errors.get(test))
             if (device, kind) in found else None for kind in kinds))
-         for device in _names(scores, 'device')],
-        f'Mean relative error, {_HEADS[test]}; ' + _described(label))
+         for device in groups.names(scores, 'device')],
+        f'Mean relative error, {_HEADS[test]}; ' + groups.described(label))
 
 
-def covered(scores: _Scores, label: str) -> table.Table | None:
+def covered(scores: groups.Scores, label: str) -> table.Table | None:
     """Each device's errors and intervals, of kinds that tell tenants apart.
 
     None where there is no such kind.
@@ -148,33 +147,30 @@ def covered(scores: _Scores, label: str) -> table.Table | None:
          *(f'tenants in: {name}' if not i else name
            for i, name in enumerate(names))),
         rows, 'Mean relative errors of pools and tenants, and the shares '
-        'within 90 % intervals; ' + _described(label)) if rows else None
+        'within 90 % intervals; ' + groups.described(label)) if rows else None
 
 
-def _described(label: str) -> str:
-    return _CHOSEN.get(label) or f'the {label} runs of the short design'
-
-
-def every(scores: _Scores) -> list[table.Table]:
+def every(scores: groups.Scores) -> list[table.Table]:
     """The tables for a terminal."""
     return [summary(scores), details(scores), tenants(scores),
             by_device(scores, ar.CHOSEN, 'paper'), *_all_covered(scores)]
 
 
-def _all_covered(scores: _Scores) -> list[table.Table]:
-    found = (covered(scores, label) for label in _names(scores, 'design'))
+def _all_covered(scores: groups.Scores) -> list[table.Table]:
+    found = (covered(scores, label)
+             for label in groups.names(scores, 'design'))
     return [one for one in found if one is not None]
 
 
 def document(settings: accuracy.AccuracySettings,
-             scores: _Scores) -> dict[str, Any]:
+             scores: groups.Scores) -> dict[str, Any]:
     """The results as JSON."""
     return {'schema': accuracy.ACCURACY_SCHEMA,
             'settings': dataclasses.asdict(settings),
             'scores': [dataclasses.asdict(score) for score in scores]}
 
 
-def page_of(scores: _Scores, command: str) -> str:
+def page_of(scores: groups.Scores, command: str) -> str:
     """An HTML page.
 
     :param command: that makes it again
@@ -190,40 +186,29 @@ def page_of(scores: _Scores, command: str) -> str:
          *(page.Section(
              f'Every device: {_HEADS[test]}', tables=[
                  by_device(scores, label, test)
-                 for label in _names(scores, 'design')])
-           for test in _HEADS)])
+                 for label in groups.names(scores, 'design')])
+           for test in _HEADS)], verdict=verdict.verdict(scores))
 
 
-def _against_runs(scores: _Scores, test: str) -> str:
+def _against_runs(scores: groups.Scores, test: str) -> str:
     """Lines: the short design; crosses: the runs that a build chooses."""
-    series, groups = [], _groups(scores)
-    kinds = [k for k in _names(scores, 'kind') if k != accuracy.AUTO]
+    series, of_kind = [], groups.by_kind(scores)
+    kinds = [k for k in groups.names(scores, 'kind') if k != accuracy.AUTO]
     for number, kind in enumerate(kinds):
-        for form, chosen in ('o-', False), ('x:', True):
-            its = [[s for s in groups.get((kind, label), ())
+        again = number >= len(charts.SERIES)  # the colour of another kind
+        for form, chosen in ('s--' if again else 'o-', False), ('x:', True):
+            its = [[s for s in of_kind.get((kind, label), ())
                     if s.expected is not None]
-                   for label in _names(scores, 'design')
-                   if (label in _CHOSEN) == chosen]
+                   for label in groups.names(scores, 'design')
+                   if (label in groups.CHOSEN) == chosen]
             series.append(charts.Series(
                 [float(np.mean([s.runs for s in of])) for of in its if of],
                 [100 * float(np.mean([s.errors[test] for s in of]))
                  for of in its if of], form, '' if chosen else kind,
-                look={'color': f'C{number % 10}'}))
+                look={
+                    'color': charts.SERIES[number % len(charts.SERIES)]}))
     return charts.points(
         series, level=100 * accuracy.TARGETS[test], size_in=(9, 4),
         yscale='log', xlabel='runs',
         title=f'Mean relative error, {_HEADS[test]}, %; crosses: chosen '
         'runs, and all that may be')
-
-
-def _groups(scores: _Scores
-            ) -> dict[tuple[str, str], list[accuracy.KindScore]]:
-    """(kind, design) → their scores, one for each device."""
-    found: dict[tuple[str, str], list[accuracy.KindScore]] = {}
-    for score in scores:
-        found.setdefault((score.kind, score.design), []).append(score)
-    return found
-
-
-def _names(scores: _Scores, field: str) -> list[str]:
-    return [*dict.fromkeys(getattr(score, field) for score in scores)]

@@ -65,6 +65,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.lab.calibrate import page as calibrate_report
         from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
+        from serifos.report import measured as measured_at
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         bounds.refuse_outside('--seed', args.seed, 0)
         atomic.refuse_unwritable(out)
@@ -89,9 +90,10 @@ class Calibrate(app.Fails, lister.Lister):
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items())]
         for label, text in said:
-            self.say(f'{label}: {text}')
+            self.note(f'{label}: {text}')
         paging.write(args, lambda: calibrate_report.page_of(
-            model, rows, said), self.say)
+            model, rows, said, measured_at.of(datasets[largest].header)),
+            self.say)
         return _table(rows)
 
 

@@ -15,16 +15,19 @@ from serifos.model import model as mm
 from serifos.model.queueing import predict as queueing
 from serifos.report import charts
 from serifos.report import page
+from serifos.report.plan import wording as wd
 from serifos.report import table
+from serifos.report import verdict
 
 _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))
 
 
 def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
-            said: Iterable[tuple[str, str]]) -> str:
+            said: Iterable[tuple[str, str]], about: str) -> str:
     """The HTML page.
 
+    :param about: the device, where and when it was measured
     :param said: what a person can check of the network, label and text
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
@@ -32,7 +35,8 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                if any(label in row.pairs for row in rows)]
     return page.render(
         f'{model.name}: a queueing network', 'A network that predicts '
-        f'{model.predicts}, calibrated from end-to-end response times.', [
+        f'{model.predicts}, calibrated from end-to-end response times.\n'
+        f'{about}', [
             page.Section('The network', tables=[
                 table.Table(('part', 'value'), [*said])]),
             page.Section(
@@ -52,7 +56,15 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                         for label, pairs in row.pairs.items()]
                      for row in rows},
                     xlabel='measured, ms', ylabel='error, %',
-                    xscale='log')])])
+                    xscale='log')])],
+        verdict=f'{verdict.paragraph(model)} {_beside(rows)}')
+
+
+def _beside(rows: Sequence[scenarios.Scenario]) -> str:
+    """How it compares with the kind that needs no network."""
+    better = sum(row.mean < row.outstanding for row in rows)
+    return (f'It is closer than kind outstanding in {better} of '
+            f'{wd.count(len(rows), "scenario")}.' if rows else '')
 
 
 def _errors(label: str,

@@ -69,6 +69,7 @@ class CompareKinds(app.Fails, lister.Lister):
         # These take a second to import.
         from serifos.lab.compare import compare
         from serifos.lab.compare import page as compare_report
+        from serifos.report import measured
         _refuse_absurd(parsed_args)
         dataset = documents.read_dataset(parsed_args.dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
@@ -97,8 +98,8 @@ class CompareKinds(app.Fails, lister.Lister):
         paging.write(parsed_args, lambda: compare_report.page_of(
             parsed_args.dataset, verdicts,
             {f: divided for f, (_, divided) in of_figure.items()},
-            {kind: why for kind, (_, why) in _reasons(refused).items()}),
-            self.say)
+            {kind: why for kind, (_, why) in _reasons(refused).items()},
+            measured.of(dataset.header)), self.say)
         parts = [compare.INSIDE, *(
             part for part in compare.BEYOND
             if any(part in verdict.errors for verdict in verdicts))]

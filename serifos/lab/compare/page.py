@@ -13,12 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.lab.compare import compare
+from serifos.model import verdict as vd
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
 
 _Verdicts = Sequence[compare.Verdict]
 _Lines = Sequence[compare.ComparisonRow]
+
+_SURE = 0.05  # probability of such a difference by chance
+_DASHES = (('--', '-'), (':', '-.'))
+"""Of standard and final settings; for kinds that use a colour again."""
 
 _PARTS = {
     compare.INSIDE: ('Interpolation', 'Runs held out within the ranges of '
@@ -33,9 +38,10 @@ _PARTS = {
 
 def page_of(name: str, verdicts: _Verdicts,
             divided: Mapping[str, compare.Parts],
-            refused: Mapping[str, str]) -> str:
+            refused: Mapping[str, str], about: str) -> str:
     """An HTML page on a comparison.
 
+    :param about: the device, where and when it was measured
     :param divided: figure → how its runs were divided
     :param refused: the kinds that could not be fitted, and why
     """
@@ -55,8 +61,8 @@ def page_of(name: str, verdicts: _Verdicts,
         page.Section(
             'The distribution of errors',
             'The share of the runs held out inside the ranges whose error '
-            'is below a bound (Figure 8). Solid lines are tuned, or of '
-            'kinds without settings; dashed ones are with standard '
+            'is below a bound (Figure 8). Thick lines are tuned, or of '
+            'kinds without settings; thin ones are with standard '
             'settings.', [_distribution(figure, [
                 v for v in verdicts if v.predicts == figure])
                 for figure in divided]),
@@ -83,7 +89,34 @@ def page_of(name: str, verdicts: _Verdicts,
         f'Kinds of model on {name}',
         'Every kind was fitted on the same part of the runs and tested on '
         'the same others, held out of fits and tuning. Errors are mean '
-        'relative errors.', sections)
+        f'relative errors.\n{about}', sections, verdict=' '.join(
+            verdict([v for v in lines if v.predicts == figure],
+                    len(parts.training))
+            for figure, parts in divided.items()))
+
+
+def verdict(lines: _Lines, runs: int) -> str:
+    """Which kind is best at a figure, how sure that is, how good it is.
+
+    :param lines: of one figure
+    :param runs: that each kind was fitted to
+    """
+    best = min(lines, key=lambda line: line.mre[compare.INSIDE])
+    error, who = best.mre[compare.INSIDE], _label(best)
+    latency = best.predicts == 'latency_us'
+    alike = [_label(line) for line in lines if line is not best
+             and line.kind != best.kind and line.p_of_best is not None
+             and line.p_of_best >= _SURE]
+    beyond = {part: line for part, line in best.mre.items()
+              if part != compare.INSIDE}
+    worst = max(beyond, key=beyond.__getitem__, default='')
+    return ''.join((
+        f'{who} predicts {"latency" if latency else best.predicts} best: ',
+        vd.headline(error, runs) if latency else f'{vd.percent(error)} error',
+        '.', f' Within chance as good: {", ".join(alike)}.' if alike else '',
+        f' Beyond what it was fitted to it is worse, most for {worst}: '
+        f'{vd.percent(beyond[worst])}.'
+        if worst and beyond[worst] > error else ''))
 
 
 def _label(of: compare.ComparisonRow | compare.Verdict) -> str:
@@ -120,12 +153,14 @@ def _distribution(figure: str, verdicts: _Verdicts) -> str:
     for verdict in verdicts:
         errors = np.sort(verdict.errors[compare.INSIDE])
         final = verdict.tuned or verdict.kind not in tuned
+        number = kinds.index(verdict.kind)
+        dashes = _DASHES[number >= len(charts.SERIES)]
         series.append(charts.Series(
             100 * np.maximum(errors, 1e-4),
             np.arange(1, len(errors) + 1) / len(errors),
-            '-' if final else '--', _label(verdict), look={
+            dashes[final], _label(verdict), look={
                 'drawstyle': 'steps-post', 'lw': 1.5 if final else 0.9,
-                'color': f'C{kinds.index(verdict.kind) % 10}'}))
+                'color': charts.SERIES[number % len(charts.SERIES)]}))
     return charts.points(
         series, size_in=(9, 4.5), xscale='log', ylim=(0, 1.02),
         xlabel=f'relative error of {figure}, %', ylabel='share of the runs')

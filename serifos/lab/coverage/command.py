@@ -68,8 +68,9 @@ class Coverage(app.Fails, lister.Lister):
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]
         for i, path in enumerate(paths[1:], 1):
-            self.say(f'{paths[0].stem} covers {found.share(i):.0%} of '
-                     f'{path.stem}.')
+            self.note(f'{paths[0].stem} covers {found.share(i):.0%} of '
+                      f'{path.stem}.')
         paging.write(parsed_args, lambda: page.page_of(
-            found, [path.stem for path in paths], rows, _HEADER), self.say)
+            found, [path.stem for path in paths], rows, _HEADER,
+            [dataset.header for dataset in datasets]), self.say)
         return _HEADER, rows

@@ -12,6 +12,7 @@ import numpy as np
 from serifos.facts import dataset as ds
 from serifos.lab.coverage import coverage
 from serifos.report import charts
+from serifos.report import measured
 from serifos.report import page
 from serifos.report import table
 
@@ -53,11 +54,12 @@ def _point(sample: ds.Sample) -> tuple[float, ...]:
 
 def page_of(found: coverage.Coverage, labels: Sequence[str],
             rows: Sequence[Sequence[object]],
-            header: Sequence[str]) -> str:
+            header: Sequence[str], files: Sequence[ds.Header]) -> str:
     """The HTML page.
 
     :param labels: of the datasets, the benchmark first
     :param rows: of the table of what is not covered, under the header
+    :param files: the first lines of the datasets
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
     return page.render(
@@ -68,10 +70,12 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
         [page.Section(
             'Coverage', 'A run is covered where the benchmark has one in '
             'the same cluster.', tables=[table.Table(
-                ('dataset', 'runs', 'covered'),
+                ('dataset', 'runs', 'covered', 'device', 'measured'),
                 [(label, int((found.owners == i).sum()),
-                  table.percent(found.share(i), '.0f'))
-                 for i, label in enumerate(labels)])]),
+                  table.percent(found.share(i), '.0f'),
+                  measured.device_of(file.device),
+                  measured.place_of(file.host, file.created_at))
+                 for i, (label, file) in enumerate(zip(labels, files))])]),
          page.Section(
              'The clusters', 'Ward distances between their centres. Red: '
              'the benchmark has no run there.', [_dendrogram(found)]),
@@ -81,7 +85,32 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
              [_scatter(found)]),
          page.Section('Not covered', '' if rows else
                       'Every run is covered.', tables=[
-                          table.Table(header, rows)] if rows else [])])
+                          _in_ms(header, rows)] if rows else [])],
+        verdict=verdict(found, labels))
+
+
+def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
+    """Whether the benchmark has runs like all of those of the others."""
+    shares = {label: found.share(i) for i, label in enumerate(labels) if i}
+    gaps = [f'{math.ceil(100 * (1 - share))} % of {label}'
+            for label, share in shares.items() if share < 1]
+    if not gaps:
+        return (f'{labels[0]} covers all of {", ".join(shares)}: a model of '
+                'it has seen runs like every one of them.')
+    return (f'{labels[0]} leaves gaps: {", ".join(gaps)} is unlike any of '
+            'its runs, and what its model predicts there was never measured. '
+            'Measure such runs too; they are at the end of this page.')
+
+
+def _in_ms(header: Sequence[str],
+           rows: Sequence[Sequence[object]]) -> table.Table:
+    """What is not covered, latencies as pages show them."""
+    at = [*header].index('latency_us')
+    return table.Table(
+        [*header[:at], 'latency, ms', *(name.replace('_', ' ')
+                                        for name in header[at + 1:])],
+        [[*row[:at], float(str(row[at])) / 1e3, *row[at + 1:]]
+         for row in rows])
 
 
 def _dendrogram(found: coverage.Coverage) -> str:

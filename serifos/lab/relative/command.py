@@ -60,10 +60,10 @@ class Relate(app.Fails, lister.Lister):
         if parsed_args.out:
             documents.write_json(parsed_args.out, relative.relation(
                 devices, parsed_args.seed).to_json())
-            self.say(f'The relation from {devices.names[0]} to '
-                     f'{devices.names[1]} is in {parsed_args.out}.')
-        self.say(f'{devices.runs} runs in common; each half of them is '
-                 'predicted by trees fitted on the other.')
+            self.note(f'The relation from {devices.names[0]} to '
+                      f'{devices.names[1]} is in {parsed_args.out}.')
+        self.note(f'{devices.runs} runs in common; each half of them is '
+                  'predicted by trees fitted on the other.')
         found = relative.evaluate(devices, parsed_args.seed)
         return (('table', 'of', 'technique', 'average', 'WC', 'SO', 'WC+SO'),
                 [*_rows(found)])
@@ -101,7 +101,7 @@ class Similar(app.Fails, lister.Lister):
             whole, left = _hours(datasets[one.first], datasets[one.second])
             alike = one.alike(within)
             if alike:
-                self.say(_saved(one, whole, left))
+                self.note(_saved(one, whole, left))
             rows.append((
                 one.first, one.second, devices.runs, round(one.factor, 4),
                 [round(end, 4) for end in one.interval],

@@ -11,6 +11,7 @@ from serifos.lab.sim import summary
 from serifos.lab.sim import tables
 from serifos.report import charts
 from serifos.report import page
+from serifos.report.plan import wording as wd
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
 _COLOURS = (charts.GREY, charts.PURPLE, charts.BROWN, charts.BLUE,
@@ -57,10 +58,34 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
          page.Section(
              'Error of the predicted latencies',
              'Figure 2: measured minus predicted latency of the tests of 1 '
-             'to 5 workloads; boxes hold the middle half, whiskers reach '
+             'to 5 workloads, ms; boxes hold the middle half, whiskers reach '
              'from the 5th to the 95th percentile. The shaded band is where '
              'the paper has the middle half.',
-             [_residuals(evaluation)], tables.prediction(evaluation))])
+             [_residuals(evaluation)], tables.prediction(evaluation))],
+        verdict=' '.join(verdict(evaluation, name, kind)
+                         for name in settings.testbeds))
+
+
+def verdict(evaluation: ev.Evaluation, testbed: str, kind: str) -> str:
+    """What the best planner brings to a testbed, and what it costs.
+
+    Best is that of the fastest worst host, in the mean over the cases.
+    """
+    was = summary.figures(evaluation.of(testbed, scenario.CAPACITY, ''))
+    best = max((result for result in evaluation.balanced(testbed)
+                if result['kind'] == kind),
+               key=lambda result: result['reduction']['mean_max_us'])
+    fell, cases = (best['reduction']['mean_max_us'],
+                   evaluation.settings.cases)
+    ms = was['mean_max_us'] / 1e3
+    worth = fell > 0 and 2 * best['cases_worse'] < cases
+    return (f'{"Worth it" if worth else "Not worth it"} on testbed {testbed}: '
+            f'{best["planner"]} brings the slowest host from {ms:.3g} to '
+            f'{ms * (1 - fell):.3g} ms in the mean of '
+            f'{wd.count(cases, "case")}, with {best["moves"]:.1f} moves of '
+            f'{best["moved_gib"]:,.0f} GiB in each; in '
+            f'{best["cases_worse"]} of them the slowest host, or the '
+            'variance, is worse.')
 
 
 def _balanced(evaluation: ev.Evaluation, name: str,
@@ -113,7 +138,12 @@ def _residuals(evaluation: ev.Evaluation) -> str:
     """Figure 2: one box for each device and kind."""
     kinds = evaluation.settings.kinds
     return charts.boxes([
-        charts.Boxes(f'{name}, µs', {
-            kind: evaluation.tests[kind][name].residuals_us
-            for kind in kinds}, band=paper.RESIDUALS_US.get(name))
+        charts.Boxes(f'{name}, ms', {
+            kind: [us / 1e3 for us
+                   in evaluation.tests[kind][name].residuals_us]
+            for kind in kinds}, band=_in_ms(paper.RESIDUALS_US.get(name)))
         for name in evaluation.tests[kinds[0]]])
+
+
+def _in_ms(band: tuple[float, float] | None) -> tuple[float, float] | None:
+    return band and (band[0] / 1e3, band[1] / 1e3)

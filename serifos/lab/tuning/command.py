@@ -60,7 +60,8 @@ class Fit(model_fit.Fit):
                 fit_runs.runs(dataset.valid(), args.predicts), args.seed,
                 given)
         model = fitted({**given, **trace.settings(trace.best)})
-        self._draw(out.with_suffix('.tune.html'), model, trace)
+        self._draw(out.with_suffix('.tune.html'), model, trace,
+                   dataset.header)
         return dataclasses.replace(model, quality={
             **model.quality, 'tuning': {
                 'rmse_standard': _known(trace.rmse[trace.standard]),
@@ -70,10 +71,12 @@ class Fit(model_fit.Fit):
                 'iterations': len(trace.steps) - 1}})
 
     def _draw(self, path: pathlib.Path, model: mm.Model,
-              trace: search.Trace) -> None:
+              trace: search.Trace, header: ds.Header) -> None:
         from serifos.lab.tuning import page as tune_report
+        from serifos.report import measured
         try:
-            atomic.replace(path, tune_report.page_of(model, trace))
+            atomic.replace(path, tune_report.page_of(
+                model, trace, measured.of(header)))
             self.note(f'The search is drawn in {path.resolve()}.')
         except errors.ToolError as exc:  # the search is worth keeping
             self.say(str(exc))

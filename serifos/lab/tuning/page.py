@@ -15,15 +15,20 @@ from typing import Any
 
 from serifos.lab.tuning import search
 from serifos.model import model as mm
+from serifos.model import verdict as vd
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
 
 _BEST = 10
+_WORTH = 0.05  # of the RMSE
 
 
-def page_of(model: mm.Model, trace: search.Trace) -> str:
-    """An HTML page on the search that chose a model's settings."""
+def page_of(model: mm.Model, trace: search.Trace, about: str) -> str:
+    """An HTML page on the search that chose a model's settings.
+
+    :param about: the device, where and when it was measured
+    """
     found = trace.rmse
     best = sorted(found, key=lambda point: (found[point], point))[:_BEST]
     numbers = range(len(trace.parameters))
@@ -32,7 +37,8 @@ def page_of(model: mm.Model, trace: search.Trace) -> str:
         f'{model.name}: the settings of kind {model.kind}',
         f'{len(found)} settings were evaluated in {len(trace.steps) - 1} '
         'iterations by the mean RMSE of a 10-fold cross-validation. The '
-        f'best is {table.percent(trace.gain)} below that of the standard.',
+        f'best is {table.percent(trace.gain)} below that of the standard.\n'
+        f'{about}',
         [page.Section(
             'The error, iteration by iteration',
             'Each dot is a setting when it was evaluated; the line is the '
@@ -47,7 +53,18 @@ def page_of(model: mm.Model, trace: search.Trace) -> str:
              (*(one.name for one in trace.parameters), 'RMSE'),
              [(*(f'{value:.6g}' for value in point), found[point])
               for point in dict.fromkeys((*best, trace.standard))],
-             'The last row is the standard, where it is not among them.')])])
+             'The last row is the standard, where it is not among them.')])],
+        verdict=verdict(model, trace))
+
+
+def verdict(model: mm.Model, trace: search.Trace) -> str:
+    """Whether the search was worth it, and what the model is good for."""
+    found = ('Not worth it: none of the settings that were tried is better '
+             'than the standard' if trace.best == trace.standard else
+             ('Worth it: ' if trace.gain >= _WORTH else 'Hardly worth it: ')
+             + 'the settings that were found lower the cross-validated error '
+             f'(RMSE) by {vd.percent(trace.gain)}')
+    return (f'{found}. The model is {vd.verdict(model).headline}.')
 
 
 def _errors(trace: search.Trace) -> str:

@@ -73,6 +73,9 @@ class SimulatedCinder:
     def snapshots_of(self, volume_id: str) -> int:
         return 0
 
+    def volume_type(self, name: str) -> inv.Type | None:
+        return next((kind for kind in self._types if kind.name == name), None)
+
     def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
         number = self._number.get(volume_id)
         return (self._half(number),) if (

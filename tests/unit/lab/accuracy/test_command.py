@@ -33,6 +33,8 @@ class KindsTest(testtools.TestCase):
         with open(f'{out}/kinds.html', encoding='utf-8') as file:
             page = file.read()
         self.assertEqual(2, page.count('<svg'))
+        self.assertRegex(page, r'class="verdict">Kind \w+ is \w.*: \S+ % error'
+                         ' in the mean over 1 device, fitted to the runs that')
         self.assertIn(
             'kinds --kind outstanding --kind queueing --runs 20 '
             '--only-drawn --drawn 1 --flash 0 --tests 1 --seed 0', page)

@@ -48,8 +48,11 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertIn(f'The page is {page}', err)
         drawn = page.read_text()
         for words in ('extrapolation 3 x volumes, to 10', 'random write',
-                      'measured, ms', 'cache random_read'):
+                      'measured, ms', 'cache random_read',
+                      f'Measured on {samples.HEADER.host}'):
             self.assertIn(words, drawn)
+        self.assertRegex(drawn, r'class="verdict">.*: .* % error, 40 runs\.'
+                         r'.* closer than kind outstanding in \d of 5 ')
         # 40 runs calibrated and asked again, held out, and those beyond.
         self.assertGreater(drawn.count('<use '), 2 * 40)
 

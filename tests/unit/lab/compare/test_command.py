@@ -74,8 +74,11 @@ class CompareKindsTest(case.DirectoryCase):
         for part in ('Goodness of fit', 'Interpolation', 'small blocks',
                      'large blocks', 'more workloads', 'distribution',
                      'The effect of tuning', 'Which kinds differ',
-                     'power, tuned', 'The settings', 'The runs'):
+                     'power, tuned', 'The settings', 'The runs',
+                     f'Measured on {samples.HEADER.host}'):
             self.assertIn(part, text)
+        self.assertRegex(text, r'class="verdict">\w.* predicts latency best: '
+                         r'\w.*: .* % error, \d+ runs\.')
 
     def test_several_figures_and_their_mean(self):
         rows, _ = self.rows(

@@ -67,8 +67,23 @@ class CoverageTest(commands.ModelCase):
         text = page.read_text()
         self.assertEqual(2, text.count('<svg'))
         for words in ('What bench covers', 'log latency_us', 'cluster 1:',
-                      'Not covered'):
+                      'Not covered', 'bench leaves gaps: 73 % of tenants',
+                      'latency, ms', f'on {samples.HEADER.host}'):
             self.assertIn(words, text)
+
+    def test_quiet_is_quiet(self):
+        from tests.unit.cmd import command
+        page = self.dir / 'p.html'
+        self.assertEqual((0, '', ''), command.model(
+            '-q', 'coverage', self.benchmark, self.tenants, '--page', page))
+        self.assertTrue(page.exists())
+
+    def test_the_page_of_what_is_covered(self):
+        page = self.dir / 'p.html'
+        same = self.written('same', SMALL)
+        self.covers(self.benchmark, same, '--page', page)
+        self.assertIn('class="verdict">bench covers all of same: ',
+                      page.read_text())
 
     def test_bad_arguments(self):
         self.refused('Only a benchmark', 'coverage', self.benchmark)

@@ -43,6 +43,11 @@ class EvaluateTest(testtools.TestCase):
         self.assertEqual({2, 3, 4, 5, 6}, {
             int(n) for n in re.findall(r'Figure (\d)', text)})
         self.assertEqual(9, text.count('<svg'))
+        for testbed in ('paper', 'other'):
+            self.assertRegex(
+                text, r'class="verdict">.*orth it on testbed '
+                rf'{testbed}: \w+ brings the slowest host from [\d.]+ to '
+                r'[\d.]+ ms in the mean of 2 cases')
         self.assertIn('evaluate --cases 2 --seed 0', text)
         doc = json.loads(self.read('evaluation.json'))
         self.assertEqual(evaluation.EVALUATION_SCHEMA, doc['schema'])

@@ -72,7 +72,7 @@ class TuneTest(case.DirectoryCase):
         self.tuned()
         _, out, _ = command.model('show', self.model)
         self.assertRegex(out, r'settings +\| power 1\.2\d*, unused \d')
-        self.assertRegex(out, r'tuning +\| rmse_standard \d.*, iterations 3')
+        self.assertRegex(out, r'(?s)tuning +\| rmse_standard \d.*iterations 3')
 
     def drawn(self, how):
         self.useFixture(fixtures.MonkeyPatch(
@@ -84,6 +84,8 @@ class TuneTest(case.DirectoryCase):
         text = (self.dir / 'm.tune.html').read_text()
         self.assertEqual(2, text.count('<svg'))
         self.assertIn('kind power', text)
+        self.assertRegex(text, 'class="verdict">Worth it: .* lower the cross-'
+                         r'validated error .* by \d+ %. The model is \w')
 
     def test_what_is_given_is_not_searched(self):
         self.tuned('--set', 'power=2')
