@@ -16,6 +16,7 @@ from serifos.bench import precondition
 from serifos.bench import purge
 from serifos.bench import target as tg
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.cmd import progress
 from serifos.design import design as dn
 from serifos import errors
@@ -104,7 +105,7 @@ def measure(args: argparse.Namespace, design: dn.Design,
     with stopped_at_once(job.path):
         confirm(job.target, args.yes_destroy)
         with progress.Stop() as stop, progress.shown() as shown:
-            job.run(campaign.Ports(shown, stop), say)
+            job.run(campaign.Ports(shown, stop), say, warn)
     return None if only else job.path
 
 
@@ -142,13 +143,14 @@ def confirm(target: tg.Target, given: str | None) -> None:
     if word is None:
         return
     if not target.fresh:
-        say(f'EVERYTHING on {target.name} will be lost.')
+        (warn if given is None else say)(
+            f'EVERYTHING on {target.name} will be lost.')
     if given is None:
         print(f'Type {word} to go on: ', end='', file=sys.stderr,
               flush=True)
         line = sys.stdin.readline()
         if not line.endswith('\n'):
-            say('')
+            warn('')
         given = line.strip()
     if given != word:
         raise errors.DeviceError(
@@ -165,5 +167,11 @@ def show(facts: Mapping[str, str]) -> None:
 
 
 def say(text: str) -> None:
-    """To the person; standard output is for the result."""
+    """To the person, not with -q; standard output is for the result."""
+    if not output.is_quiet():
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """The same of what is wrong, or is asked: with -q, too."""
     print(text, file=sys.stderr, flush=True)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import contextvars
+import itertools
 import json
 import os
 import shutil
@@ -64,18 +66,20 @@ def refuse_unwritable(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace, document: Any, text: Callable[[], str],
-         rows: Sequence[Mapping[str, Any]] | None = None) -> None:
+         rows: Sequence[Mapping[str, Any]] | None = None,
+         names: Iterable[str] = ()) -> None:
     """Prints a result in the form that was asked for.
 
     :param document: mappings, lists, texts and numbers
     :param text: what ``table`` prints
     :param rows: of the document, for ``value`` and ``--column``; None where
         the document is itself the rows, or one row
+    :param names: of the columns that there are, also where there is no row
     :raises InputError: where a column is not there
     """
     chosen = document if rows is None else rows
     if args.columns:
-        document = chosen = _picked(chosen, args.columns)
+        document = chosen = _picked(chosen, args.columns, names)
     if args.format == 'json':
         print(json.dumps(document, indent=1, allow_nan=False))
     elif args.format == 'yaml':
@@ -85,7 +89,7 @@ def show(args: argparse.Namespace, document: Any, text: Callable[[], str],
     elif args.format == 'value':
         for line in _values(chosen):
             print(line)
-    elif args.columns:
+    elif args.columns and chosen:
         its = chosen if isinstance(chosen, list) else [chosen]
         print(table.as_text(table.Table(args.columns, [
             [_cell(row[name]) for name in args.columns]
@@ -104,20 +108,27 @@ def write(args: argparse.Namespace, document: Any) -> None:
             document, indent=1, allow_nan=False) + '\n')
 
 
-def _picked(chosen: Any, columns: Sequence[str]) -> Any:
+def _picked(chosen: Any, columns: Sequence[str],
+            names: Iterable[str]) -> Any:
     if isinstance(chosen, Mapping):
-        return _of_row(chosen, columns, chosen)
-    known = dict.fromkeys(name for row in chosen for name in row)
-    return [_of_row(row, columns, known) for row in chosen]
+        _refuse_unknown(columns, chosen)
+        return _of_row(chosen, columns)
+    known = dict.fromkeys(itertools.chain(names, *chosen))
+    _refuse_unknown(columns, known)
+    return [_of_row(row, columns) for row in chosen]
 
 
-def _of_row(row: Mapping[str, Any], columns: Sequence[str],
-            known: Mapping[str, Any]) -> dict[str, Any]:
+def _refuse_unknown(columns: Sequence[str],
+                    known: Mapping[str, Any]) -> None:
     for name in columns:
         if known and name not in known:
             raise errors.InputError(
                 f'There is no column {errors.one_line(name)}; there are '
                 f'{", ".join(known)}.')
+
+
+def _of_row(row: Mapping[str, Any],
+            columns: Sequence[str]) -> dict[str, Any]:
     return {name: row.get(name) for name in columns}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pathlib
 from typing import Any
 
+from serifos.cmd import output
 from serifos.files import atomic
 from serifos.report import page
 
@@ -35,8 +36,12 @@ def refuse_absurd(args: argparse.Namespace) -> None:
 
 def write(args: argparse.Namespace, draw: Callable[[], str],
           say: Callable[[str], None]) -> None:
-    """The page, where one was asked for."""
+    """The page, where one was asked for.
+
+    :param say: is called with where it is, but not with -q
+    """
     if args.page:
         path = pathlib.Path(args.page)
         atomic.replace(path, draw())
-        say(f'The page is {path.resolve()}.')
+        if not output.is_quiet():
+            say(f'The page is {path.resolve()}.')

@@ -21,7 +21,7 @@ from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import times
 from serifos.plan.affinity import torn
-from serifos.plan.asked import undo
+from serifos.plan.asked import usable
 from serifos.plan import evacuate
 from serifos.plan import plan as pl
 from serifos.plan import text
@@ -98,7 +98,7 @@ class Apply(Acting):
             seen = balancer.observe()
             self.refuse_hindered(seen)
             moves, left = remaining.remaining(
-                plan.moves, undo.usable(plan, seen.cluster),
+                plan.moves, usable.of(plan, seen.cluster),
                 balancer.settings.limits)
             for volume, why in left:
                 print(f'{volume} stays: {why}')

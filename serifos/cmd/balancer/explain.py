@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from cliff import command
 
@@ -12,9 +13,11 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.facts import cluster as cl
 from serifos.facts import lookup
 from serifos.plan.outlook import explaining
+from serifos.report.plan import explained
 from serifos.report.plan import explanation
 from serifos.report.plan import volume
 
@@ -33,16 +36,26 @@ class Explain(app.Fails, command.Command):
             'what plan calls it; a volume\'s id, the beginning of it, or its '
             'name')
         options.add_observation(parser)
+        output.add_format(parser, 'a serifos-explanation/1 document',
+                          'the volumes of a pool, or of the pools that a '
+                          'volume could go to,')
+        output.add_out(parser, 'that document')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
+        output.refuse_unwritable(parsed_args)
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = lookup.found(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)
         models = planning.models(cluster, directory, self.say)
-        print(of(found, judging.judged(conf, cluster, models, self.say)),
-              end='')
+        judged = judging.judged(conf, cluster, models, self.say)
+        document = _document(found, judged)
+        output.write(parsed_args, document)
+        output.show(parsed_args, document, lambda: of(found, judged), *(
+            (document['goals'], explained.GOALS)
+            if isinstance(found, cl.Volume)
+            else (document['active_volumes'], explained.VOLUMES)))
 
 
 def of(found: cl.Pool | cl.Volume, judged: judging.Judged) -> str:
@@ -56,3 +69,14 @@ def of(found: cl.Pool | cl.Volume, judged: judging.Judged) -> str:
     return explanation.pool(seen, found.name,
                             explaining.heat(state, found.name),
                             explaining.parts(state, found.name))
+
+
+def _document(found: cl.Pool | cl.Volume,
+              judged: judging.Judged) -> dict[str, Any]:
+    """The same for programs."""
+    seen, state = judged.seen, judged.state
+    if isinstance(found, cl.Volume):
+        return explained.volume(seen, explaining.part(state, found.id))
+    return explained.pool(seen, found.name,
+                          explaining.heat(state, found.name),
+                          explaining.parts(state, found.name))

@@ -127,8 +127,10 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     settings = adapters.settings(conf)
     if not settings.history_s:
         return None
-    now = time.time() if cluster.observed_at is None else times.parse(
-        cluster.observed_at)
+    try:
+        now = times.parse(cluster.observed_at)
+    except ValueError:
+        now = time.time()
     try:
         with owners.as_owner(settings.state_dir):
             kept = read(conf)

@@ -128,7 +128,8 @@ class History(verb.Verb):
             parsed_args, [pool.document() for pool in its],
             lambda: f'{pools.text(its, parsed_args.what)}\n' if its else
             f'Nothing is known of {of} in that time; serifos-balancer run '
-            'keeps how far pools are from their models.\n')
+            'keeps how far pools are from their models.\n',
+            names=pools.NAMES)
 
     def past(self) -> hs.History:
         """Where the past is read.
@@ -158,7 +159,8 @@ class History(verb.Verb):
                    if parsed_args.volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
         output.show(parsed_args, [entry.to_json() for entry in entries],
-                    lambda: f'{migrations.text(entries)}\n')
+                    lambda: f'{migrations.text(entries)}\n',
+                    names=jn.Entry.names())
 
 
 def _told(found: hs.Series, past: hs.History) -> str:

@@ -7,16 +7,21 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import functools
+import time
 
 from oslo_config import cfg
 
 from serifos.balancer import deciding
 from serifos.balancer import outlook
+from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.balancer import steady
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
+from serifos.database import journal
+from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.files import owners
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
@@ -57,15 +62,19 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
            made: pl.Plan | None = None) -> Judged:
     """A plan for a cluster, as a round makes one of this observation alone.
 
-    :param say: is called with a sentence where the days before cannot be
-        read, or have to wait
+    What is too large for the bounds of rounds stays, and copies take as long
+    as the latest did.
+
+    :param say: is called with a sentence where the days before or the
+        journal cannot be read, or the days have to wait
     :param limits: None for those of [balancer]
     :param planner: that plans whatever promises are broken at present; None
         for that of [balancer], which comes after these
     :param made: a plan that is made already; it is judged by what it was
         made by
     """
-    limits = limits or adapters.limits_of(conf)
+    limits = _at_learnt_rates(
+        conf, limits or adapters.limits_of(conf), say)
     if made is not None:
         return Judged(made, cluster, limits, models, histories.slots(
             conf, cluster, say) if made.window_s else None)
@@ -73,6 +82,7 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     if planner is not None:
         settings = dataclasses.replace(settings, planner=planner,
                                        mend_at_once=False)
+    cluster = settings.planned(cluster)
     slots = histories.slots(conf, cluster, say)
     once = steady.once(cluster, limits, models, slots,
                        settings.mend_at_once)
@@ -82,3 +92,17 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
             'before are planned by once these are kept.')
         slots = None
     return Judged(plan, cluster, limits, models, slots)
+
+
+def _at_learnt_rates(conf: cfg.ConfigOpts, limits: lm.Limits,
+                     say: Callable[[str], None]) -> lm.Limits:
+    """The limits as rounds have them, as far as the journal can be read."""
+    settings = adapters.settings(conf)
+    kept = journal.Journal(adapters.database(conf), time.time,
+                           settings.old_journal_file)
+    try:
+        with owners.as_owner(settings.state_dir):
+            return pace.at_learnt_rates(limits, kept.entries())
+    except errors.SerifosError as exc:
+        say(f'How long migrations took is left out: {exc}')
+        return limits

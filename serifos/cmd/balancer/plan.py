@@ -24,6 +24,7 @@ from serifos.facts import lookup
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import limits as lm
+from serifos.plan import plan as pl
 from serifos.report.plan import text
 
 
@@ -96,7 +97,8 @@ class Plan(app.Fails, command.Command):
             return text.text(judged.seen, *_age(cluster, conf)) + (
                 '' if why is None else '\n' + explain.of(why, judged))
 
-        output.show(parsed_args, document, told, document['moves'])
+        output.show(parsed_args, document, told, document['moves'],
+                    pl.Move.names())
 
 
 def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts

@@ -12,6 +12,9 @@ from serifos.facts import pool_errors as pe
 from serifos.facts import times
 from serifos.report import table
 
+NAMES = 'pool', 'correction', 'drifting', 'hours'
+"""Of the values of a pool's document."""
+
 _OUTSIDE = {1: 'above', -1: 'below', 0: None}
 
 

@@ -20,6 +20,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
+from serifos.facts import cluster as cl
 from serifos.plan import recent
 from serifos.report import observation
 from serifos.telemetry.history import remembered
@@ -61,7 +62,8 @@ class Observe(verb.Verb):
         output.show(
             parsed_args, document, lambda: observation.text(seen.cluster)
             + f'Written to {balancer.settings.cluster_file}.\n',
-            document['volumes'])
+            document['volumes'],
+            [field.name for field in dataclasses.fields(cl.Volume)])
 
 
 class Run(verb.Verb):

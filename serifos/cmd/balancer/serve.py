@@ -156,7 +156,10 @@ def _read(conf: cfg.ConfigOpts) -> cl.Cluster | None:
 
 
 class _Collector(registry.Collector):
-    """The metrics of the files as they are; those of one are kept."""
+    """The metrics of the files; a scrape waits for no plan.
+
+    Until one of a new observation is made, they are of the one before.
+    """
 
     def __init__(self, conf: cfg.ConfigOpts, latest: live.Latest,
                  clock: Callable[[], float]) -> None:
@@ -179,7 +182,7 @@ class _Collector(registry.Collector):
             self._clock())
 
     def _of_cloud(self) -> list[metrics.Metric]:
-        found = self._latest.planned()
+        found = self._latest.known()
         if found is None:
             return []
         if self._kept[0] is not found:

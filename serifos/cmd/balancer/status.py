@@ -40,11 +40,11 @@ class _Looks(verb.Verb):
         return parser
 
     def show(self, parsed_args: argparse.Namespace, document: Any,
-             text: Callable[[], str]) -> None:
-        """Writes and prints a result."""
+             text: Callable[[], str], names: Sequence[str] = ()) -> None:
+        """Writes and prints a result, as :func:`.output.show`."""
         output.refuse_unwritable(parsed_args)
         output.write(parsed_args, document)
-        output.show(parsed_args, document, text)
+        output.show(parsed_args, document, text, names=names)
 
     def settings(self) -> sg.BalancerSettings:
         return adapters.settings(self.app.conf)
@@ -98,12 +98,16 @@ class Plans(_Looks):
             directory.every(self.settings().plans_dir, self.say),
             self.entries(now), now)
         self.show(parsed_args, [_document(each) for each in found],
-                  lambda: _plans(found))
+                  lambda: _plans(found), _NAMES)
 
 
 def _plans(found: Sequence[of_plans.Standing]) -> str:
     return wd.lines([table.as_text(standing.plans(found))]) if found else (
         'No plan is stored.\n')
+
+
+_NAMES = ('id', 'created_at', 'expires_at', 'state', 'approved_by',
+          'planner', 'moves', 'made', 'gib')
 
 
 def _document(each: of_plans.Standing) -> dict[str, object]:

@@ -13,6 +13,7 @@ from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer.standing import made as md
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
@@ -21,6 +22,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.asked import undo
+from serifos.plan import plan as pl
 from serifos.report.plan import text
 from serifos.report.plan import wording as wd
 
@@ -28,10 +30,11 @@ from serifos.report.plan import wording as wd
 class Undo(verb.Verb):
     """Plan the moves back of a plan that was carried out.
 
-    By the journal and the last observation. Nothing is moved: the plan is
-    shown and stored, and is applied or approved as any other. Volumes that
-    cannot go back are named with the reason; then the exit code is 1. Their
-    cool-down does not hold volumes back, and begins anew where they moved.
+    By the journal and the last observation, and by the days before it where
+    rounds judge by these. Nothing is moved: the plan is shown and stored, and
+    is applied or approved as any other. Volumes that cannot go back are named
+    with the reason; then the exit code is 1. Their cool-down does not hold
+    volumes back, and begins anew where they moved.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -55,23 +58,27 @@ class Undo(verb.Verb):
                 'made; serifos-balancer plans lists the plans.')
         cluster = adapters.cluster(conf, None)
         _refuse_older(cluster, done.ended_at)
-        limits = dataclasses.replace(settings.limits, copying=pace.learnt(
-            entries, settings.limits.copying))
+        limits = pace.at_learnt_rates(settings.limits, entries)
         models = planning.models(
             cluster, adapters.models_dir(conf, None), self.say)
-        plan = planning.issued(undo.plan(
-            cluster, planning.fleet_of(cluster, models, limits.active_floor),
-            limits, done.moves), now, settings.plan_ttl_s)
+        slots = histories.slots(conf, cluster, self.say)
+        plan = planning.issued(dataclasses.replace(
+            undo.plan(cluster, planning.fleet_of(
+                cluster, models, limits.active_floor,
+                slots is not None and slots.busy), limits, done.moves, slots),
+            window_s=0.0 if slots is None else settings.history_s),
+            now, settings.plan_ttl_s)
         if plan.moves:
             plan = plans.keep(settings.plans_dir, plan, now, self.say)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
         output.show(parsed_args, document, lambda: text.text(
-            outlook.outlook(plan, cluster, limits, models),
+            outlook.outlook(plan, cluster, limits, models, slots),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
             ) + ''.join(f'{wd.plain(each.volume, 36)} stays: {each.reason}\n'
-                        for each in plan.refused), document['moves'])
+                        for each in plan.refused), document['moves'],
+            pl.Move.names())
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
             self.note(f'Plan {plan.id} takes back '

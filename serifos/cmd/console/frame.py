@@ -35,6 +35,7 @@ class Frame:
     :param at: such as 07:15:03
     :param pools: the slowest first
     :param planned_us: pool → after the newest valid plan, as that predicts
+    :param window_s: of the past by which pools are judged; 0 for the present
     :param problem: why something is not as it is now, a sentence
     :param hint: the last line
     """
@@ -43,6 +44,7 @@ class Frame:
     seen: reading.Seen
     pools: Sequence[ol.PoolOutlook]
     planned_us: Mapping[str, float]
+    window_s: float = 0.0
     problem: str | None = None
     hint: str = ''
 
@@ -90,7 +92,8 @@ class Frame:
             return f'paused: {status.paused[0]}', 'bold'
         hot = sum(each.before.hot for each in self.pools)
         broken = sum(each.before.broken for each in self.pools)
-        return (f'{wd.count(hot, "hot pool")}, '
+        by = f' by {wd.window(self.window_s)}' if self.window_s else ''
+        return (f'{wd.count(hot, "hot pool")}{by}, '
                 f'{wd.count(broken, "broken promise")}, '
                 f'{wd.count(len(status.in_flight), "volume")} in flight'
                 + ''.join(f'; {clause}' for clause in status.waits[:1]),

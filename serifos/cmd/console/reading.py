@@ -27,12 +27,14 @@ class Seen:
 
     :param lead: who took the lead last, and when
     :param cluster: None where there is no observation
-    :param problem: why there is none, a sentence
+    :param entries: of the journal, none of them in the future
+    :param problem: why there is no observation, a sentence
     """
 
     status: st.Status
     lead: tuple[str, str] | None
     cluster: cl.Cluster | None
+    entries: tuple[jn.Entry, ...]
     problem: str | None = None
 
 
@@ -49,7 +51,7 @@ def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
         problem = str(exc)
     entries = clock_skew.corrected(journal.entries(), now)
     return Seen(status(adapters.settings(conf), entries, cluster, now),
-                journal.last_lead(), cluster, problem)
+                journal.last_lead(), cluster, entries, problem)
 
 
 def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],

@@ -4,50 +4,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-import contextlib
 import dataclasses
-import os
-import select
 import sys
-import termios
 import time
-import tty
 
 from rich import console as rc
 from rich import live
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer.standing import of_plans
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import verb
 from serifos.cmd.console import frame
 from serifos.cmd.console import reading
+from serifos.cmd.console import terminal
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import plan as pl
 
 _QUIT = (b'q', b'Q', b'')  # b'' is the end of the input
-
-_NOTHING = pl.Plan('', (), (), False, {}, *[pl.Change(0, 0)] * 3)
 
 
 class Top(verb.Verb):
     """Show pools, busy volumes and moves in flight, live.
 
-    By the last observation, the journal and the stored plans, as status and
-    plan; neither Cinder nor telemetry is asked. q or Ctrl-C ends it.
+    By the last observation, the journal and the stored plans, as status; by
+    the days before, as plan, which are read once for each observation. q,
+    Ctrl-C or SIGTERM ends it.
     """
 
-    _kept: tuple[cl.Cluster | None, Sequence[ol.PoolOutlook], list[str]] = (
-        None, (), [])
+    _kept: tuple[cl.Cluster | None, judging.Judged | None, list[str]] = (
+        None, None, [])
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -61,21 +51,21 @@ class Top(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         every_s = parsed_args.interval
         bounds.refuse_outside('--interval', every_s, 0.2, 3600)
-        screen = _screen()
+        screen = terminal.screen()
         if not screen.is_terminal:
             # What no person looks at is not cut.
-            screen = _screen(width=240)
+            screen = terminal.screen(width=240)
         if parsed_args.once or not (
                 screen.is_terminal and sys.stdin.isatty()):
             screen.print(self.frame())
             return
-        with contextlib.suppress(KeyboardInterrupt):
+        with terminal.left_whole(screen):
             self._watch(screen, every_s)
 
     def _watch(self, screen: rc.Console, every_s: float) -> None:
         hint = f'every {every_s:g} s; q ends'
         last = self.frame(hint)
-        with _keys() as key, live.Live(
+        with terminal.keys() as key, live.Live(
                 last, console=screen, screen=True,
                 refresh_per_second=1) as shown:
             while key(every_s) not in _QUIT:
@@ -92,56 +82,30 @@ class Top(verb.Verb):
         """
         conf, now = self.app.conf, time.time()
         seen = reading.read(conf, self.journal(), now)
-        said: list[str] = []
-        pools: Sequence[ol.PoolOutlook] = ()
-        if seen.cluster is not None:
-            pools, said = self._pools(
-                seen.cluster, adapters.limits_of(conf))
-        newest = max(
-            (plan for plan in plans.every(
-                adapters.settings(conf).plans_dir, said.append)
-             if plan.expires_at > now),
-            key=lambda plan: plan.created_at, default=None)
+        judged, said = self._judged(seen.cluster)
+        valid = [each.plan for each in of_plans.standings(
+            plans.every(adapters.settings(conf).plans_dir, said.append),
+            seen.entries, now) if each.state == of_plans.VALID]
         return frame.Frame(
-            time.strftime('%H:%M:%S', time.localtime(now)), seen, pools,
-            {} if newest is None else {
-                name: change.after
-                for name, change in newest.latency_us.items()},
+            time.strftime('%H:%M:%S', time.localtime(now)), seen,
+            () if judged is None else judged.seen.pools,
+            {name: change.after for plan in valid
+             for name, change in plan.latency_us.items()},
+            judged.plan.window_s if judged else 0.0,
             said[0] if said else None, hint)
 
-    def _pools(self, cluster: cl.Cluster, limits: lm.Limits
-               ) -> tuple[Sequence[ol.PoolOutlook], list[str]]:
-        """The pools by their models, and what is wrong with these.
+    def _judged(self, cluster: cl.Cluster | None
+                ) -> tuple[judging.Judged | None, list[str]]:
+        """The pools as rounds judge them, and what is wrong with that.
 
         Those of one observation are kept.
         """
-        was, pools, said = self._kept
+        was, judged, said = self._kept
         if was != cluster:
-            said = []
-            pools = outlook.outlook(_NOTHING, cluster, limits, planning.models(
-                cluster, self.app.conf.serifos.models_dir, said.append)).pools
-            self._kept = cluster, pools, said
-        return pools, [*said]
-
-
-def _screen(width: int | None = None) -> rc.Console:
-    """What shows names as they are, none of them read as markup."""
-    return rc.Console(markup=False, emoji=False, highlight=False,
-                      width=width)
-
-
-@contextlib.contextmanager
-def _keys() -> Iterator[Callable[[float], bytes | None]]:
-    """(seconds) → the key that was pressed within them, None for none."""
-    source = sys.stdin.fileno()
-    before = termios.tcgetattr(source)
-
-    def key(seconds: float) -> bytes | None:
-        ready, _, _ = select.select([source], [], [], seconds)
-        return os.read(source, 1) if ready else None
-
-    try:
-        tty.setcbreak(source)
-        yield key
-    finally:
-        termios.tcsetattr(source, termios.TCSADRAIN, before)
+            conf, judged, said = self.app.conf, None, []
+            if cluster is not None:
+                judged = judging.judged(conf, cluster, planning.models(
+                    cluster, conf.serifos.models_dir, said.append),
+                    said.append)
+            self._kept = cluster, judged, said
+        return judged, [*said]

@@ -129,11 +129,18 @@ def _interval(its: ol.PoolOutlook) -> str:
                else '') + ')')
 
 
+def _active(its: ol.PoolOutlook) -> str:
+    """Such as: 1 of its 2 volumes is active."""
+    if its.volumes == 1:
+        return 'Its one volume is ' + ('active' if its.active else 'idle')
+    return (f'{its.active:,} of its {wd.count(its.volumes, "volume")} '
+            f'{"is" if its.active == 1 else "are"} active')
+
+
 def _planned(its: ol.PoolOutlook, seen: ol.Outlook) -> Iterator[str]:
     """Its promises, what may not move, and what the plan does."""
-    yield (f'{its.active:,} of its {wd.count(its.volumes, "volume")} are '
-           f'active; {100 * its.frozen:.0f} % of its load may not be moved '
-           'at all.')
+    yield (f'{_active(its)}; {100 * its.frozen:.0f} % of its load may not '
+           'be moved at all.')
     if its.before.broken:
         yield (f'{wd.count(its.before.broken, "promise")} of its volumes '
                f'{"is" if its.before.broken == 1 else "are"} not kept.')

@@ -29,14 +29,32 @@ class DaysCase(case.DirectoryCase):
             f'window = {window}', *lines)))
 
     def past(self, idle=(), hours=24):
-        """All volumes read 100 times a second, 8 ms each, but the idle."""
-        volumes = [each['id'] for each in self.cluster['volumes']]
-        found = hs.Series.empty(volumes, self.at - 3600 * hours, self.at, 60)
-        for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
-            found.sums[figure] = 60 * rate
-        found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0
-        return found
+        """As :func:`past`."""
+        return past(self.cluster, self.at, idle, hours)
 
     def keep(self, series):
-        store = histories.store(conf.load([str(self.file)]))
-        self.assertTrue(store.add(series, store.until()))
+        self.assertTrue(keep(self.file, series))
+
+
+def past(cluster, at, idle=(), hours=24):
+    """All volumes read 100 times a second, 8 ms each, but the idle.
+
+    :param cluster: the document of an observation
+    :param at: until when, seconds of the epoch
+    """
+    volumes = [each['id'] for each in cluster['volumes']]
+    found = hs.Series.empty(volumes, at - 3600 * hours, at, 60)
+    for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
+        found.sums[figure] = 60 * rate
+    found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0
+    return found
+
+
+def keep(file, series):
+    """Keeps what volumes did where a configuration says.
+
+    :param file: the configuration
+    :returns: whether it was kept
+    """
+    store = histories.store(conf.load([str(file)]))
+    return store.add(series, store.until())

@@ -71,7 +71,7 @@ class AbsurdArgumentsTest(case.DirectoryCase):
         self.assertIn('--seed', err)
 
     @ddt.data('nan:16', '30:inf', '30:1e400', '30', '', ':', DIGITS,
-              '30:16:8:101', '30:16:8:100:1')
+              '30:16:8:101', '30:16:8:100:1:1')
     def test_a_workload_that_is_none(self, text):
         self.refused(command.model, 'predict', MODEL, '-w', text)
 

@@ -88,6 +88,16 @@ class DaysTest(days.DaysCase):
         self.assertNotIn('Promises', err)
         self.assertIn('Judged by the last 24 hours', out)
 
+    def test_an_observation_that_says_no_time_is_of_now(self):
+        doc = {**self.cluster, 'observed_at': 'some day'}
+        file = self.dir / 'other.json'
+        file.write_text(json.dumps(doc))
+        code, out, err = command.balance(
+            '--config-file', self.file, 'plan', '--cluster', file,
+            '--models', EXAMPLES / 'models')
+        self.assertEqual(0, code, err)
+        self.assertIn(PRESENT, ' '.join(out.split()))
+
     def test_a_history_that_cannot_be_read_is_left_out(self):
         (self.dir / 'history.sqlite').write_text('no database' * 99)
         for verb in ('plan',), ('explain', 'node3'):

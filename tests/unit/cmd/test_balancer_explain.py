@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import re
 
 import ddt
+import yaml
 
 from tests.unit import case
 from tests.unit.cmd import command
@@ -50,6 +52,89 @@ class ExplainTest(case.DirectoryCase):
         self.assertTrue(rows[0].startswith('a06cef3c'))
         self.assertIn('stays: snapshots hold it', out)
         self.assertIn('!: sees more than its type promises', first)
+
+    def document(self, name, *arguments):
+        return json.loads(self.said(name, '-f', 'json', *arguments))
+
+    def test_a_pool_as_a_document(self):
+        out = self.dir / 'explained.json'
+        found = self.document('node1', '--out', out)
+        self.assertEqual(found, json.loads(out.read_text()))
+        self.assertEqual(found, yaml.safe_load(
+            self.said('node1', '-f', 'yaml')))
+        self.assertEqual(('serifos-explanation/1', 'pool', 'node1@ssd#ssd'), (
+            found['schema'], found['explains'], found['pool']))
+        self.assertEqual((3, 3, True, 1, 0), (
+            found['volumes'], found['active'], found['before']['hot'],
+            found['before']['broken'], found['window_s']))
+        self.assertAlmostEqual(6135, found['before']['latency_us'], delta=1)
+        self.assertEqual(found['before']['figure_us'],
+                         found['heat']['figure_us'])
+        first, *_ = its = found['active_volumes']
+        self.assertEqual(3, len(its))
+        self.assertTrue(first['volume'].startswith('a06cef3c'))
+        self.assertAlmostEqual(1764, first['without_us'], delta=1)
+        self.assertTrue(first['late'])
+        self.assertEqual(first['goes_to'], {
+            move['volume']: move['to'] for move in json.loads(
+                self.said('-f', 'json', verb='plan'))['moves']
+            }[first['volume']])
+        self.assertEqual([1.0], [round(sum(
+            each['share'] for each in its), 6)])
+        self.assertIn('a snapshot holds it', [each['why'] for each in its])
+
+    def test_the_documents_of_the_documentation(self):
+        text = (EXAMPLES.parents[2] / 'doc/source/reference/formats.rst'
+                ).read_text()
+        shown = [doc for doc in map(json.loads, re.findall(
+            r'(?m)^   (\{"schema": "serifos-explanation/1"(?:.*\n)+?)\n',
+            text))]
+        self.assertEqual(2, len(shown))
+        for doc, made in zip(shown, map(self.document, (
+                'node1', 'a06cef3c'))):
+            self.assertEqual([*made], [*doc])
+            for rows in 'active_volumes', 'goals':
+                if rows in made:
+                    self.assertEqual([*made[rows][0]], [*doc[rows][0]])
+
+    def test_a_volume_as_a_document(self):
+        found = self.document('a06cef3c')
+        self.assertEqual(('serifos-explanation/1', 'volume',
+                          'node1@ssd#ssd'), tuple(
+            found[name] for name in ('schema', 'explains', 'pool')))
+        self.assertNotIn('node1@ssd#ssd', [
+            goal['pool'] for goal in found['goals']])
+        self.assertEqual(
+            [f'{goal["pool"]} {goal["then_us"]}' for goal in found['goals']],
+            self.said('a06cef3c', '-f', 'value', '-c', 'pool', '-c',
+                      'then_us').splitlines())
+        self.assertLess(1, len(found['goals']))
+
+    @ddt.data('node1', 'a06cef3c')
+    def test_a_column_that_is_not_there(self, name):
+        for volumes in self.doc['volumes'], []:
+            if name == 'node1':
+                self.doc['volumes'] = volumes
+            code, out, err = self.explain(name, '-c', 'colour')
+            self.assertEqual((2, ''), (code, out))
+            self.assertIn('There is no column colour', err)
+
+    @ddt.data((0, 0, '0 of its 0 volumes are active'),
+              (1, 1, 'Its one volume is active'),
+              (1, 0, 'Its one volume is idle'),
+              (2, 1, '1 of its 2 volumes is active'),
+              (2, 2, '2 of its 2 volumes are active'))
+    @ddt.unpack
+    def test_how_many_volumes_of_a_pool_are_active(self, there, active, said):
+        kept = [each for each in self.doc['volumes']
+                if each['pool'].startswith('node1')][:there]
+        self.assertEqual(there, len(kept))
+        for each in kept[active:]:
+            each['workload']['iodepth'] = 0.0
+        self.doc['volumes'] = [
+            each for each in self.doc['volumes']
+            if not each['pool'].startswith('node1')] + kept
+        self.assertIn(f'{said};', _words(self.said('node1')))
 
     def test_where_a_volume_could_go_and_what_stops_it(self):
         self.doc['volumes'][0].update(

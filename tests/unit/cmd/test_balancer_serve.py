@@ -10,8 +10,10 @@ import urllib.request
 
 from prometheus_client import parser
 
+from serifos.cmd.balancer.cloud import planned
 from serifos.cmd.balancer import serve
 from serifos import conf
+from serifos import errors
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -27,6 +29,7 @@ class ServeTest(cloud.Case):
 
     def setUp(self):
         super().setUp()
+        self.asked = []
         self.now = time.time()
         self.file = self.dir / 'serifos.conf'
         self.file.write_text(f'[serifos]\nstate_dir = {self.dir}\n'
@@ -59,9 +62,67 @@ class ServeTest(cloud.Case):
                 for family in parser.text_string_to_metric_families(text)
                 for sample in family.samples}
 
+    def planned(self, wanted=lambda _: True, seconds=60):
+        """The same, once a plan is made and they are as wanted."""
+        end = time.monotonic() + seconds
+        while not ((found := self.metrics()).get('serifos_plan_moves')
+                   is not None and wanted(found)):
+            self.assertLess(time.monotonic(), end, found)
+            time.sleep(0.05)
+        return found
+
+    def slow(self):
+        """Makes each plan wait; set what is returned to go on."""
+        go_on, make = threading.Event(), planned.Planned.of
+        self.addCleanup(go_on.set)
+        self.patch(planned.Planned, 'of', lambda *args: (
+            self.asked.append(args), go_on.wait(60), make(*args))[-1])
+        return go_on
+
+    def test_a_scrape_does_not_wait_for_a_plan(self):
+        self.balancer.observe()
+        go_on = self.slow()
+        self.assertNotIn('serifos_plan_moves', self.metrics())
+        self.assertIn('serifos_paused', self.metrics())
+        go_on.set()
+        self.assertEqual(2, self.planned()['serifos_pool_volumes', A])
+        go_on.clear()
+        self.crowd('xyz')
+        self.balancer.observe()
+        for _ in range(3):
+            self.assertEqual(2, self.metrics()['serifos_pool_volumes', A])
+        self.assertEqual(2, len(self.asked))
+        go_on.set()
+        self.planned(lambda found: found['serifos_pool_volumes', A] == 3)
+
+    def test_a_failure_is_kept_until_the_next_observation(self):
+        self.balancer.observe()
+
+        def fails(*args):
+            self.asked.append(args)
+            raise errors.InputError('It cannot be planned.')
+        make = planned.Planned.of
+        self.patch(planned.Planned, 'of', fails)
+        self.failed('It cannot be planned.')
+        for path in '/metrics', '/metrics', '/':
+            self.assertEqual((503, 'It cannot be planned.\n'),
+                             self.get(path))
+        self.assertEqual(1, len(self.asked))
+        self.patch(planned.Planned, 'of', make)
+        self.balancer.observe()
+        self.assertEqual(200, self.get('/')[0])
+        self.planned()
+
+    def failed(self, said, seconds=60):
+        """Waits until metrics are refused for a reason."""
+        end = time.monotonic() + seconds
+        while said not in self.get('/metrics')[1]:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
     def test_pools_and_their_models(self):
         self.balancer.observe()
-        found = self.metrics()
+        found = self.planned()
         for pool, latency, active in (A, 0.00048, 2), (B, 0, 0):
             self.assertAlmostEqual(
                 latency, found['serifos_pool_predicted_latency_seconds',
@@ -82,7 +143,7 @@ class ServeTest(cloud.Case):
     def test_alerts_dashboard_and_docs_name_what_is_served(self):
         self.balancer.round()
         found = {name if isinstance(name, str) else name[0]
-                 for name in self.metrics()}
+                 for name in self.planned()}
         for file in ('prometheus/serifos-alerts.yaml',
                      'grafana/serifos-dashboard.json'):
             named = set(re.findall(r'serifos_(?!scheduler_)\w+', (
@@ -98,10 +159,10 @@ class ServeTest(cloud.Case):
 
     def test_a_new_observation_is_told(self):
         self.balancer.observe()
-        self.assertEqual(2, self.metrics()['serifos_pool_volumes', A])
+        self.assertEqual(2, self.planned()['serifos_pool_volumes', A])
         self.crowd('xyz')
         self.balancer.observe()
-        self.assertEqual(3, self.metrics()['serifos_pool_volumes', A])
+        self.planned(lambda found: found['serifos_pool_volumes', A] == 3)
 
     def test_moves_of_a_day(self):
         self.balancer.round()
@@ -134,6 +195,7 @@ class ServeTest(cloud.Case):
 
     def test_an_observation_that_cannot_be_used(self):
         (self.dir / 'cluster.json').write_text('{')
+        self.failed('cluster.json')
         for path in '/metrics', '/healthz', '/':
             status, said = self.get(path)
             self.assertEqual(503, status)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -14,12 +16,16 @@ import ddt
 
 from serifos.balancer import plans
 from tests.unit.cmd import command
+from tests.unit.cmd import days
 from tests.unit.cmd import test_balancer_undo
 
 LINES, COLUMNS = 24, 80
 
 LEAVES = b'\x1b[?1049l'
 """What restores the screen that was there before."""
+
+SHOWS = b'\x1b[?25h'
+"""What shows the cursor."""
 
 
 @ddt.ddt
@@ -68,6 +74,32 @@ class TopTest(test_balancer_undo.Case):
                    if line.startswith('node1 '))
         self.assertEqual(f'{after:.3g}', row[4])
 
+    def planned(self):
+        """What is said of node1 after the newest plan that is valid."""
+        return next(line.split() for line in self.once().splitlines()
+                    if line.startswith('node1 '))[4]
+
+    def test_a_plan_that_was_carried_out_is_planned_no_more(self):
+        self.assertNotEqual('', self.planned())
+        self.move(self.plan.moves[-1], 'success')
+        self.look()
+        self.assertEqual('–', self.planned())
+
+    def test_pools_are_hot_by_the_days_that_rounds_judge_by(self):
+        with self.file.open('a') as file:
+            file.write('window = 86400\nmend_at_once = false\n')
+        self.assertNotIn('by the last 24 hours', self.once())
+        awake = [each['id'] for each in self.doc['volumes']
+                 if each['pool'].startswith('node3')]
+        days.keep(self.file, days.past(self.doc, self.now, idle=[
+            each['id'] for each in self.doc['volumes']
+            if each['id'] not in awake]))
+        out = self.once()
+        self.assertIn('1 hot pool by the last 24 hours, ', out)
+        hot = [line.split()[0] for line in out.splitlines()
+               if re.match(r'node\d .* yes ', line)]
+        self.assertEqual(['node3'], hot)
+
     @ddt.data('[/x][b]', ':zap:')
     def test_a_name_is_shown_as_it_is(self, name):
         self.doc['volumes'][0]['name'] = name
@@ -94,7 +126,7 @@ class TopTest(test_balancer_undo.Case):
     def terminal(self, *arguments):
         """A process on a terminal of its own, and our end of that."""
         ours, theirs = pty.openpty()
-        self.addCleanup(os.close, ours)
+        self.addCleanup(self.closed, ours)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ,
                     struct.pack('HHHH', LINES, COLUMNS, 0, 0))
         environment = {name: value for name, value in os.environ.items()
@@ -109,6 +141,10 @@ class TopTest(test_balancer_undo.Case):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process, ours
+
+    def closed(self, ours):
+        with contextlib.suppress(OSError):  # it may be already
+            os.close(ours)
 
     def until(self, ours, wanted, count=1, seconds=60):
         """What is printed until something was so often."""
@@ -129,7 +165,8 @@ class TopTest(test_balancer_undo.Case):
         return [frame.decode().replace('\r', '').split('\n')
                 for frame in text.split(b'\f') if b'POOL' in frame]
 
-    @ddt.data(('q', None), (None, signal.SIGINT), ('\x03', None))
+    @ddt.data(('q', None), (None, signal.SIGINT), ('\x03', None),
+              (None, signal.SIGTERM), (None, signal.SIGHUP))
     @ddt.unpack
     def test_live_on_80_columns_and_24_lines(self, key, number):
         self.asked()
@@ -150,6 +187,27 @@ class TopTest(test_balancer_undo.Case):
             for part in ('mode approve', 'POOL', 'node1', 'VOLUME',
                          'IN FLIGHT', 'db?[2J', 'q ends'):
                 self.assertIn(part, shown)
+
+    @ddt.data(signal.SIGTERM, signal.SIGHUP)
+    def test_a_signal_leaves_the_terminal_whole(self, number):
+        process, ours = self.terminal('--interval', '30')
+        theirs = os.open(f'/proc/{process.pid}/fd/0', os.O_RDWR | os.O_NOCTTY)
+        self.addCleanup(os.close, theirs)
+        self.until(ours, b'IN FLIGHT')
+        self.assertFalse(termios.tcgetattr(theirs)[3] & termios.ECHO)
+        process.send_signal(number)
+        process.send_signal(number)
+        if SHOWS not in self.until(ours, LEAVES):
+            self.until(ours, SHOWS)
+        self.assertEqual(0, process.wait(60))
+        for flag in termios.ECHO, termios.ICANON:
+            self.assertTrue(termios.tcgetattr(theirs)[3] & flag)
+
+    def test_it_ends_with_its_terminal(self):
+        process, ours = self.terminal('--interval', '0.3')
+        self.until(ours, b'IN FLIGHT')
+        os.close(ours)
+        self.assertEqual(0, process.wait(60))
 
     def test_what_is_new_is_shown(self):
         process, ours = self.terminal('--interval', '0.3')

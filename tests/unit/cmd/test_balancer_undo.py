@@ -6,6 +6,7 @@ from serifos.balancer import plans
 from serifos.facts import times
 from serifos.files import documents
 from tests.unit.cmd import command
+from tests.unit.cmd import days
 from tests.unit.cmd import test_balancer_plan
 from tests.unit.cmd import test_balancer_status
 
@@ -93,6 +94,23 @@ class UndoTest(Case):
         self.assertIn(f'Plan {plan.id} of undo', self.run_verb(
             'show', plan.id))
         self.assertIn('is approved', self.run_verb('approve', plan.id))
+
+    def test_it_is_judged_by_the_days_that_rounds_judge_by(self):
+        with self.file.open('a') as file:
+            file.write('window = 86400\n')
+        back = self.plan.moves[0]
+        days.keep(self.file, days.past(self.doc, self.now, idle=[
+            each['id'] for each in self.doc['volumes']
+            if each['pool'] == back.target]))
+        code, out, err = self.undo('-f', 'json')
+        self.assertEqual(0, code, err)
+        doc = json.loads(out)
+        self.assertEqual(86400, doc['window_s'])
+        self.assertEqual(0, doc['latency_us'][back.target]['before'])
+        self.assertEqual({86400}, {
+            plan.window_s for plan in self.stored()})
+        self.assertIn('Judged by the last 24 hours', ' '.join(
+            self.undo()[1].split()))
 
     def test_volumes_that_cannot_go_back_are_named(self):
         first = self.plan.moves[0]

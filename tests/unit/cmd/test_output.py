@@ -2,6 +2,7 @@
 """All verbs print in one voice."""
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -10,10 +11,14 @@ import struct
 import subprocess
 import sys
 import termios
+import types
 
 import ddt
 import yaml
 
+from serifos.cmd import measuring
+from serifos.cmd import output
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.cmd import test_balancer_plan
 from tests.unit.cmd import test_balancer_status
@@ -60,6 +65,16 @@ class FormatTest(test_balancer_plan.PlanTestCase):
         self.assertEqual([[row['to'], f'{row["size_gib"]:g}']
                           for row in wanted], [row.split() for row in rows])
 
+    def test_columns_of_a_plan_without_moves(self):
+        given = '--planner', 'bfd', '--min-gain', '0.99'
+        self.assertEqual([], json.loads(
+            self.out(*given, '-f', 'json'))['moves'])
+        code, out, err = self._plan(*given, '-c', 'colour')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('There is no column colour; there are volume, from,',
+                      err)
+        self.assertEqual('', self.out(*given, '-f', 'value', '-c', 'volume'))
+
     def test_a_column_that_is_not_there(self):
         code, out, err = self._plan('-c', 'colour')
         self.assertEqual((2, ''), (code, out))
@@ -91,10 +106,35 @@ class FormatTest(test_balancer_plan.PlanTestCase):
 
     def test_quiet_verbs_that_have_one_form_print_it(self):
         arguments = '--cluster', self.cluster, '--models', self.models
-        for verb in ('explain', 'node1'), ('report',):
-            code, out, err = command.balance('-q', *verb, *arguments)
-            self.assertEqual(0, code, err)
-            self.assertNotEqual('', out)
+        code, out, err = command.balance('-q', 'report', *arguments)
+        self.assertEqual(0, code, err)
+        self.assertNotEqual('', out)
+        self.assertEqual((0, '', ''), command.balance(
+            '-q', 'explain', 'node1', *arguments))
+
+
+class MeasuringTest(case.DirectoryCase):
+    """What the verbs that measure tell a person."""
+
+    def told(self, quiet, given):
+        target = types.SimpleNamespace(word='S1', fresh=False, name='/dev/x')
+        with command.captured() as (out, err), output.voice(quiet, False):
+            sys.stdin, was = io.StringIO('S1\n'), sys.stdin
+            try:
+                measuring.show({'runs': '80'})
+                measuring.confirm(target, given)
+            finally:
+                sys.stdin = was
+        self.assertEqual('', out.getvalue())
+        return err.getvalue()
+
+    def test_quiet_verbs_tell_what_they_ask_alone(self):
+        for given in None, 'S1':
+            self.assertIn('runs: 80', self.told(False, given))
+            self.assertIn('EVERYTHING', self.told(False, given))
+        self.assertEqual('', self.told(True, 'S1'))
+        self.assertEqual('EVERYTHING on /dev/x will be lost.\n'
+                         'Type S1 to go on: ', self.told(True, None))
 
 
 class StatusFormatTest(test_balancer_status.Case):
@@ -116,6 +156,25 @@ class StatusFormatTest(test_balancer_status.Case):
             '--config-file', self.file, 'plans', '--out', '/no/such/file')
         self.assertEqual((2, ''), (code, out))
         self.assertIn('/no/such', err)
+
+    def test_a_column_that_is_not_there_where_nothing_is_listed(self):
+        for verb in ('plans',), ('history',), ('history', '--pools'):
+            for form in 'table', 'json', 'yaml', 'value':
+                code, out, err = command.balance(
+                    '--config-file', self.file, *verb, '-f', form,
+                    '-c', 'colour')
+                self.assertEqual((2, ''), (code, out), verb)
+                self.assertIn('There is no column colour; there are ', err)
+
+    def test_columns_of_nothing(self):
+        given = '-c', 'id', '-c', 'moves'
+        self.assertEqual('No plan is stored.\n',
+                         self.run_verb('plans', *given))
+        self.assertEqual('', self.run_verb('plans', '-f', 'value', *given))
+        self.assertEqual([], json.loads(
+            self.run_verb('plans', '-f', 'json', *given)))
+        self.assertEqual([], json.loads(self.run_verb(
+            'history', '-f', 'json', '-c', 'volume', '-c', 'result')))
 
     def test_nothing_to_list_is_nothing(self):
         for form, wanted in (('json', []), ('yaml', [])):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent import futures
 import os
 import pathlib
 import threading
@@ -25,17 +26,43 @@ def file(conf: cfg.ConfigOpts) -> pathlib.Path:
 
 
 class Latest:
-    """A plan of the last observation, made anew where that is another."""
+    """A plan of the last observation, made anew where that is another.
+
+    In the background, one at a time; a failure stays until the next
+    observation.
+    """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._lock = threading.Lock()
-        self._kept: tuple[object, pn.Planned | None] = (None, None)
+        self._version: tuple[int, int] | None = None
+        self._making: futures.Future[pn.Planned] = futures.Future()
+        self._last: pn.Planned | None = None
 
     def planned(self) -> pn.Planned | None:
-        """None where there is no observation.
+        """That of the last observation, which is waited for.
 
+        :returns: None where there is no observation
         :raises SerifosError: where a file cannot be used
+        """
+        making = self._begun()
+        return None if making is None else _result(making)
+
+    def known(self) -> pn.Planned | None:
+        """The last one that is made, at once.
+
+        :returns: None where there is no observation, or no plan yet
+        :raises SerifosError: where a file cannot be used
+        """
+        making = self._begun()
+        if making is None:
+            return None
+        return _result(making) if making.done() else self._last
+
+    def _begun(self) -> futures.Future[pn.Planned] | None:
+        """What is being made, or was, of the last observation.
+
+        Of the one before where that still takes.
         """
         try:
             info = os.stat(file(self._conf))
@@ -43,11 +70,34 @@ class Latest:
             return None
         version = info.st_mtime_ns, info.st_ino
         with self._lock:
-            if self._kept[0] != version:
-                self._kept = version, pn.Planned.of(
-                    self._conf, documents.read_cluster(file(self._conf)),
-                    self._conf.serifos.models_dir, lambda _: None)
-            return self._kept[1]
+            if self._version != version and (
+                    self._version is None or self._making.done()):
+                self._version, self._making = version, futures.Future()
+                threading.Thread(target=self._make, args=(self._making,),
+                                 daemon=True).start()
+            return self._making
+
+    def _make(self, making: futures.Future[pn.Planned]) -> None:
+        try:
+            found = pn.Planned.of(
+                self._conf, documents.read_cluster(file(self._conf)),
+                self._conf.serifos.models_dir, lambda _: None)
+        except Exception as exc:
+            LOG.warning('There is no plan of the last observation: %s', exc,
+                        exc_info=not isinstance(exc, errors.SerifosError))
+            making.set_exception(exc)
+        else:
+            self._last = found
+            making.set_result(found)
+
+
+def _result(making: futures.Future[pn.Planned]) -> pn.Planned:
+    """:raises SerifosError: where it cannot be made"""
+    try:
+        return making.result()
+    except errors.SerifosError as exc:
+        # Raised anew: one exception would grow with each who asks.
+        raise type(exc)(*exc.args) from None
 
 
 class Page:

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a pool is slow, why a volume stays: as documents for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from serifos.plan.outlook import explaining as ex
+from serifos.plan.outlook import outlook as ol
+
+SCHEMA = 'serifos-explanation/1'
+
+GOALS = 'pool', 'was_us', 'then_us', 'barred', 'why'
+"""Of a document of a pool that a volume could go to."""
+
+VOLUMES = ('volume', 'name', 'outstanding', 'share', 'busy_us', 'without_us',
+           'late', 'why', 'goes_to', 'best')
+"""Of a document of an active volume of a pool."""
+
+
+def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
+         parts: Sequence[ex.Part]) -> dict[str, Any]:
+    """A ``serifos-explanation/1`` document of a pool.
+
+    The parameters are those of :func:`.explanation.pool`.
+    """
+    its = next(each for each in seen.pools if each.pool.name == name)
+    goes = _goes(seen)
+    return {
+        'schema': SCHEMA, 'explains': 'pool', 'pool': name,
+        'window_s': seen.plan.window_s, 'busy': seen.busy,
+        'volumes': its.volumes, 'active': its.active, 'seen_us': its.seen_us,
+        'frozen': its.frozen, 'before': dataclasses.asdict(its.before),
+        'after': dataclasses.asdict(its.after),
+        'heat': None if heat is None else dataclasses.asdict(heat),
+        'active_volumes': [_part(part, goes) for part in parts]}
+
+
+def volume(seen: ol.Outlook, part: ex.Part) -> dict[str, Any]:
+    """The same of a volume.
+
+    :param seen: the plan of now
+    """
+    its = _part(part, _goes(seen))
+    del its['best']
+    return {
+        'schema': SCHEMA, 'explains': 'volume', **its,
+        'pool': part.volume.pool, 'window_s': seen.plan.window_s,
+        'goals': [dataclasses.asdict(goal) for goal in part.goals]}
+
+
+def _goes(seen: ol.Outlook) -> dict[str, str]:
+    return {move.volume: move.target for move in seen.plan.moves}
+
+
+def _part(part: ex.Part, goes: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        'volume': part.volume.id, 'name': part.volume.name,
+        'outstanding': part.outstanding, 'share': part.share,
+        'busy_us': part.figure_us, 'without_us': part.without_us,
+        'late': part.late, 'why': part.why,
+        'goes_to': goes.get(part.volume.id), 'best': dataclasses.asdict(
+            part.goals[0]) if part.goals else None}
