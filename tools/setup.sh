@@ -91,7 +91,7 @@ make_cinder() {
     echo "$made_from" > "$stamp"
 }
 
-# make_watcher: Watcher in $venv-watcher, and all that serifos needs there.
+# make_watcher: Watcher 17 in $venv-watcher, and all that serifos needs there.
 make_watcher() {
     venv=$venv-watcher
     stamp=$venv/.serifos-watcher
@@ -99,7 +99,7 @@ make_watcher() {
     begin_venv
     pip_install --no-compile -r test-requirements.txt
     flock "$root/setup.py" -c "'$venv/bin/pip' install \
-        -qq --no-compile -e '${root}[watcher]'" ||
+        -qq --no-compile -e '${root}[watcher]' 'python-watcher==17.*'" ||
         die 'pip failed, see above.'
     echo "$made_from" > "$stamp"
 }

@@ -117,6 +117,8 @@ class LoopTest(machine.MachineTest):
         self.assertEqual('', out)
         self.assertTrue(code == 0 or 'has not settled in 5 rounds' in err,
                         err)
+        self.assertIn('none: --precondition only', err)
+        self.assertNotIn('loop.jsonl', err)
         self.assertFalse((self.directory / 'loop.jsonl').exists())
         with open(self.device, 'rb') as file:
             self.assertNotEqual(bytes(4096), file.read(4096))

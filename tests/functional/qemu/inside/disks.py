@@ -149,7 +149,7 @@ def preconditioned() -> Any:
     pattern.write(disk)
     found = report.serifos(
         'build', disk, *SINGLE, '--precondition', 'only', '--settle-seconds',
-        '0.5', '--settle-rounds', '5', '--yes-destroy', 'NVME')
+        '3', '--settle-rounds', '5', '--yes-destroy', 'NVME')
     return {**found, 'left': pattern.left(disk), 'record': json.loads(
         pathlib.Path('disk.precondition.json').read_text())}
 
