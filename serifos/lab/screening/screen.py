@@ -69,6 +69,7 @@ def find(text: str, size_gib: float) -> Screened:
             'that serifos makes and removes, or a block device.')
     if os.path.isdir(text):
         return _directory(pathlib.Path(text).absolute(), size_gib)
+    safe_names.refuse_unsafe(text)
     if not os.path.lexists(text):
         raise errors.DeviceError(
             f'There is no directory or block device {text}; name one that '
