@@ -117,7 +117,7 @@ class FioTest(machine.MachineTest):
         code, out, err = self.model(
             'study', *self.target[:3], '--write-pcts', '0,50,100',
             '--block-kibs', '4,16,64', '--random-pcts', '10,50,100',
-            '--rounds', '1', '--runtime', '0.5', path=self.path)
+            '--full', '--rounds', '1', '--runtime', '0.5', path=self.path)
         self.assertEqual(0, code, err)
         self.assertEqual(27, self.runs())
         # The fake's latency is 10 us for each KiB, and nothing else.

@@ -18,8 +18,8 @@ from serifos.facts import bounds
 if TYPE_CHECKING:
     from serifos.design import sequential
 
-_MOST = 200_000
-_FULL_S = 60, 30  # of one or two workloads, of more
+MOST = 200_000
+FULL_S = 60, 30  # of one or two workloads, of more
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              'one workload each unless --counts says otherwise; relate and '
              'similar compare devices on these')
     options.add_seed(group, 'the choice of runs')
+    add_vectors(group)
+
+
+def add_vectors(group: argparse._ArgumentGroup) -> None:
+    """Which workloads there are, and how often and how long each runs."""
     for name, kind, what in (
             ('write-pcts', float, 'percentages of writes that workloads may '
              'have, such as 25,50,75'),
@@ -73,12 +78,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def paper() -> design.Design:
     """The paper's design as it is."""
     return _of_sets(full.TRAINING, rounds=5, valid_round=5,
-                    seconds=lambda count: _FULL_S[count > 2])
+                    seconds=lambda count: FULL_S[count > 2])
 
 
 def study(args: argparse.Namespace) -> design.Design:
     """The paper's single-workload study with these options."""
     return _full(args, full.STUDY)
+
+
+def refuse_several(args: argparse.Namespace) -> None:
+    """Refuses more than one way to choose runs.
+
+    :raises InputError: where --full, --runs and --sampled are mixed
+    """
+    asked = [name for name, given in (
+        ('--full', args.full), ('--runs', args.runs is not None),
+        ('--sampled', args.sampled is not None)) if given]
+    if len(asked) > 1:
+        raise errors.InputError(
+            f'{" and ".join(asked)} contradict each other; give one of '
+            'them.')
+    bounds.refuse_outside('--seed', args.seed, 0)
 
 
 def chosen(args: argparse.Namespace) -> tuple[
@@ -99,10 +119,10 @@ def chosen(args: argparse.Namespace) -> tuple[
     if args.sampled is not None:
         from serifos.design import random_runs
         runs = random_runs.runs(
-            args.sampled, _space(args, random_runs.PAPER), args.seed)
+            args.sampled, space(args, random_runs.PAPER), args.seed)
     elif one_by_one:
         from serifos.design import sequential
-        asked = _asked(args)
+        asked = vectors(args)
         plan = sequential.Sequential(
             dataclasses.replace(sequential.CORE, **asked) if asked else None,
             args.seed)
@@ -110,21 +130,14 @@ def chosen(args: argparse.Namespace) -> tuple[
     else:
         from serifos.design import d_optimal
         number = stopping.MOST if args.runs is None else args.runs
-        runs = d_optimal.runs(number, _space(args, d_optimal.WIDE), args.seed)
+        runs = d_optimal.runs(number, space(args, d_optimal.WIDE), args.seed)
     return design.Design(
         numbers=dict(sorted(collections.Counter(map(len, runs)).items())),
-        choose=lambda: runs, **_times(args, rounds=1, short=15, long=15)), plan
+        choose=lambda: runs, **times(args, rounds=1, short=15, long=15)), plan
 
 
 def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
-    asked = [name for name, given in (
-        ('--full', args.full), ('--runs', args.runs is not None),
-        ('--sampled', args.sampled is not None)) if given]
-    if len(asked) > 1:
-        raise errors.InputError(
-            f'{" and ".join(asked)} contradict each other; give one of '
-            'them.')
-    bounds.refuse_outside('--seed', args.seed, 0)
+    refuse_several(args)
     if not one_by_one and (args.enough_error is not None
                            or args.enough_gain is not None):
         raise errors.InputError(
@@ -144,26 +157,27 @@ def enough(args: argparse.Namespace) -> stopping.Enough:
         stopping.GAIN if args.enough_gain is None else args.enough_gain)
 
 
-def _full(args: argparse.Namespace, vectors: design.Space) -> design.Design:
-    space = _space(args, vectors)
-    total = sum(full.number(space, n) for n in set(space.counts))
-    if total > _MOST:
+def _full(args: argparse.Namespace, default: design.Space) -> design.Design:
+    asked = space(args, default)
+    total = sum(full.number(asked, n) for n in set(asked.counts))
+    if total > MOST:
         raise errors.InputError(
             f'These vectors make {total:,} sets, more than '
-            f'the {_MOST:,} that can be run; narrow them, or use --runs.')
-    return _of_sets(space, **_times(
-        args, rounds=5, short=_FULL_S[0], long=_FULL_S[1]))
+            f'the {MOST:,} that can be run; narrow them, or use --runs.')
+    return _of_sets(asked, **times(
+        args, rounds=5, short=FULL_S[0], long=FULL_S[1]))
 
 
-def _of_sets(space: design.Space, **times: object) -> design.Design:
+def _of_sets(drawn: design.Space, **its: object) -> design.Design:
     return design.Design(
-        numbers={n: full.number(space, n)
-                 for n in sorted(set(space.counts))},
-        choose=lambda: full.sets(space), **times)
+        numbers={n: full.number(drawn, n)
+                 for n in sorted(set(drawn.counts))},
+        choose=lambda: full.sets(drawn), **its)
 
 
-def _times(args: argparse.Namespace, rounds: int, short: float,
-           long: float) -> dict[str, object]:
+def times(args: argparse.Namespace, rounds: int, short: float,
+          long: float) -> dict[str, object]:
+    """Rounds and seconds of a design, by the options or these defaults."""
     rounds = rounds if args.rounds is None else args.rounds
     runtime = args.runtime
     if runtime is not None:
@@ -175,12 +189,13 @@ def _times(args: argparse.Namespace, rounds: int, short: float,
         'seconds': lambda count: runtime or (short if count <= 2 else long)}
 
 
-def _space(args: argparse.Namespace, default: design.Space) -> design.Space:
-    asked = _asked(args)
+def space(args: argparse.Namespace, default: design.Space) -> design.Space:
+    """A space with the vectors that the options give in place of its own."""
+    asked = vectors(args)
     return dataclasses.replace(default, **asked) if asked else default
 
 
-def _asked(args: argparse.Namespace) -> dict[str, tuple[float, ...]]:
+def vectors(args: argparse.Namespace) -> dict[str, tuple[float, ...]]:
     """The vectors that the options give."""
     asked = {name: getattr(args, name)
              for name in ('write_pcts', 'block_kibs', 'iodepths',

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The single-workload study of the Serifos paper."""
+"""The studies of the Serifos paper: one workload, and several together."""

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model study: the effects of one workload's parameters.
+"""serifos-model study: the effects of workloads' parameters.
 
-A table of two models of its latency (Tables 3 and 4 of the paper).
+A table of the models of section 4 of the Serifos paper: Tables 3 to 5 and
+Eq. 6 to 13.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from collections.abc import Sequence
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
@@ -14,26 +17,41 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos.cmd import measuring
-from serifos.cmd.model import design_options
 from serifos.files import documents
+from serifos.lab.study import options
 
 if TYPE_CHECKING:
-    from serifos.model.linear import ols
+    from serifos.lab.study import study
 
-HEADER = ('model', 'term', 'coefficient', 'p_value', 'significant')
+HEADER = ('model', 'term', 'coefficient', 'effect_ms', 'p_value',
+          'significant')
+
+LEGEND = """\
+W: writes, %; X: random requests, %; S: block size, KiB; INTCP: intercept.
+coefficient: microseconds for one more of it. effect_ms: by how much latency
+changes over the range of it that was measured. p_value: that it would look
+so if it had no effect (type-III ANOVA); significant at 0.05."""
+
+TOGETHER = """\
+separate: terms of each workload; sums: of all workloads added. The row
+"separate terms" asks whether these explain more than the sums (F test): with
+"no", the sums may stand for them."""
 
 
 class Study(app.Fails, lister.Lister):
-    """Print the effects of one workload's parameters on its latency.
+    """Print the effects of workloads' parameters on their latency.
 
     TARGET is as for build, or the dataset of a finished study, NAME.jsonl.
+    A short study of one workload is measured unless options say otherwise,
+    40 runs in about ten minutes; --counts 2 asks about two that run together.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         measuring.add_arguments(parser)
-        design_options.add_arguments(parser)
+        options.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -41,23 +59,37 @@ class Study(app.Fails, lister.Lister):
         from serifos.lab.study import study
         target = parsed_args.target
         if target.endswith('.jsonl') and not target.startswith('file:'):
+            options.refuse_measured(parsed_args)
             path: pathlib.Path | None = pathlib.Path(target)
         else:
             path = measuring.measure(
-                parsed_args, design_options.study(parsed_args))
+                parsed_args, options.chosen(parsed_args))
         if path is None:
             return (), ()
-        return HEADER, _rows(*study.tables(documents.read_dataset(path)))
+        models = study.models(documents.read_dataset(path))
+        measuring.say(LEGEND)
+        if any(model.separate_p is not None for model in models):
+            measuring.say(TOGETHER)
+        return HEADER, list(_rows(models))
 
 
-def _rows(*tables: ols.Anova) -> list[tuple[object, ...]]:
+def _rows(models: Sequence[study.Model]) -> Iterator[tuple[object, ...]]:
     """A row for each term of each model, its adjusted R² first."""
-    found = []
-    for name, anova in zip(('polynomial', 'linear'), tables):
-        found.append((name, 'adj. R²', round(anova.adj_r2, 4), None, None))
-        found += [
-            (name, term, float(f'{value:.5g}'),
-             float(f'{anova.p_values[term]:.3g}'),
-             'yes' if anova.p_values[term] <= 0.05 else 'no')
-            for term, value in anova.coefficients.items()]
-    return found
+    for model in models:
+        yield _row(model.name, 'adj. R²', model.anova.adj_r2, '.4f')
+        for term, value in model.anova.coefficients.items():
+            effect_us = model.effects_us.get(term)
+            yield _row(model.name, term, value, '.5g',
+                       None if effect_us is None else effect_us / 1000,
+                       model.anova.p_values[term])
+        if model.separate_p is not None:
+            yield _row(model.name, 'separate terms', p=model.separate_p)
+
+
+def _row(model: str, term: str, value: float | None = None, form: str = '',
+         effect_ms: float | None = None,
+         p: float | None = None) -> tuple[object, ...]:
+    from serifos.model.linear import ols
+    return (model, term, cells.number(value, form, '–'),
+            cells.number(effect_ms, '.3g', '–'), cells.number(p, '.3g', '–'),
+            '–' if p is None else 'yes' if p <= ols.ALPHA else 'no')

@@ -86,6 +86,22 @@ def anova(y: Floats, factors: Mapping[str, Floats],
                  float(fit.rsquared_adj))
 
 
+def separate_p(y: Floats, restricted: Mapping[str, Floats],
+               separate: Mapping[str, Floats]) -> float:
+    """The p-value of the F test of a linear model against one within it.
+
+    Small where the separate factors explain more than the restricted ones,
+    such as their sums, by more than noise would.
+
+    :param restricted: name → float[n], linear combinations of ``separate``
+    :param separate: name → float[n]
+    """
+    greater, less = (
+        sm.OLS(y, sm.add_constant(np.column_stack([*its.values()]))).fit()
+        for its in (separate, restricted))
+    return float(greater.compare_f_test(less)[1])
+
+
 def _patsy(term: str) -> str:
     factor, square, _ = term.partition('^2')
     return f'I({factor} ** 2)' if square else factor

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options by which `study` chooses its runs."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+
+from serifos.cmd.model import design_options
+from serifos.cmd import options
+from serifos.design import design
+from serifos.design import full
+from serifos import errors
+
+_ONE = {'iodepths': '--iodepths', 'think_times_us': '--think-times'}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group('which runs')
+    group.add_argument(
+        '--runs', type=int, metavar='N',
+        help='make N runs of each count, D-optimal for the terms of the '
+             'study (default: 40)')
+    group.add_argument(
+        '--full', action='store_true',
+        help="make the paper's design in 5 rounds: 660 runs of one workload; "
+             '4,356 of two, with --counts 2')
+    group.add_argument(
+        '--sampled', type=int, metavar='N',
+        help='make N random runs within the ranges of the lists below')
+    options.add_seed(group, 'the choice of runs')
+    design_options.add_vectors(group)
+
+
+def refuse_measured(args: argparse.Namespace) -> None:
+    """Refuses options of a measurement where there is a dataset already.
+
+    :raises InputError: names them
+    """
+    given = [f'--{name.replace("_", "-")}' for name in (
+        'runs', 'full', 'sampled', 'write_pcts', 'block_kibs', 'iodepths',
+        'random_pcts', 'think_times', 'counts', 'rounds', 'valid_round',
+        'runtime') if getattr(args, name) not in (None, False)]
+    if given:
+        raise errors.InputError(
+            f'{args.target} is measured already, so leave out '
+            f'{", ".join(given)}; name a target to measure it.')
+
+
+def chosen(args: argparse.Namespace) -> design.Design:
+    """The design that the options ask for.
+
+    :raises InputError: where they are absurd or contradict each other
+    """
+    from serifos.lab.study import runs as study_runs  # needs scipy
+    design_options.refuse_several(args)
+    counts = args.counts or (1,)
+    spaces = [dataclasses.replace(
+        design_options.space(
+            args, full.STUDY if count == 1 else study_runs.TOGETHER),
+        counts=(count,)) for count in sorted(set(counts))]
+    _refuse_uncontrolled(spaces)
+    if args.full:
+        numbers = {n: study_runs.number(space, n)
+                   for space in spaces for n in space.counts}
+        if sum(numbers.values()) > design_options.MOST:
+            raise errors.InputError(
+                f'These vectors make {sum(numbers.values()):,} runs, more '
+                f'than the {design_options.MOST:,} that can be made; leave '
+                'out --full, or give shorter lists.')
+        return design.Design(
+            numbers=numbers, choose=lambda: [
+                run for space in spaces for run in study_runs.every(space)],
+            **design_options.times(args, 5, *design_options.FULL_S))
+    if args.sampled is not None:
+        from serifos.design import random_runs
+        runs = [run for space in spaces for run in random_runs.runs(
+            args.sampled, space, args.seed)]
+    else:
+        number = study_runs.RUNS if args.runs is None else args.runs
+        runs = [run for space in spaces for run in study_runs.short(
+            space, number, args.seed)]
+    return design.Design(
+        numbers=dict(collections.Counter(map(len, runs))),
+        choose=lambda: runs, **design_options.times(args, 1, 15, 15))
+
+
+def _refuse_uncontrolled(spaces: list[design.Space]) -> None:
+    """Refuses lists that the terms of a study do not tell apart."""
+    for space in spaces:
+        together = space.counts[0] > 1
+        one = {**_ONE, **({'random_pcts': '--random-pcts'} if together
+                          else {})}
+        for name, option in one.items():
+            if len(set(getattr(space, name))) > 1:
+                raise errors.InputError(
+                    f'{option} has more than one value, and the study '
+                    f'{"of workloads together " * together}has no term for '
+                    'it; give one.')
+        varied = {'--write-pcts': space.write_pcts,
+                  '--block-kibs': space.block_kibs,
+                  **({} if together else {'--random-pcts':
+                                          space.random_pcts})}
+        for option, values in varied.items():
+            if len(set(values)) < 3:
+                raise errors.InputError(
+                    f'{option} needs at least 3 different values: the study '
+                    'asks what they change.')

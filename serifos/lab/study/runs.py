@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a study: few that are D-optimal for its terms, or the paper's.
+
+Of one workload the 660 patterns of Eq. 3-5 of [1]_ are the candidates, and of
+several each ordered choice of its write ratios and block sizes: with terms of
+their own (Table 5) the first workload is not the second.
+
+.. [1] Yao, Papapanagiotou, Griffith: Serifos: Workload Consolidation and
+   Load Balancing for SSD Based Cloud Storage Systems, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.design import d_optimal
+from serifos.design import design
+from serifos.design import full
+from serifos import errors
+from serifos.facts import bounds
+
+TOGETHER = design.Space(
+    write_pcts=full.STUDY.write_pcts, block_kibs=full.STUDY.block_kibs,
+    counts=(2,))
+"""Of workloads that run together: 66 patterns, so 4,356 ordered pairs."""
+
+RUNS = 40
+"""Runs of each count that a study makes where nobody says how many: four for
+each term of the polynomial."""
+
+_MOST = 1000  # the exchange grows with the third power
+_CANDIDATES_PER_RUN = 20
+
+
+def least(count: int) -> int:
+    """The fewest runs of so many workloads that a study can be made of."""
+    return 12 if count == 1 else 2 * count + 3
+
+
+def short(space: design.Space, number: int,
+          seed: int) -> tuple[design.Run, ...]:
+    """D-optimal runs for the terms of the study, of each count.
+
+    Every fifth is drawn at random instead: those that are D-optimal for
+    linear terms are at the ends of the vectors, where it would not show that
+    something between is not linear.
+
+    :param number: how many of each count
+    :raises InputError: where these are too few, or more than there are
+    """
+    rng = np.random.default_rng(seed)
+    return tuple(run for count in sorted(set(space.counts))
+                 for run in _of_count(space, count, number, rng))
+
+
+def _of_count(space: design.Space, count: int, number: int,
+              rng: np.random.Generator) -> list[design.Run]:
+    bounds.refuse_outside('--runs', number, least(count), _MOST)
+    candidates = _candidates(space, count, number, rng)
+    if len(candidates) < number:
+        raise errors.InputError(
+            f'The vectors hold {len(candidates)} different runs of {count} '
+            f'workload{"s" * (count > 1)}, fewer than {number}; ask for '
+            'fewer by --runs, or give longer lists.')
+    inside = number // 5
+    chosen = d_optimal.exchange(_rows(candidates), number - inside, rng)
+    others = np.setdiff1d(np.arange(len(candidates)), chosen)
+    picked = [*chosen, *rng.choice(others, inside, replace=False)]
+    return [candidates[i] for i in rng.permutation(picked)]
+
+
+def _candidates(space: design.Space, count: int, number: int,
+                rng: np.random.Generator) -> list[design.Run]:
+    patterns = space.patterns
+    enough = _CANDIDATES_PER_RUN * number
+    if count == 1 or len(patterns) ** count <= enough:
+        return list(itertools.product(patterns, repeat=count))
+    found = dict.fromkeys(
+        tuple(each) for each in rng.integers(
+            len(patterns), size=(enough, count)).tolist())
+    return [tuple(patterns[i] for i in each) for each in found]
+
+
+def _rows(runs: Sequence[design.Run]) -> npt.NDArray[np.float64]:
+    """float[n, terms]: the terms of each run, its factors from -1 to 1."""
+    alone = len(runs[0]) == 1
+    factors = np.array([
+        [value for w in run for value in (
+            (w.write_pct, w.random_pct, w.block_kib) if alone
+            else (w.write_pct, w.block_kib))] for run in runs])
+    low, high = factors.min(axis=0), factors.max(axis=0)
+    scaled = (2 * factors - low - high) / np.where(high > low, high - low, 1)
+    columns = [np.ones(len(runs)), *scaled.T]
+    if alone:
+        columns += [
+            one * other for one, other
+            in itertools.combinations_with_replacement(scaled.T, 2)]
+    return np.column_stack(columns)
+
+
+def number(space: design.Space, count: int) -> int:
+    """How many ordered runs of so many workloads a space has."""
+    return space.size ** count
+
+
+def every(space: design.Space) -> Iterator[design.Run]:
+    """Every ordered run of a space, by count."""
+    for count in sorted(set(space.counts)):
+        yield from itertools.product(space.patterns, repeat=count)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studies of section 4 of the Serifos paper."""
+
+import json
+import pathlib
+import tempfile
+
+import ddt
+import numpy as np
+import statsmodels.api as sm
+import testtools
+
+from serifos.design import full
+from serifos import errors
+from serifos.lab.study import runs
+from serifos.lab.study import study
+from serifos.model.linear import ols
+from tests.unit.cmd import command
+from tests.unit.papers import golden
+from tests.unit import samples
+
+PAPER = golden.SERIFOS
+
+
+def made(latency, space, number=200, noise_us=0.0):
+    """A dataset; a constant keeps what the paper's models say above zero."""
+    rng = np.random.default_rng(5)
+    return samples.dataset(
+        runs.short(space, number, 3),
+        lambda run: 5000 + latency(run) + noise_us * rng.normal())
+
+
+@ddt.ddt
+class EffectsTest(testtools.TestCase):
+
+    @ddt.data(('SSD1', 0.3, 9), ('SSD2', 0.0, 6))
+    @ddt.unpack
+    def test_of_table_4(self, device, random_ms, block_ms):
+        """Section 4.2: X changes latency by 0.3 ms, S by 9 (SSD1)."""
+        table = PAPER['table4_linear'][device]
+        found = study.models(made(
+            lambda run: table['INTCP'] + table['W'] * run[0].write_pct
+            + table['X'] * run[0].random_pct + table['S'] * run[0].block_kib,
+            full.STUDY, noise_us=1e-3))
+        self.assertEqual(['polynomial', 'linear', 'without X'],
+                         [model.name for model in found])
+        effects = found[1].effects_us
+        self.assertEqual(random_ms, round(effects['X'] / 1000, 1))
+        self.assertEqual(block_ms, round(effects['S'] / 1000))
+        self.assertNotIn('X', found[2].anova.coefficients)
+        self.assertAlmostEqual(table['S'], found[2].anova.coefficients['S'],
+                               delta=0.02 * table['S'])
+
+    @ddt.data('SSD1', 'SSD2')
+    def test_of_table_5_the_sums_may_be_used(self, device):
+        """Eq. 8 and 9: a sum's coefficient lies between the separate."""
+        table = PAPER['table5_two_workloads'][device]
+        separate, sums = study.models(made(
+            lambda run: table['INTCP'] + sum(
+                table[f'W{i}'] * w.write_pct + table[f'S{i}'] * w.block_kib
+                for i, w in enumerate(run, 1)),
+            runs.TOGETHER, noise_us=800))
+        for term in ('S1', 'S2'):
+            self.assertAlmostEqual(table[term],
+                                   separate.anova.coefficients[term], delta=3)
+        self.assertGreater(sums.separate_p, 0.05)
+        self.assertGreater(sums.anova.adj_r2, 0.9)
+
+    def test_sums_may_not_stand_for_what_differs(self):
+        _, sums = study.models(made(
+            lambda run: 500 + 20 * run[0].block_kib + 30 * run[1].block_kib,
+            runs.TOGETHER, noise_us=100))
+        self.assertLess(sums.separate_p, 0.001)
+
+    def test_the_f_test_by_its_formula(self):
+        """On Brownlee's stack losses, which nobody made for this."""
+        data = sm.datasets.stackloss.load_pandas()
+        y = np.array(data.endog, float)
+        separate = {name: np.array(values, float)
+                    for name, values in data.exog.items()}
+        sums = {'all': np.sum([*separate.values()], axis=0)}
+        p = ols.separate_p(y, sums, separate)
+
+        def left(its):
+            x = np.column_stack([np.ones(len(y)), *its.values()])
+            return float(np.sum(
+                (y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2))
+        less, greater, freedom = left(sums), left(separate), len(y) - 4
+        f = (less - greater) / 2 / (greater / freedom)
+        # The tail of F with 2 degrees of freedom has a closed form.
+        self.assertAlmostEqual((1 + 2 * f / freedom) ** (-freedom / 2), p, 10)
+
+    def test_too_few_runs_of_two(self):
+        five = samples.dataset(runs.short(runs.TOGETHER, 40, 0)[:5],
+                               lambda run: 100.0 + run[0].block_kib)
+        exc = self.assertRaises(errors.InputError, study.models, five)
+        self.assertIn('measure', str(exc))
+
+
+@ddt.ddt
+class RunsTest(testtools.TestCase):
+
+    def test_few_runs_tell_as_much_as_many(self):
+        """D-optimal: each term is known better than by random runs."""
+        space = full.STUDY
+        few = runs.short(space, 40, 0)
+        self.assertEqual((40, 40), (len(few), len(set(few))))
+        rng = np.random.default_rng(1)
+        drawn = [(space.patterns[i],)
+                 for i in rng.choice(space.size, 40, replace=False)]
+
+        def determinant(its):
+            x = np.array([
+                [1, *f, *(a * b for i, a in enumerate(f) for b in f[i:])]
+                for f in ((w.write_pct / 100, w.random_pct / 100,
+                           w.block_kib / 256) for w, in its)])
+            return np.linalg.slogdet(x.T @ x)[1]
+        self.assertGreater(determinant(few), determinant(drawn) + 3)
+
+    def test_pairs_of_the_paper(self):
+        every = list(runs.every(runs.TOGETHER))
+        self.assertEqual(PAPER['two_workload_cartesian_product'],
+                         len(set(every)))
+        self.assertEqual(runs.number(runs.TOGETHER, 2), len(every))
+
+    @ddt.data(5, 5000)
+    def test_a_number_that_is_no_study(self, number):
+        self.assertRaises(errors.InputError, runs.short, full.STUDY,
+                          number, 0)
+
+
+@ddt.ddt
+class CommandTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = pathlib.Path(directory.name) / 'x.jsonl'
+
+    def test_of_a_dataset(self):
+        rng = np.random.default_rng(0)
+        both = [*runs.short(full.STUDY, 40, 0),
+                *runs.short(runs.TOGETHER, 40, 0)]
+        samples.write(self.path, samples.dataset(
+            both, lambda run: 500 + 20 * sum(w.block_kib for w in run)
+            + rng.normal(0, 50)))
+        code, out, err = command.model('study', str(self.path))
+        self.assertEqual(0, code, err)
+        self.assertNotIn('None', out)
+        self.assertIn('the sums may stand for them', err)
+        code, out, err = command.model('study', str(self.path), '-f', 'json')
+        rows = json.loads(out)
+        self.assertEqual(
+            ['polynomial', 'linear', 'without X', '2 separate', '2 sums'],
+            list(dict.fromkeys(row['model'] for row in rows)))
+        effect = next(row for row in rows if (row['model'], row['term']) == (
+            'linear', 'S'))
+        # Blocks of 4 to 256 KiB.
+        self.assertAlmostEqual(252 * abs(effect['coefficient']) / 1000,
+                               effect['effect_ms'], 6)
+
+    @ddt.data(
+        (('--runs', '20', '--full'), '--full and --runs contradict'),
+        (('--runs', '3'), '--runs'),
+        (('--iodepths', '4,8'), '--iodepths has more than one value'),
+        (('--counts', '2', '--random-pcts', '0,100'), '--random-pcts has'),
+        (('--write-pcts', '50'), '--write-pcts needs at least 3'),
+        (('--full', '--counts', '3'), 'leave out --full'))
+    @ddt.unpack
+    def test_refused(self, arguments, sentence):
+        code, _, err = command.model('study', f'file:{self.path}.scratch',
+                                     *arguments)
+        self.assertEqual(2, code, err)
+        self.assertIn(sentence, err)
+        self.assertEqual([], list(self.path.parent.iterdir()))
+
+    def test_options_of_a_measurement_that_was_made(self):
+        code, _, err = command.model('study', str(self.path), '--runs', '20')
+        self.assertEqual(2, code)
+        self.assertIn('leave out --runs', err)
