@@ -24,8 +24,9 @@ _HEADER = ('dataset', 'run', 'cluster', 'latency_us', 'nearest_covered',
 class Coverage(app.Fails, lister.Lister):
     """Print the runs of datasets that a benchmark does not cover.
 
-    The first DATASET is the benchmark. A run is written as predict takes
-    it: write_pct:block_kib:iodepth:random_pct of each of its workloads.
+    The first DATASET is the benchmark. A run is written as its workloads
+    are given to predict, write_pct:block_kib:iodepth:random_pct and think
+    time where there is one; 4x stands for four of them.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -38,6 +39,11 @@ class Coverage(app.Fails, lister.Lister):
             '--clusters', type=int, metavar='K',
             help='number of clusters (default: the one of 2 to 12 that has '
             'the best silhouette)')
+        parser.add_argument(
+            '--distance', type=float, metavar='SD',
+            help='how far from the benchmark a run is covered, in standard '
+            'deviations (default: the distance within which 95 %% of its '
+            'different runs have another)')
         options.add_seed(parser, 'the components and clusters')
         paging.add_argument(parser, 'the dendrogram')
         return parser
@@ -52,6 +58,8 @@ class Coverage(app.Fails, lister.Lister):
                 'Only a benchmark was given; give the datasets that it '
                 'should cover too.')
         bounds.refuse_outside('--seed', parsed_args.seed, 0, 2 ** 32 - 1)
+        if parsed_args.distance is not None:
+            bounds.refuse_outside('--distance', parsed_args.distance, 0, 1e6)
         paging.refuse_absurd(parsed_args)
         datasets = [documents.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):
@@ -59,7 +67,8 @@ class Coverage(app.Fails, lister.Lister):
                 raise errors.InputError(
                     f'{path} has no run that counts; go on with its build.')
         found = coverage.coverage(*page.points(datasets),
-                                  parsed_args.clusters, parsed_args.seed)
+                                  parsed_args.clusters, parsed_args.seed,
+                                  parsed_args.distance)
         samples = [*itertools.chain(*(d.valid() for d in datasets))]
         rows = [(paths[found.owners[i]].stem, page.words(sample),
                  int(found.clusters[i]) + 1, round(sample.latency_us, 1),
@@ -68,9 +77,39 @@ class Coverage(app.Fails, lister.Lister):
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]
         for i, path in enumerate(paths[1:], 1):
-            self.note(f'{paths[0].stem} covers {found.share(i):.0%} of '
-                      f'{path.stem}.')
+            self.note(_summary(found, i, paths[0].stem, path.stem))
+            for which in ('reads', 'writes'):
+                self.note(f'  {which}: ' + _share(
+                    page.points([datasets[0], datasets[i]], which),
+                    parsed_args))
         paging.write(parsed_args, lambda: page.page_of(
             found, [path.stem for path in paths], rows, _HEADER,
             [dataset.header for dataset in datasets]), self.say)
+        if not rows and parsed_args.formatter == 'table':
+            return (), []
         return _HEADER, rows
+
+
+def _summary(found: Any, owner: int, benchmark: str, name: str) -> str:
+    if found.share(owner) == 1:
+        return f'{benchmark} covers every run of {name}.'
+    its = found.owners == owner
+    return (f'{benchmark} covers {found.share(owner):.0%} of {name}: '
+            f'{found.by_cluster[its].mean():.0%} by cluster, '
+            f'{found.by_distance[its].mean():.0%} by distance (up to '
+            f'{found.reach:.3g} standard deviations).')
+
+
+def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
+    from serifos.lab.coverage import coverage
+    (own, others), names = parts
+    if not len(others):
+        return 'there are none.'
+    if not len(own):
+        return '0% covered, for the benchmark has none.'
+    try:
+        found = coverage.coverage((own, others), names, parsed_args.clusters,
+                                  parsed_args.seed, parsed_args.distance)
+    except errors.InputError as exc:
+        return str(exc)
+    return f'{found.share(1):.0%} covered.'

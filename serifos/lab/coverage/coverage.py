@@ -3,9 +3,11 @@
 
 Every run is a point of its characteristics. Independent components [1]_ of
 these are clustered by k-means on their Euclidean distance, as Park et al.
-[2]_ do; a cluster in which the benchmark has no run is not covered. The
+[2]_ do; a cluster in which the benchmark has no run is not covered, nor is a
+run further from the benchmark than its own runs are from one another. The
 components are scaled to the same variance, so that what the characteristics
-have in common counts once.
+have in common counts once. Independence only turns the axes: clusters and
+distances are those of whitened principal components.
 
 .. [1] A. Hyvärinen, E. Oja: Independent Component Analysis: Algorithms and
    Applications. Neural Networks 13 (2000).
@@ -32,6 +34,7 @@ LEAST = 6
 """The least number of runs to cluster."""
 
 MOST_CLUSTERS = 12
+_NEIGHBOURS = 95  # per cent of the benchmark's runs, nearer than its reach
 _EXPLAINED = 0.95  # of the variance, by the components that are kept
 _SILHOUETTE_OF = 2000
 
@@ -46,6 +49,7 @@ class Coverage:
     :param clusters: int[n], from 0
     :param nearest: int[n], the nearest run of the benchmark
     :param distances: float[n], to it, in standard deviations
+    :param reach: how far from the benchmark a run is covered, in the same
     :param tree: scipy's linkage (Ward) of the clusters' centres
     """
 
@@ -55,12 +59,23 @@ class Coverage:
     clusters: npt.NDArray[np.intp]
     nearest: npt.NDArray[np.intp]
     distances: Floats
+    reach: float
     tree: Floats
 
     @property
-    def covered(self) -> npt.NDArray[np.bool_]:
+    def by_cluster(self) -> npt.NDArray[np.bool_]:
         """bool[n]: whether the benchmark has a run in the same cluster."""
         return np.isin(self.clusters, self.clusters[self.owners == 0])
+
+    @property
+    def by_distance(self) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether the benchmark has a run within its reach."""
+        return self.distances <= self.reach + 1e-9
+
+    @property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether it has one by cluster as well as by distance."""
+        return self.by_cluster & self.by_distance
 
     def share(self, owner: int) -> float:
         """The share of a set's runs that the benchmark covers."""
@@ -68,12 +83,16 @@ class Coverage:
 
 
 def coverage(sets: Sequence[Floats], names: Sequence[str],
-             clusters: int | None = None, seed: int = 0) -> Coverage:
+             clusters: int | None = None, seed: int = 0,
+             reach: float | None = None) -> Coverage:
     """The coverage of several sets of runs by the first.
 
     :param sets: float[n, m] each, a row for each run
     :param names: of the m characteristics
     :param clusters: how many; None for the number of the best silhouette
+    :param reach: how far from the benchmark a run is covered, in standard
+        deviations; None for the distance within which 95 % of its different
+        runs have another
     :raises InputError: where there is too little to tell apart
     """
     rows = np.vstack(sets)
@@ -96,6 +115,8 @@ def coverage(sets: Sequence[Floats], names: Sequence[str],
     return Coverage(
         tuple(name for name, v in zip(names, varies) if v), components,
         owners, labels, nearest, apart[np.arange(len(rows)), nearest],
+        _spacing(components[owners == 0], sets[0], names)
+        if reach is None else reach,
         hierarchy.linkage(centres, 'ward'))
 
 
@@ -118,6 +139,17 @@ def independent(rows: Floats, seed: int = 0) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', exceptions.ConvergenceWarning)
         return np.asarray(search.fit_transform(standard))
+
+
+def _spacing(points: Floats, rows: Floats, names: Sequence[str]) -> float:
+    """How far apart neighbours are; repeats of a run count as one."""
+    asked = [i for i, name in enumerate(names) if 'latency' not in name]
+    first = np.unique(rows[:, asked].round(9), axis=0, return_index=True)[1]
+    if len(first) < 2:
+        return 0.0
+    apart = distance.cdist(points[first], points[first])
+    np.fill_diagonal(apart, np.inf)
+    return float(np.percentile(apart.min(axis=1), _NEIGHBOURS))
 
 
 def _clusters(points: Floats, number: int | None,

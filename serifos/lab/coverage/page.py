@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import math
 import statistics
@@ -10,6 +11,7 @@ import statistics
 import numpy as np
 
 from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from serifos.lab.coverage import coverage
 from serifos.report import charts
 from serifos.report import measured
@@ -17,18 +19,30 @@ from serifos.report import page
 from serifos.report import table
 
 CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
-                   'random_pct', 'log latency_us')
+                   'random_pct', 'log think_time_us',
+                   'log latency_us')
 """Of a run: means over its workloads. The latency only where all runs are
 of one machine, for then it is a property of the workload too."""
 
 
-def points(datasets: Sequence[ds.Dataset]
+WRITTEN = {'all': lambda w: 1.0, 'reads': lambda w: 100 - w.write_pct,
+           'writes': lambda w: w.write_pct}
+"""What a workload counts for, where all requests, or reads, or writes do."""
+
+
+def points(datasets: Sequence[ds.Dataset], which: str = 'all'
            ) -> tuple[list[coverage.Floats], tuple[str, ...]]:
-    """A float[n, m] for each dataset, and the names of the columns."""
+    """A float[n, m] for each dataset, and the names of the columns.
+
+    :param which: all, reads or writes: with either of the last two, the
+        runs that have such requests, and means weighted by them
+    """
     header, *others = (d.header for d in datasets)
     same = not any(header.differences(other) for other in others)
     width = len(CHARACTERISTICS) - (not same)
-    return ([np.array([_point(s)[:width] for s in d.valid()])
+    weight = WRITTEN[which]
+    return ([np.array([_point(s, weight)[:width] for s in d.valid()
+                       if any(map(weight, s.workloads))])
              .reshape(-1, width) for d in datasets],
             CHARACTERISTICS[:width])
 
@@ -44,12 +58,17 @@ def words(sample: ds.Sample) -> str:
     return ' '.join(text + f' {n}x' * (n > 1) for text, n in parts.items())
 
 
-def _point(sample: ds.Sample) -> tuple[float, ...]:
+def _point(sample: ds.Sample, weight: Callable[[wl.Workload], float]
+           ) -> tuple[float, ...]:
+    weights = [*map(weight, sample.workloads)]
+
     def mean(name: str) -> float:
-        return statistics.fmean(getattr(w, name) for w in sample.workloads)
+        return statistics.fmean(
+            (getattr(w, name) for w in sample.workloads), weights)
     return (float(sample.count), mean('write_pct'),
             math.log2(mean('block_kib')), math.log2(mean('iodepth')),
-            mean('random_pct'), math.log(sample.latency_us))
+            mean('random_pct'), math.log1p(mean('think_time_us')),
+            math.log(sample.latency_us))
 
 
 def page_of(found: coverage.Coverage, labels: Sequence[str],
@@ -69,7 +88,8 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
         f'{", ".join(found.names)}.',
         [page.Section(
             'Coverage', 'A run is covered where the benchmark has one in '
-            'the same cluster.', tables=[table.Table(
+            'the same cluster, at a distance of no more than '
+            f'{found.reach:.3g} standard deviations.', tables=[table.Table(
                 ('dataset', 'runs', 'covered', 'device', 'measured'),
                 [(label, int((found.owners == i).sum()),
                   table.percent(found.share(i), '.0f'),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
+import json
 
 from serifos.facts import workload as wl
 from tests.unit.cmd import test_model_commands as commands
@@ -50,8 +51,54 @@ class CoverageTest(commands.ModelCase):
 
     def test_a_benchmark_covers_itself(self):
         code, out, err = self.covers(self.benchmark, self.benchmark)
-        self.assertEqual((0, ''), (code, out.strip()), err)
-        self.assertIn('covers 100%', err)
+        self.assertEqual((0, ''), (code, out), err)
+        self.assertIn('bench covers every run of bench.', err)
+
+    def test_programs_get_a_header_though_all_is_covered(self):
+        out = self.covers(self.benchmark, self.benchmark, '-f', 'csv')[1]
+        self.assertEqual(1, len(out.splitlines()))
+        self.assertEqual('[]', self.covers(
+            self.benchmark, self.benchmark, '-f', 'json')[1].strip())
+
+    def test_one_depth_covers_neither_other_depths_nor_think_times(self):
+        study = self.written('study', [
+            run(w, s, 8) for w in (0, 50, 100) for s in (4, 16, 64)])
+        deep = [run(w, 16, q) for w in (0, 50, 100) for q in (1, 2, 8)]
+        thinks = [(dataclasses.replace(r[0], think_time_us=5000.0),)
+                  for r in deep]
+        tenants = self.written('tenants', deep + thinks)
+        code, out, err = self.covers(study, tenants, '-f', 'csv')
+        self.assertEqual(0, code, err)
+        self.assertIn('study covers 17% of tenants', err)
+        self.assertIn('0:16:1:100:5000', out)
+        self.assertIn(' by cluster, 17% by distance', err)
+        self.assertIn('100% by distance (up to 99 ', self.covers(
+            study, tenants, '--distance', '99')[2])
+
+    def test_reads_and_writes_apart(self):
+        reads = self.written('reads', [r for r in SMALL
+                                       if not r[0].write_pct])
+        err = self.covers(reads, self.tenants)[2]
+        self.assertIn('writes: 0% covered, for the benchmark has none.', err)
+        self.assertRegex(err, r'reads: \d+% covered')
+
+    def test_predict_takes_what_is_printed(self):
+        from tests.unit.cmd import command
+        thinks = [(dataclasses.replace(r[0], think_time_us=500.0),) * 2
+                  for r in SMALL]
+        out = self.covers(self.benchmark, self.written('thinks', thinks),
+                          '-f', 'json')[1]
+        model = self.dir / 'm.json'
+        command.model('fit', self.benchmark, '--kind', 'outstanding',
+                      '--out', model)
+        rows = json.loads(out)
+        self.assertEqual(len(thinks), len(rows))
+        for row in rows:
+            one, twice = row['run'].split()
+            self.assertEqual('2x', twice)
+            code, _, err = command.model('predict', model, '-w', one,
+                                         '-w', one)
+            self.assertEqual(0, code, err)
 
     def test_of_two_devices_the_latency_plays_no_role(self):
         other = self.written('other', LARGE, dataclasses.replace(
@@ -89,6 +136,8 @@ class CoverageTest(commands.ModelCase):
         self.refused('Only a benchmark', 'coverage', self.benchmark)
         self.refused('give 2 to', 'coverage', self.benchmark, self.tenants,
                      '--clusters', '1')
+        self.refused('A --distance of -1', 'coverage', self.benchmark,
+                     self.tenants, '--distance', '-1')
         self.refused('A --seed of -1', 'coverage', self.benchmark,
                      self.tenants, '--seed', '-1')
         self.refused('There is no dataset', 'coverage', self.benchmark,

@@ -24,12 +24,31 @@ class CoverageTest(testtools.TestCase):
             np.vstack([blob((0, 0, 0), 5, 2), blob((0, 9, 9), 7, 3)])]
 
     def test_what_the_benchmark_does_not_come_near(self):
-        found = coverage.coverage(self.sets, NAMES)
+        found = coverage.coverage(self.sets, NAMES, reach=1)
         self.assertEqual([True] * 24 + [True] * 5 + [False] * 7,
                          found.covered.tolist())
         self.assertEqual(3, found.clusters.max() + 1)
         self.assertEqual((1, 5 / 12), (found.share(0), found.share(1)))
         self.assertEqual(2, len(found.tree))
+
+    def test_what_is_in_a_cluster_but_far_is_not_covered(self):
+        sets = [np.array([[x, y, 0.] for x in range(4) for y in range(4)]),
+                np.array([[1.4, 1.6, 0], [9, 9, 0], [1, 7, 0]])]
+        found = coverage.coverage(sets, NAMES, clusters=2)
+        self.assertEqual([True, False, False],
+                         found.by_distance[16:].tolist())
+        self.assertEqual([True, False, False], found.covered[16:].tolist())
+        self.assertTrue(found.by_cluster[16:].any())
+        self.assertEqual(1, coverage.coverage(
+            sets, NAMES, clusters=2, reach=99).by_distance.mean())
+
+    def test_repeats_do_not_shorten_the_reach(self):
+        sets = [np.array([[x, y, 0.] for x in range(4) for y in range(4)]),
+                np.array([[1.4, 1.6, 0]])]
+        twice = [np.vstack([sets[0], sets[0]]), sets[1]]
+        self.assertAlmostEqual(
+            *(coverage.coverage(s, NAMES, clusters=2).reach
+              for s in (sets, twice)), delta=0.05)
 
     def test_the_nearest_is_one_of_the_benchmark(self):
         found = coverage.coverage(self.sets, NAMES)
