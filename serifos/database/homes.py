@@ -35,6 +35,10 @@ MOVES = sa.Table(
 
 _AT_ONCE = 500
 
+_AHEAD_S = 3600
+"""What is later than this from now was written by a wrong clock; what is less
+by another balancer, whose clock or whose observation is ahead of ours."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Homes:
@@ -69,12 +73,14 @@ class Homes:
                 for some in _pieces(new):
                     connection.execute(sa.insert(HOMES), some)
             except exception.DBDuplicateEntry:
-                return  # another balancer was faster
+                # Another balancer was faster. MariaDB would keep our half.
+                connection.rollback()
+                return
             for some in _pieces(gone):
                 connection.execute(
                     sa.delete(HOMES).where(HOMES.c.volume.in_(some)))
             connection.execute(sa.delete(MOVES).where(sa.or_(
-                MOVES.c.at > at,  # a wrong clock wrote it
+                MOVES.c.at > at + _AHEAD_S,
                 MOVES.c.at < at - self.keep_s)))
 
         if new or changed or gone:

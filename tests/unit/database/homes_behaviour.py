@@ -79,13 +79,29 @@ class Behaviour:
         self.note(3, dict.fromkeys(names, pools[0]))
         self.assertEqual([(3, names[0], *pools[::-1], 8)], self.moves(2))
 
+    def test_a_note_that_comes_late_leaves_later_moves(self):
+        self.note(0, {'v': 'a'})
+        self.note(2 / 100, {'v': 'b'})
+        self.note(1 / 100, {'v': 'b', 'u': 'c'})
+        self.assertEqual([('v', 'a', 'b')], [
+            tuple(ends) for _, *ends, _ in self.moves()])
+
+    def test_a_move_that_another_noted_at_that_time_is_not_half_noted(self):
+        self.note(0, {'v': 'a'})
+        self.note(1, {'v': 'b'})
+        self.note(2, {'v': 'a'})
+        self.note(1, {'v': 'b'})  # by one that was stopped for a day
+        self.note(3, {'v': 'b'})
+        self.assertEqual([(1, 'a', 'b'), (2, 'b', 'a'), (3, 'a', 'b')], [
+            (day, *ends) for day, _, *ends, _ in self.moves()])
+
     def test_two_that_note_at_once_tell_a_move_once(self):
         self.note(0, {'v': 'a'})
 
         def note():
-            for day in range(1, 5):
-                self.note(day, {'v': 'ab'[day % 2], **dict.fromkeys(
-                    map(str, range(day)), 'c')})
+            for step in range(1, 5):
+                self.note(step / 100, {'v': 'ab'[step % 2], **dict.fromkeys(
+                    map(str, range(step)), 'c')})
         self.assertEqual([], at_once.failures(note))
         where = 'a'
         for _, volume, source, target, _ in self.moves():
