@@ -27,8 +27,9 @@ class Build(app.Fails, show.ShowOne):
     TARGET is a block device (everything on it is lost), the name of a
     volume group (scratch volumes are made in its free space and removed), or
     file:PATH (a scratch file is made and removed). Runs are chosen one after
-    another until more would not improve the model; --runs, --full and
-    --sampled fix them instead. The same command resumes an interrupted one.
+    another until more would not improve the model; --runs, --full,
+    --sampled and --tests fix them instead. The same command resumes an
+    interrupted one.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

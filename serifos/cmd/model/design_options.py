@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='make N random runs within the ranges of the lists below, of '
              'one workload each unless --counts says otherwise; relate and '
              'similar compare devices on these')
+    group.add_argument(
+        '--tests', type=int, metavar='N',
+        help="make the paper's random tests, N of each count from 1 to 5 "
+             'and 2 N of 6 to 10, to check models on; with --counts N of '
+             'each of those alone')
     options.add_seed(group, 'the choice of runs')
     add_vectors(group)
 
@@ -89,11 +94,11 @@ def study(args: argparse.Namespace) -> design.Design:
 def refuse_several(args: argparse.Namespace) -> None:
     """Refuses more than one way to choose runs.
 
-    :raises InputError: where --full, --runs and --sampled are mixed
+    :raises InputError: where several of them are given
     """
-    asked = [name for name, given in (
-        ('--full', args.full), ('--runs', args.runs is not None),
-        ('--sampled', args.sampled is not None)) if given]
+    given = vars(args)
+    asked = [f'--{name}' for name in ('full', 'runs', 'sampled', 'tests')
+             if given.get(name) not in (None, False)]
     if len(asked) > 1:
         raise errors.InputError(
             f'{" and ".join(asked)} contradict each other; give one of '
@@ -109,8 +114,9 @@ def chosen(args: argparse.Namespace) -> tuple[
         None where all are made anyway
     :raises InputError: where they are absurd or contradict each other
     """
-    one_by_one = not (args.full or args.runs is not None
-                      or args.sampled is not None or (args.rounds or 1) > 1)
+    fixed = args.runs, args.sampled, args.tests
+    one_by_one = not (args.full or any(number is not None for number in fixed)
+                      or (args.rounds or 1) > 1)
     _refuse_absurd(args, one_by_one)
     if args.full:
         return _full(args, full.TRAINING), None
@@ -120,6 +126,11 @@ def chosen(args: argparse.Namespace) -> tuple[
         from serifos.design import random_runs
         runs = random_runs.runs(
             args.sampled, space(args, random_runs.PAPER), args.seed)
+    elif args.tests is not None:
+        from serifos.design import random_tests
+        runs = tuple(random_tests.runs(
+            args.tests, 0 if args.counts else 2 * args.tests,
+            space(args, random_tests.PAPER), args.seed))
     elif one_by_one:
         from serifos.design import sequential
         asked = vectors(args)
@@ -143,7 +154,7 @@ def _refuse_absurd(args: argparse.Namespace, one_by_one: bool) -> None:
         raise errors.InputError(
             '--enough-error and --enough-gain end a build whose runs are '
             'chosen one after another; leave them out, or --full, --runs, '
-            '--sampled and --rounds.')
+            '--sampled, --tests and --rounds.')
     enough(args)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from serifos.design import d_optimal
 from serifos.design import design
+from serifos.design import random_tests
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos.facts import dataset as ds
@@ -128,8 +129,8 @@ def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:
     found = {name: [tuple(one(rng) for _ in range(count))
                     for count in range(1, most + 1) for _ in range(number)]
              for name, most, one in (
-                 ('paper', modeler.EXTENDED[1], modeler.drawn),
-                 ('depths', modeler.EXTENDED[1], _deep),
+                 ('paper', random_tests.MORE[1], random_tests.drawn),
+                 ('depths', random_tests.MORE[1], _deep),
                  ('wide', sequential.EDGE.counts[-1], _any))}
     return {**found, **{name: [
         tuple(w if i % every else _thinks(w, rng) for i, w in enumerate(run))
@@ -138,7 +139,7 @@ def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:
 
 def _deep(rng: np.random.Generator) -> wl.Workload:
     return dataclasses.replace(
-        modeler.drawn(rng), iodepth=float(rng.choice(_DEPTHS)))
+        random_tests.drawn(rng), iodepth=float(rng.choice(_DEPTHS)))
 
 
 def _thinks(workload: wl.Workload, rng: np.random.Generator) -> wl.Workload:

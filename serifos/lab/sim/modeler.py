@@ -18,11 +18,10 @@ import numpy as np
 from serifos.design import d_optimal
 from serifos.design import design
 from serifos.design import full
+from serifos.design import random_tests
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
-from serifos.lab.sim import paper
 from serifos.lab.sim import ssd as ssds
 from serifos.model import fit
 from serifos.model import model as mm
@@ -32,7 +31,6 @@ KINDS = ('consolidation', 'outstanding', 'tenant', 'auto')
 on the short design, which is what ``serifos-model build`` does."""
 
 SHORT_RUNS = 80
-EXTENDED = (6, 10)
 
 _RUN_S = 60.0
 _BUILD_IOS = 2000
@@ -115,16 +113,7 @@ def tests(seed: int, basic: int, extended: int) -> list[design.Run]:
     :param basic: runs of each count from 1 to 5
     :param extended: runs of 6 to 10 workloads
     """
-    rng = np.random.default_rng([seed, Purpose.TEST])
-    counts = [*(n for n in range(1, 6) for _ in range(basic)),
-              *rng.integers(EXTENDED[0], EXTENDED[1] + 1, extended).tolist()]
-    return [tuple(drawn(rng) for _ in range(count)) for count in counts]
-
-
-def drawn(rng: np.random.Generator) -> wl.Workload:
-    """A random workload of the test vectors."""
-    return wl.Workload(float(rng.choice(paper.WRITE_PCTS)),
-                       float(rng.choice(paper.BLOCK_KIBS)))
+    return random_tests.runs(basic, extended, seed=[seed, Purpose.TEST])
 
 
 def built(kind: str, ssd: ssds.Ssd,

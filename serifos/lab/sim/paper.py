@@ -35,8 +35,6 @@ REDUCTION = {
 }
 """Section 6.2: the fraction by which balancing lowered each figure."""
 
-WRITE_PCTS = (5, 30, 50, 70, 95)          # Eq. 17
-BLOCK_KIBS = (4, 8, 16, 32, 64, 128, 256)  # Eq. 18
 SIZES_GIB = (30, 60, 90, 120)             # Eq. 19
 WORKLOADS = (10, 16)                      # section 6.2, a case's count
 

@@ -16,6 +16,7 @@ import functools
 
 import numpy as np
 
+from serifos.design import random_tests
 from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
 from serifos.lab.sim import cloud as sc
@@ -150,7 +151,8 @@ def placed(case: Case) -> sc.SimulatedCloud:
     while len(cloud.cluster.volumes) < count:
         volume = cl.Volume(
             f'volume-{len(cloud.cluster.volumes) + 1:02}', '',
-            float(rng.choice(paper.SIZES_GIB)), workload=modeler.drawn(rng))
+            float(rng.choice(paper.SIZES_GIB)),
+            workload=random_tests.drawn(rng))
         pool = capacity.place(volume, cloud.cluster)
         if pool is not None:
             cloud.create(volume, pool)

@@ -53,7 +53,22 @@ class DesignTest(testtools.TestCase):
         total = json.loads(out)[-1]
         self.assertEqual((400, 1.11), (total['sets'], total['hours']))
 
+    def test_random_tests(self):
+        _, out, _ = command.model('design', '--tests', '100', '-f', 'json')
+        *rows, total = json.loads(out)
+        self.assertEqual([100] * 5, [row['sets'] for row in rows[:5]])
+        self.assertEqual(700, total['sets'])
+
+    def test_random_tests_of_some_counts_alone(self):
+        _, out, _ = command.model('design', '--tests', '4', '--counts', '2,8',
+                                  '-f', 'json')
+        self.assertEqual([(2, 4), (8, 4), ('total', 8)], [
+            (row['workloads'], row['sets']) for row in json.loads(out)])
+
     @ddt.data(
+        (['--tests', '0'], 'A --tests of 0'),
+        (['--tests', '5', '--full'], '--full and --tests contra'),
+        (['--tests', '5', '--enough-gain', '0.1'], 'chosen one after another'),
         (['--sampled', '0'], 'A --sampled of 0'), (['--seed', '-1'], 'of -1'),
         (['--sampled', '5', '--runs', '80'], '--runs and --sampled contra'),
         (['--think-times', '-1'], 'think_time_us -1'),

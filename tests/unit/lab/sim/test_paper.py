@@ -4,6 +4,7 @@
 import ddt
 import testtools
 
+from serifos.design import random_tests
 from serifos.lab.sim import devices
 from serifos.lab.sim import paper
 from serifos.lab.sim import table6
@@ -48,8 +49,9 @@ class PaperTest(testtools.TestCase):
 
     def test_vectors(self):
         theirs = golden.SERIFOS['test_vectors']
-        self.assertEqual(theirs['write_pct'], list(paper.WRITE_PCTS))
-        self.assertEqual(theirs['block_kib'], list(paper.BLOCK_KIBS))
+        ours = random_tests.PAPER
+        self.assertEqual(theirs['write_pct'], list(ours.write_pcts))
+        self.assertEqual(theirs['block_kib'], list(ours.block_kibs))
         self.assertEqual(theirs['size_gib'], list(paper.SIZES_GIB))
 
     @ddt.data(devices.SSD1, devices.SSD2)

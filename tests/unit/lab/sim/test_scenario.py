@@ -6,6 +6,7 @@ import collections
 import ddt
 import testtools
 
+from serifos.design import random_tests
 from serifos.lab.sim import devices
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
@@ -47,8 +48,9 @@ class ScenarioTest(testtools.TestCase):
                 seen['blocks'].add(volume.workload.block_kib)
         self.assertEqual(set(range(10, 17)), counts)
         self.assertEqual({'sizes': set(paper.SIZES_GIB),
-                          'writes': set(paper.WRITE_PCTS),
-                          'blocks': set(paper.BLOCK_KIBS)}, seen)
+                          'writes': set(random_tests.PAPER.write_pcts),
+                          'blocks': set(random_tests.PAPER.block_kibs)},
+                         seen)
 
     def test_the_first_volumes_go_where_space_is(self):
         cluster = scenario.placed(case()).cluster

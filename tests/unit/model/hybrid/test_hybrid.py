@@ -13,12 +13,12 @@ import numpy as np
 import testtools
 
 from serifos.design import d_optimal
+from serifos.design import random_tests
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
-from serifos.lab.sim import modeler
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model.hybrid import fit as hybrid_fit
@@ -154,7 +154,7 @@ class HybridTest(testtools.TestCase):
     def test_a_device_that_nobody_chose(self, number, figure, most):
         rng = np.random.default_rng([8, number])
         device = dev.SimulatedDevice(devices.drawn(rng), rng, 500)
-        tests = [[dataclasses.replace(modeler.drawn(rng), iodepth=float(
+        tests = [[dataclasses.replace(random_tests.drawn(rng), iodepth=float(
             rng.choice([1, 2, 4, 8, 16, 32]))) for _ in range(1 + i % 10)]
             for i in range(40)]
         dataset, unseen = (ds.Dataset(samples.HEADER, tuple(
