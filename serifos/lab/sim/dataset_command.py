@@ -4,21 +4,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+import dataclasses
 
 from cliff import command
 
 from serifos.cmd import app
+from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import d_optimal
-from serifos.design import full
+from serifos.design import design
 from serifos.design import random_runs
+from serifos import errors
 from serifos.facts import bounds
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
+from serifos.lab.study import runs as study_runs
 
 _DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
+_RUNS = 80
 _MOST_RUNS = 10_000
 _SAMPLED_S = 10.0  # the runtime of a random run
 
@@ -32,13 +38,21 @@ class Dataset(app.Fails, command.Command):
                             help=f'one of {", ".join(_DEVICES)}')
         parser.add_argument('out', metavar='OUT',
                             help='the file to write, NAME.jsonl')
+        parser.add_argument(
+            '--study', action='store_true',
+            help='the runs of serifos-model study instead of those of build: '
+                 "the paper's 660 of one workload and, with --counts 2, 4,356 "
+                 'of two, or fewer by --runs or --sampled')
         runs = parser.add_mutually_exclusive_group()
-        runs.add_argument('--runs', type=int, default=80, metavar='N',
-                          help='runs of the short design (default: 80)')
+        runs.add_argument('--runs', type=int, metavar='N',
+                          help=f'runs of the short design (default: {_RUNS}); '
+                               'with --study, of each count')
         runs.add_argument('--sampled', type=int, metavar='N',
-                          help='random runs instead, as build --sampled')
-        runs.add_argument('--study', action='store_true',
-                          help='the 660 runs of serifos-model study instead')
+                          help='random runs instead, as build --sampled or '
+                               'study --sampled')
+        parser.add_argument(
+            '--counts', type=design_options.list_of(int), metavar='LIST',
+            help='numbers of workloads that run together, such as 2,3,4')
         options.add_seed(parser, 'the choice of runs')
         parser.add_argument(
             '--chance', type=int, default=0, metavar='SEED',
@@ -49,23 +63,50 @@ class Dataset(app.Fails, command.Command):
         args, ssd = parsed_args, _DEVICES[parsed_args.device]
         atomic.refuse_unwritable(args.out)
         for name, value, least, most in (
-                ('--runs', args.runs, d_optimal.LEAST, _MOST_RUNS),
+                ('--runs', args.runs, _least(args), _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):
             if value is not None:
                 bounds.refuse_outside(name, value, least, most)
-        if args.study:
-            found = modeler.dataset(ssd, modeler.Purpose.SHORT, [
-                *full.sets(full.STUDY)], args.chance)
-        elif args.sampled is not None:
-            found = modeler.dataset(
-                ssd, modeler.Purpose.TEST, random_runs.runs(
-                    args.sampled, seed=args.seed), args.chance, _SAMPLED_S)
-        else:
-            found = modeler.dataset(ssd, modeler.Purpose.SHORT, d_optimal.runs(
-                args.runs, seed=args.seed), args.chance)
+        purpose, seconds = (
+            (modeler.Purpose.SHORT, {}) if args.sampled is None
+            else (modeler.Purpose.TEST, {'runtime_s': _SAMPLED_S}))
+        found = modeler.dataset(ssd, purpose, _runs(args), args.chance,
+                                **seconds)
         documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
             documents.append_sample(args.out, sample)
         print(args.out)
+
+
+def _least(args: argparse.Namespace) -> int:
+    return 1 if args.study else d_optimal.LEAST
+
+
+def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
+    if args.study:
+        return _of_study(args)
+    if args.sampled is not None:
+        return random_runs.runs(
+            args.sampled, _of_counts(args, random_runs.PAPER), args.seed)
+    return d_optimal.runs(_RUNS if args.runs is None else args.runs,
+                          _of_counts(args, d_optimal.WIDE), args.seed)
+
+
+def _of_counts(args: argparse.Namespace, space: design.Space) -> design.Space:
+    return dataclasses.replace(
+        space, counts=args.counts) if args.counts else space
+
+
+def _of_study(args: argparse.Namespace) -> Sequence[design.Run]:
+    spaces = [study_runs.vectors(n) for n in sorted(set(args.counts or (1,)))]
+    if args.runs is not None or args.sampled is not None:
+        return study_runs.some(spaces, args.runs, args.sampled, args.seed)
+    number = sum(study_runs.number(space, *space.counts) for space in spaces)
+    if number > _MOST_RUNS:
+        raise errors.InputError(
+            f'The study has {number:,} runs of these counts, more than the '
+            f'{_MOST_RUNS:,} that can be made; choose some by --runs or '
+            '--sampled.')
+    return [run for space in spaces for run in study_runs.every(space)]

@@ -10,7 +10,6 @@ import dataclasses
 from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import design
-from serifos.design import full
 from serifos import errors
 
 _ONE = {'iodepths': '--iodepths', 'think_times_us': '--think-times'}
@@ -57,8 +56,7 @@ def chosen(args: argparse.Namespace) -> design.Design:
     design_options.refuse_several(args)
     counts = args.counts or (1,)
     spaces = [dataclasses.replace(
-        design_options.space(
-            args, full.STUDY if count == 1 else study_runs.TOGETHER),
+        design_options.space(args, study_runs.vectors(count)),
         counts=(count,)) for count in sorted(set(counts))]
     _refuse_uncontrolled(spaces)
     if args.full:
@@ -73,14 +71,7 @@ def chosen(args: argparse.Namespace) -> design.Design:
             numbers=numbers, choose=lambda: [
                 run for space in spaces for run in study_runs.every(space)],
             **design_options.times(args, 5, *design_options.FULL_S))
-    if args.sampled is not None:
-        from serifos.design import random_runs
-        runs = [run for space in spaces for run in random_runs.runs(
-            args.sampled, space, args.seed)]
-    else:
-        number = study_runs.RUNS if args.runs is None else args.runs
-        runs = [run for space in spaces for run in study_runs.short(
-            space, number, args.seed)]
+    runs = study_runs.some(spaces, args.runs, args.sampled, args.seed)
     return design.Design(
         numbers=dict(collections.Counter(map(len, runs))),
         choose=lambda: runs, **design_options.times(args, 1, 15, 15))

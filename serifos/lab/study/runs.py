@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 import itertools
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from serifos.design import d_optimal
 from serifos.design import design
 from serifos.design import full
+from serifos.design import random_runs
 from serifos import errors
 from serifos.facts import bounds
 
@@ -37,9 +39,30 @@ _MOST = 1000  # the exchange grows with the third power
 _CANDIDATES_PER_RUN = 20
 
 
+def vectors(count: int) -> design.Space:
+    """The vectors of the paper's study of so many workloads (Eq. 3-5)."""
+    return dataclasses.replace(full.STUDY if count == 1 else TOGETHER,
+                               counts=(count,))
+
+
 def least(count: int) -> int:
     """The fewest runs of so many workloads that a study can be made of."""
     return 12 if count == 1 else 2 * count + 3
+
+
+def some(spaces: Sequence[design.Space], number: int | None,
+         sampled: int | None, seed: int) -> list[design.Run]:
+    """As many runs of each space: the short ones, or random ones.
+
+    :param number: how many short ones, :data:`RUNS` where None
+    :param sampled: how many random ones instead
+    :raises InputError: as :func:`short` does
+    """
+    if sampled is not None:
+        return [run for space in spaces
+                for run in random_runs.runs(sampled, space, seed)]
+    return [run for space in spaces for run in short(
+        space, RUNS if number is None else number, seed)]
 
 
 def short(space: design.Space, number: int,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
+import json
+
 import ddt
 
 from serifos.files import documents
@@ -39,8 +42,34 @@ class DatasetTest(case.DirectoryCase):
         self.assertNotEqual(one.samples[0].latency_us,
                             other.samples[0].latency_us)
 
+    def counts(self, *options):
+        found = self.dataset('SSD2', *options)
+        return collections.Counter(s.count for s in found.valid())
+
+    @ddt.data('--runs', '--sampled')
+    def test_of_the_study_as_many_runs_of_each_count(self, option):
+        self.assertEqual({2: 9, 3: 9}, self.counts(
+            '--study', '--counts', '3,2', option, 9))
+
+    @ddt.data('--runs', '--sampled')
+    def test_counts_are_those_of_a_build(self, option):
+        self.assertEqual({2, 4}, set(self.counts(
+            option, 12, '--counts', '2,4')))
+
+    def test_a_study_reads_what_was_made_of_two_workloads(self):
+        self.dataset('SSD1', '--study', '--counts', 2, '--runs', 30)
+        code, out, err = command.model(
+            'study', self.dir / 'made.jsonl', '-f', 'json')
+        self.assertEqual(0, code, err)
+        found = {(row['model'], row['term']): row['coefficient']
+                 for row in json.loads(out)}
+        for model in ('2 separate', '2 sums'):
+            self.assertGreater(float(found[model, 'adj. R²']), 0.9)
+
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
-              ('--chance', -1))
+              ('--chance', -1), ('--study', '--counts', '3'),
+              ('--study', '--counts', '0'), ('--counts', '99'),
+              ('--study', '--counts', '2', '--runs', 6))
     def test_absurd_options_are_one_sentence(self, options):
         path = self.dir / 'made.jsonl'
         code, out, err = command.simulate('dataset', 'SSD1', path, *options)
