@@ -63,11 +63,13 @@ class MachineTest(testtools.TestCase):
         environment = {**os.environ, 'TERM': 'dumb'}
         if path is not None:
             environment['PATH'] = str(path)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, '-m', 'serifos.cmd.model',
              *map(str, arguments)], cwd=self.directory, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env=environment)
+        self.addCleanup(end, process)
+        return process
 
     def model(self, *arguments, path=None, typed=''):
         """(exit code, stdout, stderr) of serifos-model."""
@@ -169,6 +171,13 @@ def interrupt(process, number=signal.SIGINT):
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
+
+
+def end(process):
+    """Kills what a test that failed has not waited for."""
+    if process.poll() is None:
+        process.kill()
+        process.communicate()
 
 
 def command_lines():
