@@ -10,6 +10,7 @@ import statistics
 import time
 
 from serifos.files import documents
+from serifos.model import fit
 from tests.functional import machine
 
 MIB = 2 ** 20
@@ -41,7 +42,8 @@ class FileTest(machine.MachineTest):
                               if not name.startswith('x.json')])
 
     def test_from_a_file_to_a_model(self):
-        code, out, err = self.model('build', *self.target, '-f', 'json')
+        code, out, err = self.model('build', *self.target, '--kind', 'auto',
+                                    '-f', 'json')
         self.assertEqual(0, code, err)
         self.assertIn('6 sets x 1 round x 0.5 s = 0.00 h', err)
         self.assertIn('measure: 6 of 6', err)
@@ -49,6 +51,7 @@ class FileTest(machine.MachineTest):
         self.assert_nothing_left()
         model = documents.read_model(self.directory / 'x.json')
         self.assertEqual(6, model.dataset['runs'])
+        self.assertEqual({*fit.AUTO}, {*model.quality['mre_by_kind']})
         self.assertEqual(f'file:{self.file}', model.device['target'])
         self.assertIn('mre', out)
 
@@ -56,7 +59,8 @@ class FileTest(machine.MachineTest):
         code, _, err = self.model(
             'build', f'file:{self.file}', '--size-gib', '0.125', '--full',
             '--counts', '2', '--write-pcts', '0,25,100', '--block-kibs',
-            '4', '--iodepths', '8', '--rounds', '1', '--runtime', '2')
+            '4', '--iodepths', '8', '--rounds', '1', '--runtime', '2',
+            '--kind', 'outstanding')
         self.assertEqual(0, code, err)
         kept = []
         for sample in documents.read_dataset(self.dataset).samples:
@@ -78,7 +82,7 @@ class FileTest(machine.MachineTest):
             'build', f'file:{self.file}', '--size-gib', '0.0625', '--full',
             '--counts', '1', '--write-pcts', '0,50,100', '--block-kibs', '4',
             '--iodepths', '4', '--think-times', '0,500', '--rounds', '1',
-            '--runtime', '1', '--observe-host')
+            '--runtime', '1', '--observe-host', '--kind', 'outstanding')
         self.assertEqual(0, code, err)
         for sample in documents.read_dataset(self.dataset).samples:
             asked, saw = sample.workloads[0], sample.seen[0]

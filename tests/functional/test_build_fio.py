@@ -101,6 +101,8 @@ class FioTest(machine.MachineTest):
         made = documents.read_dataset(self.directory / 'x.jsonl').samples
         self.assertEqual(6, len({s.key for s in made}))
         self.assertEqual(6, len(made))
+        model = documents.read_model(self.directory / 'x.json')
+        self.assertEqual(['outstanding'], [*model.quality['mre_by_kind']])
 
     def test_it_resumes_once_fio_works(self):
         self.fake_runs(f'[ $(ls {self.ran} | wc -l) -lt 3 ] || exit 1\n'

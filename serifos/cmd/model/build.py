@@ -39,12 +39,14 @@ class Build(app.Fails, show.ShowOne):
             '--models-dir', metavar='DIR',
             help='write the model, NAME.json, to this directory (default: '
                  'beside the dataset)')
+        model_fit.add_kind(parser)
         design_options.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # Said before hours of measuring where one is not installed.
-        for kind in fit.AUTO:
+        given = parsed_args.kind
+        for kind in fit.AUTO if given == 'auto' else (given,):
             pkgutil.resolve_name(kinds.of(kind).fitter)
         models = parsed_args.models_dir
         if models is not None and not pathlib.Path(models).is_dir():
@@ -61,7 +63,7 @@ class Build(app.Fails, show.ShowOne):
         if chooser and (saved := chooser.saved(
                 design, design_options.paper())):
             measuring.say(saved)
-        model = fit.fit(documents.read_dataset(path), 'auto', path.stem,
+        model = fit.fit(documents.read_dataset(path), given, path.stem,
                         dataset_facts={'sha256': documents.digest(path)})
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
         documents.write_model(out, model)

@@ -35,6 +35,14 @@ LINES = 20
 Fitted = Callable[[Mapping[str, float]], mm.Model]
 
 
+def add_kind(parser: argparse.ArgumentParser) -> None:
+    """The option --kind, of build and fit."""
+    parser.add_argument(
+        '--kind', choices=('auto', *kinds.names()), default='auto',
+        help='kind of the model; auto takes the one of least '
+        'cross-validated error (default: auto)')
+
+
 class Fit(app.Fails, show.ShowOne):
     """Fit a model to a dataset and write it."""
 
@@ -43,10 +51,7 @@ class Fit(app.Fails, show.ShowOne):
         parser.add_argument('dataset', metavar='DATASET', help=_DATASET)
         parser.add_argument('--out', required=True, metavar='MODEL',
                             help='write the model to this file, NAME.json')
-        parser.add_argument(
-            '--kind', choices=('auto', *kinds.names()), default='auto',
-            help='kind of the model; auto takes the one of least '
-            'cross-validated error (default: auto)')
+        add_kind(parser)
         parser.add_argument('--name', help='name of the model (default: the '
                             'name of the file without .json)')
         parser.add_argument(

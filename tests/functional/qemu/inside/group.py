@@ -23,7 +23,7 @@ TENANTS = {
     'tagged': ('--addtag', lvm.TAG),  # with our tag, without our name
     f'{lvm.TAG}-7': ()}               # with our name, without our tag
 BUILD = ('build', GROUP, '--full', '--write-pcts', '0,50,100', '--rounds',
-         '1', '--lv-size-gib', '0.03125')
+         '1', '--lv-size-gib', '0.03125', '--kind', 'outstanding')
 PAIRS = (*BUILD, '--counts', '2', '--block-kibs', '4')
 # Emulated processors start two fios too far apart for a run that counts.
 SINGLES = (*BUILD, '--counts', '1', '--block-kibs', '4,16')
