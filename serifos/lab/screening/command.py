@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -13,10 +14,13 @@ from serifos.cmd import app
 from serifos.cmd import measuring
 from serifos.cmd import options
 from serifos.cmd import paging
+from serifos import errors
 from serifos.lab.screening import listing
 from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
+from serifos.lab.screening import sensitivity
+from serifos.lab.screening import sensitivity_page
 
 
 class Screen(app.Fails, lister.Lister):
@@ -39,7 +43,11 @@ class Screen(app.Fails, lister.Lister):
             field.name: getattr(parsed_args, field.name)
             for field in dataclasses.fields(so.ScreeningOptions)})
         paging.refuse_absurd(parsed_args)
+        _refuse_with_compare(parsed_args)
         job = screening.CheckedScreening.of(options)
+        others = [screening.CheckedScreening.of(dataclasses.replace(
+            options, target=other, rounds=None, keys=None))
+            for other in parsed_args.compare]
         if parsed_args.show:
             job.show()
             runs = job.wanted()
@@ -51,9 +59,37 @@ class Screen(app.Fails, lister.Lister):
         for line in found.said:
             (measuring.warn if line.startswith('WARNING')
              else measuring.say)(line)
+        if others:
+            return _compared(parsed_args, found, others)
         paging.write(parsed_args, lambda: screen_report.page_of(found),
                      measuring.say)
         return listing.HEADER, listing.rows(found)
+
+
+def _compared(args: argparse.Namespace, found: screen_report.Found,
+              others: Sequence[screening.CheckedScreening]) -> Any:
+    compared = [sensitivity.compare(found, screening.screened(other))
+                for other in others]
+    for line in (line for one in compared for line in one.words):
+        measuring.say(line)
+    paging.write(args, lambda: sensitivity_page.page_of(compared),
+                 measuring.say)
+    return sensitivity_page.HEADER, sensitivity_page.rows(compared)
+
+
+def _refuse_with_compare(args: argparse.Namespace) -> None:
+    if not args.compare:
+        return
+    for option in ('show', 'factorial'):
+        if getattr(args, option):
+            raise errors.InputError(
+                f'--{option} and --compare cannot go together; leave one of '
+                'them out.')
+    for other in args.compare:
+        if not other.endswith('.jsonl'):
+            raise errors.InputError(
+                f'{other} is not the journal of a screening; screen it '
+                'first, and give its NAME-screening.jsonl.')
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +148,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         '--scale', choices=('log', 'linear'), default='log',
         help='log: an effect is the factor from low to high; linear: the '
         'difference, in KiB/s, IOPS or µs (default: log)')
-    paging.add_argument(group, 'a Pareto chart')
+    group.add_argument(
+        '--compare', action='append', default=[], metavar='JOURNAL',
+        help='then compare the effects with those on another device, of '
+        'which this is the journal; may be given several times')
+    paging.add_argument(
+        group, 'a Pareto chart, or with --compare the effects on each device')
 
 
 def _names(text: str) -> tuple[str, ...]:

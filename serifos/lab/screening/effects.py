@@ -127,6 +127,15 @@ def not_between(low: float, middle: float, high: float,
     return beyond > 2 * 2 ** 0.5 * noise
 
 
+def of_difference(step: float, error: float
+                  ) -> tuple[float, tuple[float, float], float]:
+    """(difference, its 95 % interval, p-value) of a known standard error."""
+    margin = error * float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    p_value = (float(2 * stats.norm.sf(abs(step) / error)) if error
+               else float(step == 0))
+    return float(step), (float(step - margin), float(step + margin)), p_value
+
+
 def _between_rounds(y: Floats, contrasts: Floats
                     ) -> tuple[float, float, float, Floats, str]:
     runs, rounds = y.shape

@@ -11,11 +11,24 @@ HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
 
 
 def rows(found: page.Found) -> list[tuple[object, ...]]:
-    """A row for each effect of each design, the greatest first."""
+    """A row for each effect of each design, the greatest first.
+
+    Then one for each half of a key parameter that is not monotone.
+    """
     lines = _rows(found, 'screening', found.analysis)
     if found.factorial is not None:
         lines += _rows(found, 'factorial', found.factorial)
-    return lines
+    return lines + [
+        ('split', rank, half.name, half.low, half.high,
+         *_shown(found, half.effect, half.interval), None, None,
+         float(f'{half.p_value:.3g}'), 'yes')
+        for rank, half in enumerate(found.split, 1)]
+
+
+def _shown(found: page.Found, effect: float,
+           interval: tuple[float, float]) -> tuple[float, ...]:
+    return tuple(float(f'{found.shown(v):.4g}')
+                 for v in (effect, *interval))
 
 
 def _rows(found: page.Found, design: str,
@@ -24,11 +37,10 @@ def _rows(found: page.Found, design: str,
     total = 0.0
     for rank, e in enumerate(analysis.effects, 1):
         total += e.share
-        effect, low, high = (float(f'{found.shown(v):.4g}')
-                             for v in (e.effect, *e.interval))
         lines.append((
             design, rank, e.name, *found.levels.get(e.name, (None, None)),
-            effect, low, high, round(e.share, 4), round(total, 4),
+            *_shown(found, e.effect, e.interval), round(e.share, 4),
+            round(total, 4),
             float(f'{e.p_value:.3g}'),
             'yes' if e.name in found.keys else 'no'))
     return lines

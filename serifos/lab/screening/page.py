@@ -27,6 +27,7 @@ class Found:
     :param levels: name → (low, high)
     :param said: its sentences
     :param factorial: of the full factorial of the keys, where it was made
+    :param split: the halves of the keys that are not monotone
     :param about: the device, where and when it was measured
     """
 
@@ -37,6 +38,7 @@ class Found:
     levels: Mapping[str, tuple[str, str]]
     said: tuple[str, ...]
     factorial: effects.Analysis | None = None
+    split: tuple[plan.Half, ...] = ()
     about: str = ''
 
     def shown(self, effect: float) -> float:
@@ -53,6 +55,8 @@ def page_of(found: Found) -> str:
     if found.factorial is not None:
         sections.append(_section('Effects and interactions of the key '
                                  'parameters', found, found.factorial))
+    if found.split:
+        sections.append(_halves(found))
     return page.render(f'{found.name}: {found.reading.response}',
                        '\n'.join([*found.said, found.about]), sections,
                        verdict=verdict(found))
@@ -71,10 +75,28 @@ def verdict(found: Found) -> str:
         f'than the key parameters. {text}')
 
 
+def _unit(found: Found) -> tuple[str, float]:
+    return ('factor', 1) if found.reading.log else (
+        _UNITS[found.reading.response])
+
+
+def _halves(found: Found) -> page.Section:
+    unit, per = _unit(found)
+    return page.Section(
+        'Parameters split where they turn',
+        'The response at a middle level of these is not between those of the '
+        'ends, so that the effect of the whole range says little. Each half '
+        'has an effect of its own.', tables=[table.Table(
+            ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
+             'p'),
+            [(h.name, h.low, h.high,
+              *(float(found.shown(v)) / per for v in (h.effect, *h.interval)),
+              h.p_value) for h in found.split])])
+
+
 def _section(heading: str, found: Found,
              analysis: effects.Analysis) -> page.Section:
-    unit, per = ('factor', 1) if found.reading.log else (
-        _UNITS[found.reading.response])
+    unit, per = _unit(found)
     shown = analysis.effects[:_SHOWN]
     return page.Section(
         heading, f'The error is {analysis.method}. None of these explains '

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 import random
 
 import numpy as np
@@ -52,8 +54,23 @@ class Middle:
         return (f'{self.name} is not monotone: with the other key '
                 f'parameters {self.others} the response is {self.low:.4g}, '
                 f'then {self.middle:.4g} at {self.level}, then '
-                f'{self.high:.4g}; look at it by more levels, or split it '
-                'by --levels where it turns.')
+                f'{self.high:.4g}; it is split there, and its halves are '
+                'listed as effects of their own.')
+
+
+@dataclasses.dataclass(frozen=True)
+class Half:
+    """A part of a parameter's range, where the whole is not monotone.
+
+    :param effect: mean response at its high level less that at its low
+    """
+
+    name: str
+    low: str
+    high: str
+    effect: float
+    interval: tuple[float, float]
+    p_value: float
 
 
 def rows(space: sl.Levels, names: Sequence[str],
@@ -145,4 +162,29 @@ def turning(space: sl.Levels, names: Sequence[str], rounds: int,
                 name, middle, ('low', 'high')[side],
                 *(float(np.exp(v) if how.log else v)
                   for v in (low, between, high))))
+    return found
+
+
+def halves(space: sl.Levels, names: Sequence[str], rounds: int,
+           made: Sequence[journal.ScreeningRun], how: ResponseScale,
+           noise: float, only: Collection[str]) -> list[Half]:
+    """The two halves of key parameters, split at their middle level.
+
+    The effect of each is the mean of both sides that :func:`middles` makes.
+
+    :param names: the key parameters
+    :param noise: standard deviation of a single run
+    :param only: those of them to split
+    """
+    found = []
+    for name in (name for name in names if name in only):
+        sides = np.array([
+            responses(three, rounds, made, how).mean(axis=1)
+            for one, *_, three in middles(space, names) if one == name])
+        low, high = space.varied[name]
+        levels = (low, space.middle(name) or high, high)
+        error = noise * (2 / (len(sides) * rounds)) ** 0.5
+        found += [Half(name, start, end, *effects.of_difference(step, error))
+                  for (start, end), step in zip(itertools.pairwise(levels),
+                                                np.diff(sides.mean(axis=0)))]
     return found

@@ -191,11 +191,15 @@ def _factorial(job: CheckedScreening,
     # overestimated.
     noise = min(analysis.noise, found.analysis.noise)
     turning = plan.turning(space, keys, rounds, made, job.reading, noise)
+    split = plan.halves(
+        space, keys, rounds, made, job.reading, noise,
+        {middle.name for middle in turning})
     together = sum(e.share for e in analysis.effects if ' × ' in e.name)
     said = [f'Interactions explain {together:.0%} of the variation of the '
             f'full factorial of {", ".join(keys)}.',
             *(f'WARNING: {middle.words}' for middle in turning)]
-    return dataclasses.replace(found, factorial=analysis, said=tuple(said))
+    return dataclasses.replace(found, factorial=analysis, said=tuple(said),
+                               split=tuple(split))
 
 
 def _design(options: so.ScreeningOptions,

@@ -28,7 +28,7 @@ def figures(levels):
     return dict.fromkeys(journal.RESPONSES, value)
 
 
-def write(path):
+def write(path, target='/srv/x', seen=figures):
     """A journal of all runs of a screening and of its full factorial."""
     names = tuple(SPACE.varied)
     keys = ('io_depth', 'operation')
@@ -37,12 +37,12 @@ def write(path):
             *(row for *_, three in plan.middles(SPACE, keys)
               for row in three)]
     header = journal.ScreeningHeader(
-        {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+        {'target': target}, 'node1', '6.1', 'fio-3.33', 1.0,
         SPACE.varied, SPACE.held)
     with journal.resumed(path, header):
         for row in rows:
             journal.append(path, journal.ScreeningRun(
-                row, 1, figures(row)))
+                row, 1, seen(row)))
 
 
 @ddt.ddt
@@ -112,6 +112,44 @@ class ScreenTest(case.DirectoryCase):
                           if row['design'] == 'screening'])
         self.assertIn('WARNING: io_depth is not monotone', err)
 
+    def test_a_parameter_that_turns_is_split(self):
+        rows, _ = self.screened('--factorial', '--keys', 'io_depth,operation')
+        split = [row for row in rows if row['design'] == 'split']
+        self.assertEqual(
+            [('io_depth', '1', '10', 50.0), ('io_depth', '10', '100', 0.32)],
+            [(row['parameter'], row['low'], row['high'], row['effect'])
+             for row in split])
+        self.assertTrue(all(row['from'] <= row['effect'] <= row['to']
+                            for row in split))
+        self.assertEqual([0.0, 0.0], [row['p_value'] for row in split])
+
+    def test_devices_are_compared_by_their_effects(self):
+        def other(levels):
+            sync = 0.5 if levels['fsync'] == 'true' else 1
+            return {name: value * sync
+                    for name, value in figures(levels).items()}
+        path, page = self.dir / 'y-screening.jsonl', self.dir / 'p.html'
+        write(path, '/srv/y', other)
+        rows, err = self.screened('--compare', path, '--page', page)
+        fsync = rows[0]
+        self.assertEqual(('y-screening', 'fsync', 1.0, 0.5, 2.0, 'yes'),
+                         tuple(fsync[name] for name in (
+                             'other', 'parameter', 'effect', 'other_effect',
+                             'apart', 'differs')))
+        self.assertEqual({'no'}, {row['differs'] for row in rows[1:]})
+        self.assertIn('1 of 5 parameters act differently on x-screening and '
+                      'y-screening, beyond noise: fsync.', err)
+        text = page.read_text()
+        self.assertEqual(1, text.count('<svg'))
+        self.assertIn('class="verdict">1 of 5 parameters act', text)
+        self.assertIn('target /srv/y', text)
+
+    def test_a_screening_compared_with_itself_differs_in_nothing(self):
+        rows, err = self.screened('--compare', self.path)
+        self.assertEqual({('no', 1.0)},
+                         {(row['differs'], row['apart']) for row in rows})
+        self.assertIn('correlate at 1.00', err)
+
     def test_the_page(self):
         page = self.dir / 'p.html'
         self.screened('--page', page, '--factorial', '--keys',
@@ -141,6 +179,9 @@ class ScreenTest(case.DirectoryCase):
         (('--foldover',), 'are missing'),
         (('--runtime', 'nan'), 'A --runtime of nan'),
         (('--hang-after', '0'), 'A --hang-after of 0'),
+        (('--compare', '/dev/sdx'), 'not the journal of a screening'),
+        (('--compare', 'a.jsonl', '--show'), 'cannot go together'),
+        (('--compare', 'a.jsonl', '--factorial'), 'cannot go together'),
         (('--keys', 'thinktime'), 'not varied here'),
         (('--keys', 'fsync,fsync'), 'each once'),
         (('--page', '/nowhere/p.html'), 'p.html cannot be written'))

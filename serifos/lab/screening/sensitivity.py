@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two devices told apart by how much each parameter of fio does to them.
+
+The ongoing work that Park et al. announce [1]_. An effect and its margin are
+those of each device's own screening; the margin of their difference is the
+root of the sum of both squares, as of independent measurements.
+
+.. [1] N. Park, W. Xiao, K. Choi, D. J. Lilja: A Statistical Evaluation of
+   the Impact of Parameter Selection on Storage System Benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import math
+
+import numpy as np
+
+from serifos import errors
+from serifos.lab.screening import effects
+from serifos.lab.screening import page
+
+_LEAST = 3  # parameters of which a correlation says something
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart:
+    """A parameter's effects on two devices, in the scale of the analyses.
+
+    :param apart: the effect on the first less that on the second
+    :param interval: where this lies with a confidence of 95 %
+    """
+
+    ours: effects.Effect
+    theirs: effects.Effect
+    apart: float
+    interval: tuple[float, float]
+
+    @property
+    def differs(self) -> bool:
+        """Whether noise alone would not explain the difference."""
+        rounding = 1e-9 * max(abs(self.ours.effect), abs(self.theirs.effect))
+        return not (self.interval[0] - rounding <= 0
+                    <= self.interval[1] + rounding)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sensitivity:
+    """Two screenings side by side.
+
+    :param rows: a row for each parameter that both vary between the same
+        levels, the greatest difference first
+    :param correlation: of the effects on both, None of fewer than three
+    :param left_out: the parameters that one varies alone, or otherwise
+    """
+
+    ours: page.Found
+    theirs: page.Found
+    rows: tuple[Apart, ...]
+    correlation: float | None
+    left_out: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is found, in sentences."""
+        differ = [row.ours.name for row in self.rows if row.differs]
+        alike = ('' if self.correlation is None else
+                 f' Their effects correlate at {self.correlation:.2f}.')
+        return (
+            f'{len(differ)} of {len(self.rows)} parameters act differently '
+            f'on {self.ours.name} and {self.theirs.name}, beyond noise: '
+            f'{", ".join(differ) or "none"}.{alike}',
+            *([f'Left out, for they are not varied alike: '
+               f'{", ".join(self.left_out)}.'] if self.left_out else []))
+
+
+def compare(ours: page.Found, theirs: page.Found) -> Sensitivity:
+    """Two screenings of the same response, by their effects.
+
+    :raises InputError: where no parameter is varied alike in both
+    """
+    alike = [name for name, ends in ours.levels.items()
+             if theirs.levels.get(name) == ends]
+    if not alike:
+        raise errors.InputError(
+            f'{ours.name} and {theirs.name} vary no parameter between the '
+            'same levels; screen both alike.')
+    first, second = ({e.name: e for e in found.analysis.effects}
+                     for found in (ours, theirs))
+    rows = [_apart(first[name], second[name]) for name in alike]
+    return Sensitivity(
+        ours, theirs, tuple(sorted(rows, key=lambda row: -abs(row.apart))),
+        _correlation(rows), tuple(
+            name for name in {**ours.levels, **theirs.levels}
+            if name not in alike))
+
+
+def _apart(ours: effects.Effect, theirs: effects.Effect) -> Apart:
+    apart = ours.effect - theirs.effect
+    margin = math.hypot(*((e.interval[1] - e.interval[0]) / 2
+                          for e in (ours, theirs)))
+    return Apart(ours, theirs, apart, (apart - margin, apart + margin))
+
+
+def _correlation(rows: Sequence[Apart]) -> float | None:
+    both = np.array([[row.ours.effect, row.theirs.effect] for row in rows])
+    if len(rows) < _LEAST or not both.std(axis=0).all():
+        return None
+    return float(np.corrcoef(both.T)[0, 1])
