@@ -64,7 +64,7 @@ class Server:
             self.process = subprocess.Popen(
                 self.command(), stdout=log, stderr=log, cwd='/',
                 **self.as_user())
-        machine.wait_until(self.ready, 60)
+        machine.wait_until(self.ready)
 
     def stop(self) -> None:
         if self.process is not None:

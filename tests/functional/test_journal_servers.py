@@ -108,7 +108,7 @@ class JournalServersTest(machine.MachineTest):
         self.addCleanup(stopped.join)
         self.addCleanup(stopped.kill)
         machine.wait_until(lambda: machine.state(stopped.pid) == 'T')
-        machine.wait_until(lambda: self.takes_lead(journal), 60)
+        machine.wait_until(lambda: self.takes_lead(journal))
         self.assertEqual('other', journal.leader())
 
     def takes_lead(self, journal):

@@ -73,7 +73,7 @@ class GnocchiTest(machine.MachineTest):
         self.daemon(PYTHON, '-c', API, self.config, port)
         self.url = f'http://127.0.0.1:{port}'
         self.session = http.session(username='admin', password='')
-        machine.wait_until(self.answers, 40)
+        machine.wait_until(self.answers)
         self.post('archive_policy', name='five', definition=[
             {'granularity': f'{EVERY_S}s', 'timespan': '1d'}],
             aggregation_methods=['mean'])
@@ -188,7 +188,7 @@ class GnocchiTest(machine.MachineTest):
                 times, lambda at, iops=10 + nth: rd.steady(
                     at - times[0] + 9, iops=iops, latency_us=2000)),
                 'hours' if nth == 7 else 'five')
-        machine.wait_until(self.processed, 240)
+        machine.wait_until(self.processed)
         asked = []
 
         class Counted:

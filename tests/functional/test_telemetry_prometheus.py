@@ -85,7 +85,7 @@ class PrometheusTest(machine.MachineTest):
                 return False
             return volumes[0] in found[0].volumes and (
                 found[0].volumes[volumes[0]].intervals >= intervals)
-        machine.wait_until(enough, 40)
+        machine.wait_until(enough)
         return found[0]
 
     def test_rates_over_a_reset(self):
@@ -179,7 +179,7 @@ class PrometheusTest(machine.MachineTest):
         def known():
             found.update(source.latency_us(10))
             return len(found) == 3
-        machine.wait_until(known, 40)
+        machine.wait_until(known)
         self.assertEqual({'u', 'v', 'w'}, set(found))
         for value in found.values():
             # One read in 2 ms to three writes in 4 ms.
@@ -233,4 +233,4 @@ class PrometheusTest(machine.MachineTest):
                 return self.source(server).observe([], 60) is not None
             except errors.CloudError:
                 return False
-        machine.wait_until(answers, 30)
+        machine.wait_until(answers)

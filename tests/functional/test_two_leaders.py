@@ -19,13 +19,13 @@ class TwoLeadersTest(machine.MachineTest):
 
     def balancers(self, lock, database):
         made = leaders.Balancers(self, lock.lock_url, database.connection)
-        machine.wait_until(lambda: made.more(2), 60)
+        machine.wait_until(lambda: made.more(2))
         return made
 
     def assert_one_led(self, balancers, more=3):
         """Migrations go on, none twice or too early."""
         so_far = len(balancers.cloud.asked)
-        machine.wait_until(lambda: balancers.more(so_far + more), 60)
+        machine.wait_until(lambda: balancers.more(so_far + more))
         self.assertEqual([], balancers.cloud.faults)
 
     def test_a_connection_that_the_server_closed(self):
@@ -50,7 +50,7 @@ class TwoLeadersTest(machine.MachineTest):
             os.kill(first.pid, signal.SIGSTOP)
             try:
                 machine.wait_until(
-                    lambda: balancers.leader() is not first, 60)
+                    lambda: balancers.leader() is not first)
                 self.assert_one_led(balancers, 1)
             finally:
                 os.kill(first.pid, signal.SIGCONT)
