@@ -29,6 +29,8 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertAlmostEqual(
             row['mean'], (row['random_read'] + row['random_write']) / 2)
         self.assertIn('serifos-model: stations: ', err)
+        for label in ('random_read', 'random_write'):
+            self.assertRegex(err, rf'R² of {label}: [01]\.[0-9]{{4}}\n')
         model = documents.read_model(self.model)
         self.assertEqual('queueing', model.kind)
         self.assertGreater(model.predict(model.load([])) + 1, 0)
@@ -49,6 +51,7 @@ class CalibrateTest(test_model_commands.ModelCase):
         drawn = page.read_text()
         for words in ('extrapolation 3 x volumes, to 10', 'random write',
                       'measured, ms', 'cache random_read',
+                      'R² of random_read',
                       f'Measured on {samples.HEADER.host}'):
             self.assertIn(words, drawn)
         self.assertRegex(drawn, r'class="verdict">.*: .* % error, 40 runs\.'
