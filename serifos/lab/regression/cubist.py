@@ -3,7 +3,9 @@
 
 As section 3.5 of [1]_ of :mod:`serifos.lab.regression.tree`: each tree is
 fitted to 2 y - f(x), f the tree before it; their mean is corrected by the
-nearest runs with weights 1 / (Manhattan distance + 0.5).
+nearest runs as Cubist's program does it, :class:`.tree.Neighbours`. The
+paper's formula, distances as shares of the range and without an end, is not
+offered, since Cubist itself does not follow it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from serifos.lab.regression import inputs
 from serifos.lab.regression import m5
 from serifos.lab.regression import tree
 
+_DEVIATIONS, _LEAST_UNIT = 5, 1e-9
+_BEYOND = 0.05  # of the range measured, how far a neighbour may correct
 _ANYWHERE = (-np.inf, np.inf)  # corrections may be negative
 
 Floats = npt.NDArray[np.float64]
@@ -43,18 +47,26 @@ def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
         target = 2 * y - dataclasses.replace(alone, within=_ANYWHERE).on(x)
     found: dict[str, Any] = {'trees': trees, 'within': m5.within(y)}
     if ninstances:
-        found['neighbours'] = _neighbours(
-            x, y - tree.from_parameters('cubist', found).on(x),
+        found['neighbours'] = neighbours(
+            x, y, y - tree.from_parameters('cubist', found).on(x),
             int(ninstances))
     return found
 
 
-def _neighbours(x: Floats, left: Floats, nearest: int) -> dict[str, Any]:
-    """Each distinct run once, with its mean residual."""
-    runs, where = np.unique(x, axis=0, return_inverse=True)
-    where = where.reshape(-1)
-    mean = np.bincount(where, left) / np.bincount(where)
-    span = np.ptp(runs, axis=0)
-    return {'nearest': min(nearest, len(runs)),
-            'units': np.where(span > 0, span, 1.0).tolist(),
-            'runs': np.column_stack([runs, mean]).tolist()}
+def neighbours(x: Floats, y: Floats, left: Floats, nearest: int
+               ) -> dict[str, Any]:
+    """The runs and their residuals, as Cubist's program weighs them.
+
+    :param x: float[n, 5]
+    :param y: float[n], measured
+    :param left: float[n], residuals of the trees
+    :returns: of a model file, for :class:`.tree.Neighbours`
+    """
+    deviation = x.std(axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
+    beyond = _BEYOND * float(np.ptp(y))
+    return {'nearest': min(nearest, len(x)),
+            'units': np.where(deviation > _LEAST_UNIT, _DEVIATIONS * deviation,
+                              1.0).tolist(),
+            'between': [max(0.0, float(y.min()) - beyond),
+                        float(y.max()) + beyond],
+            'runs': np.column_stack([x, left]).tolist()}

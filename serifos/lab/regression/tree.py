@@ -24,6 +24,7 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 import heapq
+import math
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ HALF = 0.5
 """Added to a distance, of which a weight is the reciprocal [1]_."""
 
 _WIDTH = len(inputs.INPUTS)
+_STEPS = 16  # of a distance, in a distance of 1
 _ROWS_AT_ONCE = 512  # of distances to every run
 
 
@@ -49,44 +51,75 @@ _ROWS_AT_ONCE = 512  # of distances to every run
 class Neighbours:
     """The runs by which a prediction is corrected.
 
+    The rule is that of Cubist's program, found from what it predicts, which
+    the paper's formula simplifies.
+
     :param nearest: how many of them correct one prediction
-    :param units: of each input, the difference that is a distance of 1
+    :param units: of each input, the difference that is a distance of 1,
+        the greatest of one input
+    :param between: the least and greatest estimate of one run
     :param runs: inputs of each, and its residual of the trees
     """
 
     nearest: int
     units: tuple[float, ...]
+    between: tuple[float, float]
     runs: tuple[tuple[float, ...], ...]
 
-    def correction(self, x: nd.Vector) -> float:
-        """Mean residual, weighted by 1 / (Manhattan distance + 0.5)."""
-        near = heapq.nsmallest(self.nearest, (
-            (sum(abs(a - b) / unit for a, b, unit
-                 in zip(x, run, self.units)), i)
-            for i, run in enumerate(self.runs)))
-        weights = [1 / (distance + HALF) for distance, _ in near]
-        return sum(weight * self.runs[i][_WIDTH] for weight, (_, i)
-                   in zip(weights, near)) / sum(weights)
+    def corrected(self, x: nd.Vector, found: float) -> float:
+        """Mean of what the nearest runs say, f + residual within bounds.
 
-    def corrections(self, x: npt.NDArray[np.float64]
-                    ) -> npt.NDArray[np.float64]:
-        """The same for float[n, 5]."""
+        Weighted by 1 / (d + 0.5), d in steps of 1/16; runs equally far as
+        the last one share its weight.
+        """
+        far = [self._distance(x, run) for run in self.runs]
+        last = heapq.nsmallest(self.nearest, far)[-1]
+        ties = far.count(last)
+        share = (self.nearest - sum(d < last for d in far)) / ties
+        total = weights = 0.0
+        for d, run in zip(far, self.runs):
+            if d <= last:
+                weight = (share if d == last else 1.0) / (d + HALF)
+                total += weight * self._bound(found + run[_WIDTH])
+                weights += weight
+        return total / weights
+
+    def _distance(self, x: nd.Vector, run: tuple[float, ...]) -> float:
+        total = 0.0  # not sum(), which rounds otherwise than numpy
+        for a, b, unit in zip(x, run, self.units):
+            total += min(1.0, abs(a - b) / unit)
+        return math.floor(total * _STEPS + HALF) / _STEPS
+
+    def _bound(self, estimate: float) -> float:
+        least, greatest = self.between
+        return min(max(estimate, least), greatest)
+
+    def all_corrected(self, x: npt.NDArray[np.float64],
+                      found: npt.NDArray[np.float64]
+                      ) -> npt.NDArray[np.float64]:
+        """The same for float[n, 5] and float[n]."""
         import numpy as np  # the scheduler, which has none, never calls this
         runs = np.array(self.runs)
-        found = np.empty(len(x))
+        made = np.empty(len(x))
         for start in range(0, len(x), _ROWS_AT_ONCE):
-            part = x[start:start + _ROWS_AT_ONCE]
-            far = np.zeros((len(part), len(runs)))
+            part = slice(start, start + _ROWS_AT_ONCE)
+            far = np.zeros((len(x[part]), len(runs)))
             for column, unit in enumerate(self.units):
-                far += abs(part[:, column, None] - runs[:, column]) / unit
-            order = far.argsort(axis=1, kind='stable')[:, :self.nearest]
-            total, weights = np.zeros(len(part)), np.zeros(len(part))
-            for near in order.T:
-                weight = 1 / (far[np.arange(len(part)), near] + HALF)
-                total += weight * runs[near, _WIDTH]
-                weights += weight
-            found[start:start + _ROWS_AT_ONCE] = total / weights
-        return found
+                far += np.minimum(1.0, abs(
+                    x[part, column, None] - runs[:, column]) / unit)
+            far = np.floor(far * _STEPS + HALF) / _STEPS
+            last = np.partition(far, self.nearest - 1)[
+                :, self.nearest - 1, None]
+            ties = far == last
+            share = ((self.nearest - (far < last).sum(axis=1, keepdims=True))
+                     / ties.sum(axis=1, keepdims=True))
+            weights = (np.where(far < last, 1.0, np.where(ties, share, 0.0))
+                       / (far + HALF))
+            says = np.clip(found[part, None] + runs[:, _WIDTH], *self.between)
+            # cumsum adds row by row: alike in any company, unlike sum
+            made[part] = ((weights * says).cumsum(axis=1)[:, -1]
+                          / weights.cumsum(axis=1)[:, -1])
+        return made
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,9 +136,10 @@ class Forest:
             return 0.0
         x = inputs.of(load)
         found = sum(nd.value(tree, x) for tree in self.trees) / len(self.trees)
-        if self.neighbours:
-            found += self.neighbours.correction(x)
         least, greatest = self.within
+        if self.neighbours:
+            found = self.neighbours.corrected(
+                x, min(max(found, least), greatest))
         return min(max(found, least), greatest)
 
     def many(self, loads: npt.NDArray[np.float64]
@@ -123,7 +157,8 @@ class Forest:
             found += nd.values(splits, rows, x)
         found /= len(self.trees)
         if self.neighbours:
-            found += self.neighbours.corrections(x)
+            found = self.neighbours.all_corrected(
+                x, np.clip(found, *self.within))
         return np.clip(found, *self.within)
 
     @functools.cached_property
@@ -171,6 +206,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
         tuple(map(float, parameters['within'])),
         about and Neighbours(
             about['nearest'], tuple(map(float, about['units'])),
+            tuple(map(float, about['between'])),
             tuple(tuple(map(float, run)) for run in about['runs'])))
 
 

@@ -38,8 +38,8 @@ def check(kind: str, parameters: Mapping[str, Any]) -> None:
                  f'Node {index} of tree {number} is no split and no leaf')
     about = parameters.get('neighbours')
     need(about is None or _is_neighbours(about),
-         'There is no list of runs, their units and how many are nearest in '
-         'the neighbours')
+         'There is no list of runs, their units, the bounds between which '
+         'they may correct and how many are nearest in the neighbours')
 
 
 def _number(value: object) -> bool:
@@ -68,6 +68,8 @@ def _is_neighbours(about: object) -> bool:
             and type(about.get('nearest')) is int
             and _numbers(about.get('units'), _WIDTH)
             and all(unit >= _LEAST_UNIT for unit in about['units'])
+            and _numbers(about.get('between'), 2)
+            and 0 <= about['between'][0] <= about['between'][1]
             and isinstance(about.get('runs'), list)
             and 0 < about['nearest'] <= len(about['runs'])
             and all(_numbers(run, _WIDTH + 1) for run in about['runs']))

@@ -16,5 +16,8 @@ RELATIVE_FITNESS = json.loads(
 REGRESSION = json.loads(
     pathlib.Path(__file__).with_name('regression.json').read_text())
 
+NEIGHBOURS = json.loads(
+    pathlib.Path(__file__).with_name('neighbours.json').read_text())
+
 TREES = json.loads(
     pathlib.Path(__file__).with_name('trees.json').read_text())

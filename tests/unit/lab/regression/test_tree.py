@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import importlib.util
 import json
 
 import ddt
@@ -18,6 +19,7 @@ from serifos.lab.regression import cart
 from serifos.lab.regression import cubist
 from serifos.lab.regression import inputs
 from serifos.lab.regression import m5
+from serifos.lab.regression import tree
 from serifos.model import kinds
 from tests.unit.papers import golden
 from tests.unit import samples
@@ -160,6 +162,34 @@ class OracleTest(testtools.TestCase):
             list(map(_Seen, _X)), _Y, 100, ntrees, ninstances))
         self.assertLess(_rmse(found), 1.1 * _rmse(says))
 
+    @ddt.data(*golden.NEIGHBOURS['says'])
+    @ddt.unpack
+    def test_neighbours_correct_as_cubists_do(self, nearest, says):
+        self.assertLess(_differs(golden.NEIGHBOURS, nearest, says), 1e-6)
+
+    @testtools.skipIf(importlib.util.find_spec('cubist') is None
+                      or importlib.util.find_spec('sklearn') is None,
+                      'pip install cubist scikit-learn')
+    def test_cubist_still_says_so(self):
+        from tests.unit.papers import neighbour_cases
+        cases = neighbour_cases.cases()
+        for row in cases['says']:
+            self.assertLess(_differs(cases, **row), 1e-6)
+
+
+def _differs(case, nearest, says):
+    """The greatest difference of corrections, as a share of the range."""
+    x, y, fresh, alone, before = (np.array(case[name]) for name in (
+        'x', 'y', 'fresh', 'alone', 'fresh_alone'))
+    about = cubist.neighbours(x, y, y - alone, nearest)
+    its = tree.Neighbours(about['nearest'], tuple(about['units']),
+                          tuple(about['between']),
+                          tuple(map(tuple, about['runs'])))
+    found = its.all_corrected(fresh, before)
+    single = [its.corrected(*one) for one in zip(fresh, before)]
+    return max(abs(found - says).max(), abs(single - found).max()
+               ) / np.ptp(y)
+
 
 @ddt.ddt
 class RefusalTest(testtools.TestCase):
@@ -180,6 +210,8 @@ class RefusalTest(testtools.TestCase):
         (('neighbours',), [], 'in the neighbours'),
         (('neighbours', 'nearest'), 0, 'in the neighbours'),
         (('neighbours', 'units', 1), 0, 'in the neighbours'),
+        (('neighbours', 'between'), None, 'in the neighbours'),
+        (('neighbours', 'between'), [5, 1], 'in the neighbours'),
         (('neighbours', 'runs', 0), [1], 'in the neighbours'))
     @ddt.unpack
     def test_a_file_that_says_nonsense_is_refused(self, path, value, why):
