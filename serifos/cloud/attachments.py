@@ -7,11 +7,11 @@ not read.
 
 from __future__ import annotations
 
-from serifos.facts import attachments as at
 from serifos.facts import fields
+from serifos.facts import servers as sv
 
 
-def attachment(said: object) -> at.Attachment:
+def attachment(said: object) -> sv.Attachment:
     """An attachment as the API's detailed view gives it.
 
     :raises ValueError: where it cannot be read
@@ -21,7 +21,7 @@ def attachment(said: object) -> at.Attachment:
     if conn.value is None:
         conn = fields.Field({}, conn.place)
     data = conn if conn['data'].value is None else conn['data']
-    return at.Attachment(
+    return sv.Attachment(
         doc['id'].name(), doc['volume_id'].name(), doc['status'].name(),
         server_id=doc['instance'].name_or_none(),
         targets=_targets(data))

@@ -24,9 +24,9 @@ from serifos.cloud import pool_stats
 from serifos.cloud import refused
 from serifos.cloud import rights
 from serifos import errors
-from serifos.facts import attachments as at
 from serifos.facts import fields
 from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
 from serifos.web import session as web
 
 VERSION = '3.70'
@@ -143,7 +143,7 @@ class Cinder:
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
 
-    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
         with api_errors.sentences(self._api):
             return tuple(map(attachments.attachment, self._reads.items(

@@ -13,8 +13,8 @@ import functools
 import math
 from typing import Protocol
 
-from serifos.facts import attachments as at
 from serifos.facts import names
+from serifos.facts import servers as sv
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class Cloud(Protocol):
         (``migration src for ID``).
         """
 
-    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:

@@ -13,6 +13,27 @@ from typing import Protocol
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Attachment:
+    """An attachment of a volume, as Cinder keeps it for Nova.
+
+    Without the secrets of its connection. A record of a volume lists those
+    that are complete alone. While Nova copies a volume in use, the copy has
+    one that is ``reserved`` (Nova was asked) and then ``attaching`` (the
+    compute host may connect it).
+
+    :param server_id: None for one to a host itself
+    :param status: ``reserved``, ``attaching``, ``attached``, ...
+    :param targets: (portal, IQN) of each path
+    """
+
+    id: str
+    volume: str
+    status: str
+    server_id: str | None = None
+    targets: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Server:
     """A server as Nova lists it.
 

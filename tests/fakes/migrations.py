@@ -17,9 +17,9 @@ import heapq
 import itertools
 
 from serifos.cloud import extra_specs
-from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from serifos.facts import names
+from serifos.facts import servers as sv
 from serifos.facts import workload as wl
 
 STEP_S = 1.0
@@ -44,7 +44,7 @@ class Migrations:
         self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
         self._copies: dict[str, wl.Workload] = {}
-        self.swaps: dict[str, at.Attachment] = {}
+        self.swaps: dict[str, sv.Attachment] = {}
         self._last_copied: dict[str, float] = {}
         self.lvs = {(record.pool or '', f'volume-{record.lv_id}')
                     for record in self._records.values()}

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.cloud import refused
-from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
+from serifos.facts import servers as sv
 from tests.fakes import migrations
 
 SWAPS = {'nova killed': 'attaching', 'nova moved': 'in-use',
@@ -25,12 +25,12 @@ it has given the server the copy. ``nova not begun``: its message is lost.
 class Swaps(migrations.Migrations):
     """Migrations, some of which Nova begins and does not end."""
 
-    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
         record = self.volume(volume_id)
         return () if record is None else tuple(
             each for each in self.swaps.values()
             if each.volume == volume_id) or tuple(
-            at.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
+            sv.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
                           server, _target(record))
             for server in record.attachments)
 
@@ -77,7 +77,7 @@ class Swaps(migrations.Migrations):
                      if each.target_of == was.id and fault in SWAPS]:
             status = SWAPS[fault or '']
             self.change(half.id, status=status)
-            self.swaps[f'attachment-{half.id}'] = at.Attachment(
+            self.swaps[f'attachment-{half.id}'] = sv.Attachment(
                 f'attachment-{half.id}', half.id,
                 'attached' if status == 'in-use' else status,
                 was.attachments[0],

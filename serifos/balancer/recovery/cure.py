@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 
 from serifos.balancer.recovery import diagnosis as dg
-from serifos.facts import attachments as at
+from serifos.facts import servers as sv
 from serifos.plan import attached
 
 _TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
@@ -161,7 +161,7 @@ def _target(swap: dg.Swap) -> str:
             "{print $2}')\")\"")
 
 
-def _disconnect(of_copy: Iterable[at.Attachment]) -> Iterator[str]:
+def _disconnect(of_copy: Iterable[sv.Attachment]) -> Iterator[str]:
     targets = [target for each in of_copy for target in each.targets]
     if not targets:
         yield ('Disconnect the copy; how it was connected, Cinder does not '
@@ -175,7 +175,7 @@ def _disconnect(of_copy: Iterable[at.Attachment]) -> Iterator[str]:
         yield f'    iscsiadm -m node -T {iqn} -p {portal} -o delete'
 
 
-def _login(own: Iterable[at.Attachment]) -> Iterator[str]:
+def _login(own: Iterable[sv.Attachment]) -> Iterator[str]:
     for each in own:
         for portal, iqn in each.targets:
             yield (f'iscsiadm -m node -T {iqn} -p {portal} --login, with the '

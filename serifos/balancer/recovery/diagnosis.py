@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.balancer.recovery import copies
-from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
 from serifos.plan import eligibility
@@ -38,8 +37,8 @@ class Swap:
     """
 
     copy: inv.Record
-    own: tuple[at.Attachment, ...] = ()
-    of_copy: tuple[at.Attachment, ...] = ()
+    own: tuple[sv.Attachment, ...] = ()
+    of_copy: tuple[sv.Attachment, ...] = ()
     server: sv.Server | None = None
     service: sv.ComputeService | None = None
     doings: sv.Doings = sv.Doings()

@@ -17,10 +17,10 @@ import numpy as np
 
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import attachments as at
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import names
+from serifos.facts import servers as sv
 from serifos.facts import times
 from serifos.lab.backtest.simulated import nova
 from serifos.lab.backtest.simulated import stretch as sr
@@ -82,7 +82,7 @@ class SimulatedCinder:
             number in self._world.copies or number in self._world.wipes
         ) else ()
 
-    def attachments_of(self, volume_id: str) -> tuple[at.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
         copied = volume_id.removeprefix(_COPY_OF)
         number = self._number.get(volume_id, self._number.get(copied, -1))
         if not self._attached(number):

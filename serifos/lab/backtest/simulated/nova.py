@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from serifos.balancer.recovery import evidence
-from serifos.facts import attachments as at
 from serifos.facts import servers as sv
 
 _HOST = 'compute1'
@@ -22,10 +21,10 @@ def server_of(volume: str) -> str:
 
 
 def attachment(volume: str, status: str = 'attached',
-               copy: str | None = None) -> at.Attachment:
+               copy: str | None = None) -> sv.Attachment:
     """That of a volume to its server, or that of its copy."""
     name = copy or volume
-    return at.Attachment(f'attachment-of-{name}', name, status,
+    return sv.Attachment(f'attachment-of-{name}', name, status,
                          server_of(volume))
 
 
