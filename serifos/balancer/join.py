@@ -14,6 +14,7 @@ from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import names
+from serifos.facts import reason as rs
 from serifos.facts import servers as sv
 from serifos.facts import settings
 from serifos.facts import throttling
@@ -21,10 +22,11 @@ from serifos.facts import times
 from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 
-UNSEEN = 'without fresh telemetry'
-"""The state of a pool of unknown load: neither source nor target."""
-
 _MOST_CHARACTERS = 255
+_HALF_MADE = rs.Reason('a half-made copy of it was left',
+                       rs.Code.HALF_MADE_COPY)
+_NO_TYPE = rs.Reason('its volume type cannot be read',
+                     rs.Code.TYPE_UNREADABLE)
 
 
 def places(inventory: inv.Inventory,
@@ -168,7 +170,7 @@ def _state(name: str, stats: inv.PoolStats | None,
     if stats is None:
         return 'not known to the scheduler'
     unseen = name in observed.problems and name not in observed.pools
-    return UNSEEN if unseen else 'up'
+    return cl.UNSEEN if unseen else 'up'
 
 
 def _volume(record: inv.Record, inventory: inv.Inventory,
@@ -181,10 +183,9 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = eligibility.why_not(record, rules, observed.at) or (
-        'a half-made copy of it was left' if copied else None) or (
-        'its volume type cannot be read'
-        if record.volume_type and kind is None and inventory.lacks_types
-        else None) or _sealed(record, home, stats)
+        _HALF_MADE if copied else None) or (
+        _NO_TYPE if record.volume_type and kind is None
+        and inventory.lacks_types else None) or _sealed(record, home, stats)
     return cl.Volume(
         record.id, record.pool or '', record.size_gib,
         volume_type=record.volume_type,
@@ -198,7 +199,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
 
 
 def _sealed(record: inv.Record, home: inv.PoolStats | None,
-            stats: Mapping[str, inv.PoolStats]) -> str | None:
+            stats: Mapping[str, inv.PoolStats]) -> rs.Reason | None:
     """Why an encrypted volume stays that is not in use, or None.
 
     Cinder copies it unopened, to a logical volume as plain as its own. Other
@@ -212,9 +213,12 @@ def _sealed(record: inv.Record, home: inv.PoolStats | None,
                     or each.backend_name == home.backend_name):
         return None
     if home and home.volume_group:
-        return ('it is encrypted, and pools of other drivers than LVM have '
-                'the same volume_backend_name')
-    return "it is encrypted, and its pool is not of Cinder's LVM driver"
+        return rs.Reason(
+            'it is encrypted, and pools of other drivers than LVM have the '
+            'same volume_backend_name', rs.Code.ENCRYPTED_MIXED)
+    return rs.Reason(
+        "it is encrypted, and its pool is not of Cinder's LVM driver",
+        rs.Code.ENCRYPTED_NOT_LVM)
 
 
 def _server(record: inv.Record, known: sv.Servers) -> str | None:

@@ -85,9 +85,11 @@ def of_cloud(seen: ol.Outlook, observed_at: str | None,
         'serifos_plan_bytes', 'What they copy.', value=seen.gib * _GIB)
     refused = core.GaugeMetricFamily(
         'serifos_plan_refused_volumes', 'Volumes that stay on slow pools, by '
-        'reason.', labels=['reason'])
+        'reason; the code of a reason stays, whatever its words.',
+        labels=['reason', 'code'])
     for staying in seen.staying:
-        refused.add_metric([staying.kind.text], staying.volumes)
+        refused.add_metric([staying.kind.text, staying.code or ''],
+                           staying.volumes)
     yield refused
 
 

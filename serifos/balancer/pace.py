@@ -15,6 +15,7 @@ from typing import Any
 from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.facts import journal as jn
+from serifos.facts import reason as rs
 from serifos.facts import times
 from serifos.plan.affinity import torn
 from serifos.plan import limits as lm
@@ -64,9 +65,10 @@ class Pace:
         for volume in found.volumes:
             sizes[bundles.get(volume.id, volume.id)] += volume.size_gib
         return dataclasses.replace(found, volumes=tuple(
-            dataclasses.replace(volume, movable=(
+            dataclasses.replace(volume, movable=rs.Reason(
                 f'its {gib:g} GiB{_SHARED if volume.id in bundles else ""} '
-                f'are more than [balancer] {name}, {most:g}'))
+                f'are more than [balancer] {name}, {most:g}',
+                rs.Code.TOO_LARGE))
             if volume.movable is True and (gib := sizes[
                 bundles.get(volume.id, volume.id)]) > most else volume
             for volume in found.volumes))

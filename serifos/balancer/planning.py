@@ -221,9 +221,9 @@ def changed(move: pl.Move, cluster: cl.Cluster,
         return str(volume.movable)
     source = cluster.pool(volume.pool)
     if source.state == cl.TOUCHED:
-        return f'{source.name} is {source.state}'
+        return lm.not_up(source)
     if not source.balance:
-        return f'{source.name} {lm.LEFT_OUT}'
+        return lm.left_out(source)
     if target is None:
         return f'there is no pool {move.target}'
     room_gib = limits.room_gib(target)

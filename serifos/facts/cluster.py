@@ -15,12 +15,16 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import caps as cp
+from serifos.facts import reason as rs
 from serifos.facts import workload as wl
 
 CLUSTER_SCHEMA = 'serifos-cluster/1'
 
 TOUCHED = 'touched by a stuck migration'
 """The state of a pool, in plans alone: neither source nor target."""
+
+UNSEEN = 'without fresh telemetry'
+"""The state of a pool of unknown load: neither source nor target."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -193,7 +197,12 @@ class Cluster:
     def to_json(self) -> dict[str, Any]:
         return {'schema': CLUSTER_SCHEMA, 'observed_at': self.observed_at,
                 'pools': [dataclasses.asdict(p) for p in self.pools],
-                'volumes': [dataclasses.asdict(v) for v in self.volumes]}
+                'volumes': [_document(v) for v in self.volumes]}
+
+
+def _document(volume: Volume) -> dict[str, Any]:
+    doc, code = dataclasses.asdict(volume), rs.code(volume.movable)
+    return doc if code is None else {**doc, 'movable_code': code}
 
 
 def _found(items: Mapping[str, Any], kind: str, name: str) -> Any:
@@ -209,7 +218,9 @@ def _pool(doc: Mapping[str, Any]) -> Pool:
 def _volume(doc: Mapping[str, Any]) -> Volume:
     seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
-        **doc, 'workload': None if seen is None else workload(seen),
+        **doc, 'movable': rs.Reason.read(
+            doc.get('movable'), doc.get('movable_code')),
+        'workload': None if seen is None else workload(seen),
         'caps': None if caps is None else _known(cp.Caps, caps),
         'same_pool': tuple(doc.get('same_pool') or ()),
         'different_pool': tuple(doc.get('different_pool') or ())})

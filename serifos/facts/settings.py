@@ -15,6 +15,7 @@ from typing import NamedTuple
 from serifos.facts import fields
 from serifos.facts import inventory as inv
 from serifos.facts import names
+from serifos.facts import reason as rs
 
 BALANCE = f'{names.PREFIX}balance'
 COOL_DOWN = f'{names.PREFIX}cool_down'
@@ -55,17 +56,22 @@ class TypeSettings(NamedTuple):
         return cls(kind.name, balance, cool_down_s, promise_us,
                    tuple(faults))
 
-    def why_not(self, balance: bool = True) -> str | None:
+    def why_not(self, balance: bool = True) -> rs.Reason | None:
         """Why its volumes may not be moved, or None.
 
         :param balance: whether those may of which no type says anything
         """
         for fault in self.faults:
-            return f'of its volume type {self.name}, {fault}'
+            return rs.Reason(f'of its volume type {self.name}, {fault}',
+                             rs.Code.TYPE_FAULT)
         if self.balance is False:
-            return f'its volume type {self.name} says {BALANCE} = false'
+            return rs.Reason(
+                f'its volume type {self.name} says {BALANCE} = false',
+                rs.Code.TYPE_LEFT_OUT)
         if self.balance is None and not balance:
-            return f'its volume type does not say {BALANCE} = true'
+            return rs.Reason(
+                f'its volume type does not say {BALANCE} = true',
+                rs.Code.TYPE_NOT_OPTED_IN)
         return None
 
     def sentences(self) -> Iterator[str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from serifos.facts import reason as rs
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
@@ -84,11 +85,12 @@ def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
     for i, row in enumerate(rows.tolist()):
         wiped = (f' and wiping its source {duration(wiping_s[i])}'
                  if wiping_s[i] else '')
-        found[row] = (
+        found[row] = rs.Reason(
             f'copying it takes {duration(copy_s[i])}{wiped}, in which the '
             f'tenants of both pools see {100 * harm[i]:.3g} % more in the '
             f'mean; that outweighs {100 * gain[i]:.3g} % less for those of '
-            f'its source over {duration(limits.horizon_s)}')
+            f'its source over {duration(limits.horizon_s)}',
+            rs.Code.COPY_COSTS)
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos.facts import inventory as inv
+from serifos.facts import reason as rs
 from serifos.facts import servers as sv
 from serifos.facts import settings
 from serifos.facts import times
@@ -79,7 +80,8 @@ def migrating(record: inv.Record) -> bool:
     return record.migration_status not in AT_REST
 
 
-def why_not(record: inv.Record, rules: Rules, now: float) -> str | None:
+def why_not(record: inv.Record, rules: Rules,
+            now: float) -> rs.Reason | None:
     """Why a volume may not be moved, or None where it may.
 
     Zone, backend and space depend on the target: see :mod:`.limits`.
@@ -95,43 +97,54 @@ def cools_down(movable: bool | str) -> bool:
 
     :param movable: True, or why it may not be moved
     """
-    return isinstance(movable, str) and movable.startswith(_MOVED) and (
-        _COOLS in movable)
+    return rs.code(movable) == rs.Code.COOL_DOWN or (
+        isinstance(movable, str) and movable.startswith(_MOVED)
+        and _COOLS in movable)
 
 
-def _cinder(record: inv.Record) -> str | None:
+def _cinder(record: inv.Record) -> rs.Reason | None:
     if migrating(record):
-        return f'a migration of it is {record.migration_status}'
+        return rs.Reason(f'a migration of it is {record.migration_status}',
+                         rs.Code.MIGRATING)
     if record.status not in ('available', 'in-use'):
-        return f'its status is {record.status}'
+        return rs.Reason(f'its status is {record.status}', rs.Code.STATUS)
     if record.snapshots:
-        return ('a snapshot holds it' if record.snapshots == 1 else
-                f'{record.snapshots} snapshots hold it')
+        return rs.Reason(
+            'a snapshot holds it' if record.snapshots == 1 else
+            f'{record.snapshots} snapshots hold it', rs.Code.SNAPSHOTS)
     if record.group_id:
-        return 'it is in a group'
+        return rs.Reason('it is in a group', rs.Code.IN_GROUP)
     if record.replication_status not in _NOT_REPLICATED:
-        return f'its replication is {record.replication_status}'
+        return rs.Reason(
+            f'its replication is {record.replication_status}',
+            rs.Code.REPLICATED)
     if record.encrypted and (record.status == 'in-use' or record.attachments):
-        return 'it is encrypted and in use: Nova does not copy such volumes'
+        return rs.Reason(
+            'it is encrypted and in use: Nova does not copy such volumes',
+            rs.Code.ENCRYPTED_IN_USE)
     return None
 
 
-def _operator(record: inv.Record, rules: Rules, now: float) -> str | None:
+def _operator(record: inv.Record, rules: Rules,
+              now: float) -> rs.Reason | None:
     if record.metadata.get(PIN, 'no').strip().lower() not in _NO:
-        return f'its metadata says {PIN}'
+        return rs.Reason(f'its metadata says {PIN}', rs.Code.PINNED)
     if record.project_id in rules.excluded_projects:
-        return 'its project is excluded'
+        return rs.Reason('its project is excluded',
+                         rs.Code.PROJECT_EXCLUDED)
     why = rules.kind.why_not(rules.balance)
     if why is not None:
         return why
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
-        return ('a migration of it failed or was refused; left alone until '
-                f'{times.text(until)}')
+        return rs.Reason(
+            'a migration of it failed or was refused; left alone until '
+            f'{times.text(until)}', rs.Code.BACK_OFF)
     return None
 
 
-def _cooling(record: inv.Record, rules: Rules, now: float) -> str | None:
+def _cooling(record: inv.Record, rules: Rules,
+             now: float) -> rs.Reason | None:
     """The last of the reasons: where it is told, no other one holds."""
     moved, cool_down_s = rules.moved_at.get(record.id), rules.cool_down_s
     if moved is None or cool_down_s is None:
@@ -139,25 +152,30 @@ def _cooling(record: inv.Record, rules: Rules, now: float) -> str | None:
     if rules.kind.cool_down_s is not None:
         cool_down_s = rules.kind.cool_down_s
     if now < moved + cool_down_s:
-        return (f'{_MOVED}{times.text(moved)}{_COOLS}'
-                f'{times.text(moved + cool_down_s)}')
+        return rs.Reason(f'{_MOVED}{times.text(moved)}{_COOLS}'
+                         f'{times.text(moved + cool_down_s)}',
+                         rs.Code.COOL_DOWN)
     return None
 
 
-def _in_use(record: inv.Record, rules: Rules) -> str | None:
+def _in_use(record: inv.Record, rules: Rules) -> rs.Reason | None:
     if record.status != 'in-use' and not record.attachments:
         return None
     if rules.allow_attached is False:
-        return 'attached'
+        return rs.Reason('attached', rs.Code.ATTACHED)
     if not record.attachments:
-        return 'it is in use and has no attachment: its server is not known'
+        return rs.Reason(
+            'it is in use and has no attachment: its server is not known',
+            rs.Code.NO_ATTACHMENT)
     if len(record.attachments) > 1:
-        return f'{len(record.attachments)} servers share it'
+        return rs.Reason(f'{len(record.attachments)} servers share it',
+                         rs.Code.SHARED_BY_SERVERS)
     if '' in record.attachments:
-        return 'it is attached to a host itself, not to a server'
+        return rs.Reason('it is attached to a host itself, not to a server',
+                         rs.Code.ATTACHED_TO_HOST)
     if rules.servers.absent is None:
         return attached.why_not(record.attachments, rules.servers)
     if rules.allow_attached is None:
-        return ('attached, and there is no Nova to ask: '
-                f'{rules.servers.absent}')
+        return rs.Reason('attached, and there is no Nova to ask: '
+                         f'{rules.servers.absent}', rs.Code.NO_NOVA)
     return None

@@ -15,6 +15,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
 from serifos.plan.affinity import permits
 from serifos.plan.affinity import staying
 from serifos.plan import limits as lm
@@ -87,7 +88,7 @@ def _fixed(problem: pm.Problem, volume: int) -> str | None:
     for each in (volume, *its):
         said = problem.volumes[each].movable
         if said is not True:
-            why = str(said or 'not movable')
+            why = said or 'not movable'
             return why if each == volume else staying.shared(
                 problem.volumes[each], why)
     return None if bonds.contradiction(volume) is None else staying.bound(
@@ -102,12 +103,13 @@ def _target(state: st.State, volume: int) -> int | str:
     elsewhere = problem.device != problem.device[problem.home[volume]]
     allowed = problem.open[problem.group[volume]] & elsewhere
     if not allowed.any():
-        return ('no other pool is up, has a model, is in its zone, and has '
-                'its backend and type')
+        return rs.Reason(
+            'no other pool is up, has a model, is in its zone, and has its '
+            'backend and type', rs.Code.NO_OTHER_POOL)
     open_to = permits.pools(state, volume) & elsewhere
     if not open_to.any():
-        return str(refusals.barred(
-            state, volume, int(np.flatnonzero(allowed)[0])))
+        return refusals.barred(
+            state, volume, int(np.flatnonzero(allowed)[0])) or ''
     size = problem.carried_gib[volume]
     fits = np.flatnonzero(open_to & (state.room >= size))
     if not len(fits):

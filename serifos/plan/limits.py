@@ -7,6 +7,7 @@ import dataclasses
 import math
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
 from serifos.facts import workload as wl
 
 LEAST_GAIN = 1e-9
@@ -18,10 +19,10 @@ USUAL_S_PER_GIB = 10.0
 
 _DAY_S = 86400.0
 
-LEFT_OUT = 'is left out of balancing by its serifos_balance'
-"""Of a pool: why no volume comes there, or leaves it."""
+_STATES = {'disabled': rs.Code.POOL_DISABLED, 'frozen': rs.Code.POOL_FROZEN,
+           cl.UNSEEN: rs.Code.POOL_UNSEEN, cl.TOUCHED: rs.Code.POOL_TOUCHED}
 
-NO_TELEMETRY = 'no telemetry'
+NO_TELEMETRY = rs.Reason('no telemetry', rs.Code.NO_TELEMETRY)
 """Why a volume stays of whose activity nothing is known now."""
 
 
@@ -105,7 +106,7 @@ class Limits:
         return room_gib / growth * _DAY_S if growth > 0 else math.inf
 
     def no_room(self, pool: cl.Pool, room_gib: float,
-                size_gib: float) -> str:
+                size_gib: float) -> rs.Reason:
         """The refusal of a target that is too full.
 
         :param room_gib: what may be filled, below 0 for nothing
@@ -117,48 +118,85 @@ class Limits:
         growth_gib = self.growth_gib(pool)
         growth = f', {growth_gib:.6g} GiB kept for its growth' if (
             growth_gib) else ''
-        return (f'{pool.name} has {max(0.0, room_gib):.6g} GiB free{below}'
-                f'{growth}, {size_gib:.6g} needed')
+        return rs.Reason(
+            f'{pool.name} has {max(0.0, room_gib):.6g} GiB free{below}'
+            f'{growth}, {size_gib:.6g} needed',
+            (rs.Code.MAX_FILL if pool.max_fill is None
+             else rs.Code.POOL_MAX_FILL) if below
+            else rs.Code.KEPT_FOR_GROWTH if growth else rs.Code.NO_SPACE)
 
 
 def shortfall(before_us: float, after_us: float, min_gain: float,
-              busy: bool = False) -> str:
+              busy: bool = False) -> rs.Reason:
     """Why a move whose devices show no less afterwards is not made.
 
     :param busy: whether the figures are of how busy devices are
     """
     if after_us > before_us:
-        return (f'the {"busier" if busy else "slower"} of both pools would '
-                f'show {figure(after_us, busy)} instead of '
-                f'{_number(before_us, busy)}')
+        return rs.Reason(
+            f'the {"busier" if busy else "slower"} of both pools would show '
+            f'{figure(after_us, busy)} instead of '
+            f'{_number(before_us, busy)}',
+            rs.Code.BUSIER if busy else rs.Code.SLOWER)
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
-        return 'a move would gain nothing'
-    return f'gain {100 * gain:.3g} % is below min_gain {100 * min_gain:.3g} %'
+        return rs.Reason('a move would gain nothing', rs.Code.NO_GAIN)
+    return rs.Reason(
+        f'gain {100 * gain:.3g} % is below min_gain {100 * min_gain:.3g} %',
+        rs.Code.MIN_GAIN)
 
 
 def target_refusal(zone: str | None, backend_name: str | None,
-                   volume_type: str | None, target: cl.Pool) -> str | None:
+                   volume_type: str | None,
+                   target: cl.Pool) -> rs.Reason | None:
     """Why a volume may not move to a pool, space aside, or None.
 
     :param zone: of the pool that it is in
     :param backend_name: the backend that its type requires, None for any
     """
     if target.state != 'up':
-        return f'{target.name} is {target.state}'
+        return not_up(target)
     if not target.balance:
-        return f'{target.name} {LEFT_OUT}'
+        return left_out(target)
     if target.drifting is not None:
-        return f'{target.name} drifts: {target.drifting}'
+        return rs.Reason(f'{target.name} drifts: {target.drifting}',
+                         rs.Code.DRIFTS)
     if target.zone != zone:
-        return f'{target.name} is in another zone, {target.zone}'
+        return rs.Reason(f'{target.name} is in another zone, {target.zone}',
+                         rs.Code.OTHER_ZONE)
     if backend_name is not None and target.backend_name != backend_name:
-        return (f'{target.name} is of backend {target.backend_name}, the '
-                f'volume requires {backend_name}')
+        return rs.Reason(
+            f'{target.name} is of backend {target.backend_name}, the volume '
+            f'requires {backend_name}', rs.Code.OTHER_BACKEND)
     if volume_type in target.refuses:
-        return (f'{target.name} does not offer what the extra specs of '
-                f'{volume_type} ask for')
+        return rs.Reason(
+            f'{target.name} does not offer what the extra specs of '
+            f'{volume_type} ask for', rs.Code.TYPE_UNMET)
     return None
+
+
+def not_up(pool: cl.Pool) -> rs.Reason:
+    """That a pool is not up."""
+    return rs.Reason(f'{pool.name} is {pool.state}',
+                     _STATES.get(pool.state, rs.Code.POOL_DOWN))
+
+
+def left_out(pool: cl.Pool) -> rs.Reason:
+    """Of a pool: why no volume comes there, or leaves it."""
+    return rs.Reason(
+        f'{pool.name} is left out of balancing by its serifos_balance',
+        rs.Code.POOL_LEFT_OUT)
+
+
+def unlisted(volume: cl.Volume) -> rs.Reason:
+    """That the pool of a volume is not there."""
+    return rs.Reason(f'the cluster has no pool {volume.pool}',
+                     rs.Code.POOL_UNLISTED)
+
+
+def unmodelled(pool: cl.Pool) -> rs.Reason:
+    """That nothing is predicted of a pool."""
+    return rs.Reason(f'{pool.name} has no model', rs.Code.NO_MODEL)
 
 
 def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
@@ -177,13 +215,13 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     if volume.workload is None:
         return NO_TELEMETRY
     if pool is None:
-        return f'the cluster has no pool {volume.pool}'
+        return unlisted(volume)
     if not modelled:
-        return f'{pool.name} has no model'
+        return unmodelled(pool)
     if pool.state != 'up':
-        return f'{pool.name} is {pool.state}'
+        return not_up(pool)
     if not pool.balance:
-        return f'{pool.name} {LEFT_OUT}'
+        return left_out(pool)
     return None
 
 

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 from serifos.facts import fields
+from serifos.facts import reason as rs
 from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
@@ -77,10 +78,28 @@ class Move:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """A volume that is not moved, and why."""
+    """A volume that is not moved, and why.
+
+    :param reason: a sentence, with its code where that is known
+    """
 
     volume: str
     reason: str
+
+    @property
+    def code(self) -> str | None:
+        """Of which kind the reason is; None in plans of earlier releases."""
+        return rs.code(self.reason)
+
+    def to_json(self) -> dict[str, Any]:
+        doc = {'volume': self.volume, 'reason': self.reason}
+        return doc if self.code is None else {**doc, 'code': self.code}
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Refusal:
+        """A refusal as a ``serifos-plan/1`` document writes it."""
+        return cls(doc['volume'], rs.Reason.read(
+            doc['reason'], doc.get('code')))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,7 +154,8 @@ class Plan:
                 'created_at': times.text(doc.pop('created_at')),
                 'expires_at': times.text(doc.pop('expires_at')), **doc,
                 'moves': [move.to_json() for move in self.moves],
-                'refused': list(doc['refused']), 'notes': list(self.notes)}
+                'refused': [each.to_json() for each in self.refused],
+                'notes': list(self.notes)}
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Plan:
@@ -151,8 +171,7 @@ class Plan:
         return cls(**{
             **said, **changes, 'notes': tuple(doc.get('notes', ())),
             'moves': tuple(map(Move.from_json, doc['moves'])),
-            'refused': tuple(Refusal(refusal['volume'], refusal['reason'])
-                             for refusal in doc['refused']),
+            'refused': tuple(map(Refusal.from_json, doc['refused'])),
             'latency_us': {name: Change(**change) for name, change
                            in doc['latency_us'].items()},
             'created_at': fields.Field(doc)['created_at'].moment(),

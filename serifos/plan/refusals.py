@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from serifos.facts import reason as rs
 from serifos.plan import acceptance
 from serifos.plan.affinity import permits
 from serifos.plan import copying
@@ -26,8 +27,10 @@ from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-NO_OTHER = 'no other device has a pool with a model'
-NOT_YET = ', until moves of this plan free more'
+NO_OTHER = rs.Reason('no other device has a pool with a model',
+                     rs.Code.NO_OTHER_MODEL)
+_OTHERS = rs.Reason('other moves go first', rs.Code.OTHERS_FIRST)
+_NOT_HOT = rs.Reason('its pool is not hot', rs.Code.NOT_HOT)
 _MANY = 2048  # volumes that are priced at once
 
 
@@ -57,7 +60,7 @@ def of(first: st.State, last: st.State, moved: Collection[str],
         volumes = np.array(may[begin:begin + _MANY], np.intp)
         moves = _best(last, volumes, near)
         why.update(dict.fromkeys(volumes.tolist(), NO_OTHER))
-        why.update((volume, reason or 'other moves go first')
+        why.update((volume, reason or _OTHERS)
                    for volume, reason in zip(
                        moves.volume.tolist(), against(last, moves, quota)))
     for volume, reason in why.items():
@@ -113,21 +116,25 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
         if by_rules is not None:
             yield by_rules
         elif no_cause[row]:
-            yield 'its pool is not hot'
+            yield _NOT_HOT
         elif breaks[row] >= 0:
             broken = int(breaks[row])
             whose = ('it' if broken == volume else
                      f'volume {problem.volumes[broken].id} there')
-            yield (f'on {pool.name} {whose} would see more than the '
-                   f'{problem.promise_us[broken]:.6g} µs that its type '
-                   'promises')
+            yield rs.Reason(
+                f'on {pool.name} {whose} would see more than the '
+                f'{problem.promise_us[broken]:.6g} µs that its type promises',
+                rs.Code.BREAKS_PROMISE)
         elif cool[row] and not eases[row]:
-            yield ('its pool is not hot, and promises would be exceeded '
-                   f'by more or nearly as much on {pool.name}')
+            yield rs.Reason(
+                'its pool is not hot, and promises would be exceeded by more '
+                f'or nearly as much on {pool.name}',
+                rs.Code.SHIFTS_PROMISES)
         elif (price := unpaid[row]) is not None:
             yield price
         elif quota.full(int(source[row])):
-            yield f'max_moves {quota.most} is reached'
+            yield rs.Reason(f'max_moves {quota.most} is reached',
+                            rs.Code.MAX_MOVES)
         else:
             yield None
 
@@ -143,16 +150,19 @@ def barred(state: st.State, volume: int, target: int) -> str | None:
               or _other_barred(state, volume, target))
     if reason is not None or size <= state.room[target]:
         return reason
-    return problem.limits.no_room(pool, state.room[target], size) + (
-        NOT_YET if size <= state.free[target] else '')
+    full = problem.limits.no_room(pool, state.room[target], size)
+    return full if size > state.free[target] else rs.Reason(
+        f'{full}, until moves of this plan free more', rs.Code.NO_SPACE_YET)
 
 
 def _other_barred(state: st.State, volume: int, target: int) -> str | None:
     """Why rules keep what moves with a volume from a pool, or None."""
     problem = state.problem
     return next((
-        f'it is to share a pool with volume {problem.volumes[other].id}, and '
-        f'{why}' for other in problem.bonds.with_it(volume).tolist()
+        rs.Reason('it is to share a pool with volume '
+                  f'{problem.volumes[other].id}, and {why}',
+                  rs.Code.COMPANION_STAYS)
+        for other in problem.bonds.with_it(volume).tolist()
         if other != volume and (
             why := _by_rules(problem, other, target)) is not None), None)
 

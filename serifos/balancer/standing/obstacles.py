@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 
-from serifos.balancer import join
 from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import fields
@@ -72,7 +71,7 @@ def gaps(inventory: inv.Inventory, observed: activity.Observed,
         yield unread.sentence()
     yield from settings.faults(inventory)
     for pool in found.pools:
-        if pool.state == join.UNSEEN:
+        if pool.state == cl.UNSEEN:
             yield (f'Pool {pool.name} is left out: '
                    f'{observed.problems[pool.name]}')
         elif pool.name in observed.problems:

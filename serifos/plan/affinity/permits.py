@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from serifos.plan.affinity import staying
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan import state as st
@@ -59,11 +60,10 @@ def why_not(state: st.State, volume: int, target: int) -> str | None:
     others = bonds.not_with(home, volume)
     if len(others) and (target not in home[others]
                         or home[volume] in home[others]):
-        return (f'it is to share a pool with volume {named[others[0]].id}, '
-                f'on {problem.cluster.pools[home[others[0]]].name}')
+        return staying.elsewhere(
+            named[others[0]], problem.cluster.pools[home[others[0]]])
     there = problem.device[target]
     foes = bonds.apart_from(home, volume)
     foes = foes[problem.device[home[foes]] == there]
-    return None if not len(foes) else (
-        f'it is to be kept apart from volume {named[foes[0]].id}, on '
-        f'{problem.cluster.pools[home[foes[0]]].name}')
+    return None if not len(foes) else staying.apart(
+        named[foes[0]], problem.cluster.pools[home[foes[0]]])

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
 from serifos.plan.affinity import bonds as bd
 from serifos.plan import limits as lm
 
@@ -29,13 +30,29 @@ def bound(bonds: bd.Bonds, volumes: Sequence[cl.Volume],
         and (why := alone(volumes[other])) is not None), None)
 
 
-def contradicted(other: cl.Volume) -> str:
+def contradicted(other: cl.Volume) -> rs.Reason:
     """That a volume stays, since what it is bound to contradicts itself."""
-    return ('it is to share a pool with volumes that are to be kept apart, '
-            f'such as {other.id}')
+    return rs.Reason(
+        'it is to share a pool with volumes that are to be kept apart, '
+        f'such as {other.id}', rs.Code.CONTRADICTION)
 
 
-def shared(other: cl.Volume, why: str) -> str:
+def shared(other: cl.Volume, why: str) -> rs.Reason:
     """That a volume stays, since another one does."""
-    return (f'it is to share a pool with volume {other.id}, which stays: '
-            f'{why}')
+    return rs.Reason(
+        f'it is to share a pool with volume {other.id}, which stays: {why}',
+        rs.Code.COMPANION_STAYS)
+
+
+def elsewhere(other: cl.Volume, pool: cl.Pool) -> rs.Reason:
+    """That a volume may go to another one alone, or stays with it."""
+    return rs.Reason(
+        f'it is to share a pool with volume {other.id}, on {pool.name}',
+        rs.Code.COMPANIONS_ELSEWHERE)
+
+
+def apart(other: cl.Volume, pool: cl.Pool) -> rs.Reason:
+    """That a volume would meet one that it is to be kept apart from."""
+    return rs.Reason(
+        f'it is to be kept apart from volume {other.id}, on {pool.name}',
+        rs.Code.KEPT_APART)

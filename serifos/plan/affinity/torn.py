@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
 from serifos.plan.affinity import bonds as bd
 from serifos.plan.affinity import staying
 from serifos.plan import plan as pl
@@ -67,12 +68,12 @@ def _parted(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints,
     its = bonds.with_it(volume)
     its = its[then[its] != then[volume]]
     if len(its):
-        return (f'volume {volumes[its[0]].id}, with which it shares a pool, '
-                'does not come with it')
+        return rs.Reason(
+            f'volume {volumes[its[0]].id}, with which it shares a pool, does '
+            'not come with it', rs.Code.COMPANION_LEFT)
     others = bonds.not_with(home, volume)
     if len(others) and then[volume] not in then[others]:
-        return (f'it is to share a pool with volume {volumes[others[0]].id}, '
-                f'on {pools[home[others[0]]].name}')
+        return staying.elsewhere(volumes[others[0]], pools[home[others[0]]])
     return None
 
 
@@ -97,6 +98,5 @@ def _met(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints, now: bd.Ints,
                 if device(now[other]) == there and not (
                     device(home[other]) == device(home[volume]) == there)),
                None)
-    return None if foe is None else (
-        f'it is to be kept apart from volume {volumes[foe].id}, on '
-        f'{pools[now[foe]].name}')
+    return None if foe is None else staying.apart(
+        volumes[foe], pools[now[foe]])

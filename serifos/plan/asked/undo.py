@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
 from serifos.plan.affinity import torn
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
@@ -33,7 +34,8 @@ from serifos.plan import summary
 
 NAME = 'undo'
 
-UNDER_WAY = 'its migration is under way still'
+UNDER_WAY = rs.Reason('its migration is under way still',
+                      rs.Code.UNDER_WAY)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def _once(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         state = state.moved(volume, target)
     return summary.figures(
         NAME, first, state, moves, refused, truncated=any(
-            each.reason.endswith(refusals.NOT_YET) for each in refused))
+            each.code == rs.Code.NO_SPACE_YET for each in refused))
 
 
 def _gone(made: Made, cluster: cl.Cluster, volume: int | None,
@@ -100,14 +102,17 @@ def _gone(made: Made, cluster: cl.Cluster, volume: int | None,
     if not made.ended:
         return UNDER_WAY
     if volume is None:
-        return 'it is no longer there'
+        return rs.Reason('it is no longer there', rs.Code.VOLUME_GONE)
     at = cluster.volume(made.volume).pool
     if at == made.source:
-        return f'it is on {at}, where it came from'
+        return rs.Reason(f'it is on {at}, where it came from',
+                         rs.Code.WHERE_IT_WAS)
     if at != made.target:
-        return f'it was moved on since, to {at}'
+        return rs.Reason(f'it was moved on since, to {at}',
+                         rs.Code.MOVED_ON)
     if target is None:
-        return f'there is no pool {made.source}'
+        return rs.Reason(f'there is no pool {made.source}',
+                         rs.Code.POOL_GONE)
     return None
 
 
@@ -119,14 +124,14 @@ def _barred(state: st.State, volume: int, target: int) -> str | None:
     if movable is not True:
         return movable or 'not movable'
     if home < 0:
-        return f'the cluster has no pool {problem.volumes[volume].pool}'
+        return lm.unlisted(problem.volumes[volume])
     here = problem.cluster.pools[home]
     if here.state in ('down', cl.TOUCHED):
-        return f'{here.name} is {here.state}'
+        return lm.not_up(here)
     if not here.balance:
-        return f'{here.name} {lm.LEFT_OUT}'
+        return lm.left_out(here)
     return refusals.barred(state, volume, target) or (
-        None if problem.modelled[target] else f'{pool.name} has no model')
+        None if problem.modelled[target] else lm.unmodelled(pool))
 
 
 def released(cluster: cl.Cluster, volumes: Collection[str]) -> cl.Cluster:

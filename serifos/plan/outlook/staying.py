@@ -24,12 +24,14 @@ from serifos.plan import state as st
 class Staying:
     """The volumes that stay for one kind of reason.
 
+    :param code: of the reasons, None where that is not known
     :param share: of the outstanding I/Os of all volumes, 0 to 1
     :param pools: where they are, the slowest first
     :param example: one of them, and the reason of it
     """
 
     kind: reasons.Kind
+    code: str | None
     volumes: int
     share: float
     pools: tuple[str, ...]
@@ -75,7 +77,8 @@ def _counted(state: st.State, said: Iterable[tuple[int, str]],
         by_kind.setdefault(reasons.kind(one[1]), []).append(one)
     total = float(queued.sum()) or 1.0
     found = [Staying(
-        kind, len(its), float(sum(queued[v] for v, _ in its)) / total,
+        kind, reasons.code(its[0][1]), len(its),
+        float(sum(queued[v] for v, _ in its)) / total,
         tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
         problem.volumes[its[0][0]], its[0][1])
         for kind, its in by_kind.items()]

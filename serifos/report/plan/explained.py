@@ -10,14 +10,15 @@ from typing import Any
 
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import reasons
 
 SCHEMA = 'serifos-explanation/1'
 
-GOALS = 'pool', 'was_us', 'then_us', 'barred', 'why'
+GOALS = 'pool', 'was_us', 'then_us', 'barred', 'why', 'code'
 """Of a document of a pool that a volume could go to."""
 
 VOLUMES = ('volume', 'name', 'outstanding', 'share', 'busy_us', 'without_us',
-           'late', 'why', 'goes_to', 'best')
+           'late', 'why', 'code', 'goes_to', 'best')
 """Of a document of an active volume of a pool."""
 
 
@@ -49,7 +50,7 @@ def volume(seen: ol.Outlook, part: ex.Part) -> dict[str, Any]:
     return {
         'schema': SCHEMA, 'explains': 'volume', **its,
         'pool': part.volume.pool, 'window_s': seen.plan.window_s,
-        'goals': [dataclasses.asdict(goal) for goal in part.goals]}
+        'goals': [*map(_goal, part.goals)]}
 
 
 def _goes(seen: ol.Outlook) -> dict[str, str]:
@@ -61,6 +62,15 @@ def _part(part: ex.Part, goes: Mapping[str, str]) -> dict[str, Any]:
         'volume': part.volume.id, 'name': part.volume.name,
         'outstanding': part.outstanding, 'share': part.share,
         'busy_us': part.figure_us, 'without_us': part.without_us,
-        'late': part.late, 'why': part.why,
-        'goes_to': goes.get(part.volume.id), 'best': dataclasses.asdict(
-            part.goals[0]) if part.goals else None}
+        'late': part.late, 'why': part.why, 'code': _code(part.why),
+        'goes_to': goes.get(part.volume.id),
+        'best': _goal(part.goals[0]) if part.goals else None}
+
+
+def _goal(goal: ex.Goal) -> dict[str, Any]:
+    return {**dataclasses.asdict(goal), 'code': _code(goal.why)}
+
+
+def _code(why: str | None) -> str | None:
+    """Of which kind a reason is; None where nothing speaks against it."""
+    return reasons.code(why) if why else None

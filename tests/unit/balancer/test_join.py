@@ -151,7 +151,7 @@ class ClusterTest(testtools.TestCase):
 
     def test_a_pool_without_telemetry_is_no_target(self):
         found = cluster(inventory(record('v')), observed(problems=[A]))
-        self.assertEqual(join.UNSEEN, found.pools[0].state)
+        self.assertEqual(cl.UNSEEN, found.pools[0].state)
 
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
