@@ -37,6 +37,12 @@ _EARTH = {('trees', 1): (10.5653213, 0.98637756),
           ('ozone1', 1): (14.4910327, 0.80907130),
           ('ozone1', 2): (13.4744426, 0.83285550)}
 
+# earth's exact search, which its fast update is not: GCV and RSS of
+#   Rscript -e 'library(earth); a <- earth(O3 ~ ., data = ozone1, degree = 1,
+#     minspan = 1, endspan = 1, fast.k = 0, weights = rep(1, 330),
+#     Force.weights = TRUE); cat(format(c(a$gcv, a$rss), digits = 12))'
+_EARTH_EXACT = 14.502948124, 4034.852013168
+
 # Rscript -e 'options(digits = 12); coef(lm(Volume ~ Girth * Height, trees))'
 _LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
              (1,): -1.297083371665, (0, 1): 0.134654394364}
@@ -89,6 +95,12 @@ class MarsTest(testtools.TestCase):
         self.assertAlmostEqual(1, found.gcv / gcv, delta=near)
         self.assertAlmostEqual(
             r2, _explained(y, _values(found, x)), delta=near)
+
+    def test_without_products_it_is_earths_exact_search(self):
+        found = mars.splines_of(*_matrix('ozone1'), degree=1, spans=_EVERY)
+        gcv, rss = _EARTH_EXACT
+        self.assertAlmostEqual(1, found.gcv / gcv, delta=1e-8)
+        self.assertAlmostEqual(1, found.rss / rss, delta=1e-8)
 
     @ddt.data(1, 2)
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
