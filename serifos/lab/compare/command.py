@@ -61,6 +61,10 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument(
             '--held-out', type=float, default=0.2, metavar='SHARE',
             help='share of the inner runs that no fit sees (default: 0.2)')
+        parser.add_argument(
+            '--test', metavar='DATASET', help='also test on all runs of this '
+            'dataset, of the same device: outside the ranges, or of several '
+            'workloads where DATASET has one')
         options.add_seed(parser, 'the held-out runs and the folds')
         tuning_options.add_arguments(parser)
         return parser
@@ -72,6 +76,7 @@ class CompareKinds(app.Fails, lister.Lister):
         from serifos.report import measured
         _refuse_absurd(parsed_args)
         dataset = documents.read_dataset(parsed_args.dataset)
+        others = _others(parsed_args.test, dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
         kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
         of_figure = {}
@@ -79,6 +84,9 @@ class CompareKinds(app.Fails, lister.Lister):
             data = fit_runs.runs(dataset.valid(), predicts)
             of_figure[predicts] = data, compare.parts(
                 data, parsed_args.seed, parsed_args.held_out)
+            if others is not None:
+                of_figure[predicts] = compare.with_others(
+                    *of_figure[predicts], fit_runs.runs(others, predicts))
         refused: _Refused = {}
         verdicts = []
         with self._searching(parsed_args) as searcher:
@@ -101,7 +109,7 @@ class CompareKinds(app.Fails, lister.Lister):
             {kind: why for kind, (_, why) in _reasons(refused).items()},
             measured.of(dataset.header)), self.say)
         parts = [compare.INSIDE, *(
-            part for part in compare.BEYOND
+            part for part in (*compare.BEYOND, compare.OTHERS)
             if any(part in verdict.errors for verdict in verdicts))]
         return (('kind', 'settings', 'predicts', 'r2', *(
             part.replace(' ', '_') for part in parts),
@@ -126,6 +134,23 @@ class CompareKinds(app.Fails, lister.Lister):
                 'seed': args.seed, 'folds': quality.FOLDS,
                 'part': {'held_out': args.held_out}}) as searcher:
             yield searcher
+
+
+def _others(path: str | None, dataset: ds.Dataset
+            ) -> tuple[ds.Sample, ...] | None:
+    """The runs to test on, None where there are none.
+
+    :raises InputError: where they are of another device
+    """
+    if path is None:
+        return None
+    others = documents.read_dataset(path)
+    apart = dataset.header.differences(others.header)
+    if apart:
+        raise errors.InputError(
+            f'{path} is not of the same device ({"; ".join(apart)}); test on '
+            'runs of the one that the kinds are fitted on.')
+    return others.valid()
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:

@@ -30,6 +30,9 @@ INSIDE = 'interpolation'
 BEYOND = ('small blocks', 'large blocks', 'high counts')
 """The parts of test runs: held out within the ranges, and beyond."""
 
+OTHERS = 'other runs'
+"""The part of a dataset of its own that no kind is fitted on."""
+
 LEAST_RUNS = 20
 _EDGE, _WIDEST_EDGE = 0.10, 0.25
 """Shares of the runs that an edge of a range takes at least and at most."""
@@ -114,6 +117,29 @@ class Verdict:
     def mre(self) -> dict[str, float]:
         return {part: float(values.mean())
                 for part, values in self.errors.items()}
+
+
+def with_others(data: fit_runs.Runs, divided: Parts, others: fit_runs.Runs
+                ) -> tuple[fit_runs.Runs, Parts]:
+    """The runs and their division, with another dataset's to test on.
+
+    Such runs are the paper's points beyond the ranges (Table 5), or its
+    workload distributed on two and three machines (Figures 11 and 12).
+
+    :raises InputError: where none of the others has the figure
+    """
+    if not len(others.y):
+        raise errors.InputError(
+            f'No run of the --test dataset has a {others.predicts}; leave '
+            'that figure out, or measure it.')
+    number = len(data.y)
+    return (dataclasses.replace(
+        data, loads=data.loads + others.loads,
+        y=np.concatenate([data.y, others.y]), keys=data.keys + others.keys,
+        seen=data.seen + others.seen),
+        dataclasses.replace(divided, tested={
+            **divided.tested,
+            OTHERS: np.arange(number, number + len(others.y))}))
 
 
 def judge(kind: str, predicts: str, data: fit_runs.Runs, divided: Parts,
@@ -212,7 +238,7 @@ def _line(name: str, its: Sequence[Verdict], standard: Sequence[Verdict],
     return ComparisonRow(
         first.kind, first.tuned, name,
         float(np.mean(r2)) if len(r2) == len(its) else None,
-        {part: _mean(its, part) for part in (INSIDE, *BEYOND)
+        {part: _mean(its, part) for part in (INSIDE, *BEYOND, OTHERS)
          if all(part in v.errors for v in its)},
         float(np.mean([v.mre[INSIDE] / w.mre[INSIDE] - 1 for v, w
                        in zip(its, standard) if w.mre[INSIDE]] or [0.0]))

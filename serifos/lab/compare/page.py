@@ -33,7 +33,9 @@ _PARTS = {
     'large blocks': ('Extrapolation to large blocks', 'The tenth of the '
                      'runs whose mean block is largest (Figure 10).'),
     'high counts': ('Extrapolation to more workloads', 'The tenth of the '
-                    'runs of most workloads.')}
+                    'runs of most workloads.'),
+    compare.OTHERS: ('Other runs', 'All runs of the dataset given by --test '
+                     '(Table 5, Figures 10 to 12).')}
 
 
 def page_of(name: str, verdicts: _Verdicts,
@@ -75,10 +77,10 @@ def page_of(name: str, verdicts: _Verdicts,
                 for figure in divided]),
         *_tuning(lines), *_tests(verdicts), *_settings(lines),
         page.Section('The runs', tables=[table.Table(
-            ('figure', 'training', compare.INSIDE, *compare.BEYOND),
+            ('figure', 'training', *_PARTS),
             [(figure, len(parts.training), *(
                 len(parts.tested[part]) if part in parts.tested else None
-                for part in (compare.INSIDE, *compare.BEYOND)))
+                for part in _PARTS))
              for figure, parts in divided.items()],
             'The number of runs of each part; edges overlap.')])]
     if refused:

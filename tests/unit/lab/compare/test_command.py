@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """serifos-model compare-kinds: a table, a page, resumed, never all lost."""
 
+import dataclasses
 import json
 
 import ddt
@@ -86,6 +87,28 @@ class CompareKindsTest(case.DirectoryCase):
             'request_latency_us', kinds=('outstanding',))
         self.assertEqual(['latency_us', 'request_latency_us', 'mean'],
                          [row['predicts'] for row in rows])
+
+    def test_runs_of_another_dataset(self):
+        runs = [run for run in d_optimal.runs(50, seed=1) if len(run) == 2]
+        path, page = self.dir / 'two.jsonl', self.dir / 'p.html'
+        samples.write(path, samples.dataset(
+            runs, lambda run: 3 * fake.truth(run)))
+        alone, _ = self.rows('--no-tune')
+        rows, _ = self.rows('--no-tune', '--test', path, '--page', page)
+        for was, row in zip(alone, rows, strict=True):
+            self.assertEqual(was, {name: value for name, value in row.items()
+                                   if name != 'other_runs'})
+        self.assertAlmostEqual(2 / 3, rows[0]['other_runs'], delta=0.2)
+        self.assertIn('Other runs', page.read_text())
+
+    def test_other_runs_are_of_the_same_device(self):
+        path = self.dir / 'other.jsonl'
+        samples.write(path, samples.dataset(
+            d_optimal.runs(20), fake.truth, dataclasses.replace(
+                samples.HEADER, host='node2')))
+        code, out, err = self.compare('--no-tune', '--test', path)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('not of the same device (host node1 and node2)', err)
 
     def test_what_was_evaluated_is_not_evaluated_again(self):
         first, _ = self.rows()
