@@ -82,17 +82,29 @@ def points(series: Sequence[Series], *,
     return figures.svg(figure)
 
 
-def grid(panels: Mapping[str, Sequence[Series]], *, xlabel: str, ylabel: str,
-         columns: int = 2, **settings: Any) -> str:
-    """Points in panels of one scale, with a line at 0; title → series."""
+def cumulative(values: Sequence[float], label: str,
+               form: str = '-', **look: Any) -> Series:
+    """The share of values that are at most x, as a line of steps."""
+    return Series(sorted(values),
+                  [(i + 1) / len(values) for i in range(len(values))],
+                  form, label, look={'drawstyle': 'steps-post', **look})
+
+
+def grid(panels: Mapping[str, Sequence[Series]], *, xlabel: str = '',
+         ylabel: str, columns: int = 2, sharex: bool = True,
+         level: float | None = 0, **settings: Any) -> str:
+    """Points in panels of one scale, with a line at 0; title → series.
+
+    :param sharex: whether the panels have one scale of x, too
+    """
     deep = math.ceil(len(panels) / columns)
     figure = figures.figure(9, 2.6 * deep + 0.3)
-    cells = figure.subplots(deep, columns, sharex=True, sharey=True,
+    cells = figure.subplots(deep, columns, sharex=sharex, sharey=True,
                             squeeze=False)
     for axes, (title, series) in itertools.zip_longest(
             cells.flat, panels.items(), fillvalue=('', ())):
         axes.set_visible(bool(series))
-        _points(axes, series, level=0)
+        _points(axes, series, level)
         axes.tick_params(labelbottom=True)
         figures.finish(axes, title=title, **settings)
     figure.supxlabel(xlabel, fontsize=10)

@@ -153,16 +153,13 @@ def _distribution(figure: str, verdicts: _Verdicts) -> str:
     tuned = {v.kind for v in verdicts if v.tuned}
     series = []
     for verdict in verdicts:
-        errors = np.sort(verdict.errors[compare.INSIDE])
         final = verdict.tuned or verdict.kind not in tuned
         number = kinds.index(verdict.kind)
         dashes = _DASHES[number >= len(charts.SERIES)]
-        series.append(charts.Series(
-            100 * np.maximum(errors, 1e-4),
-            np.arange(1, len(errors) + 1) / len(errors),
-            dashes[final], _label(verdict), look={
-                'drawstyle': 'steps-post', 'lw': 1.5 if final else 0.9,
-                'color': charts.SERIES[number % len(charts.SERIES)]}))
+        series.append(charts.cumulative(
+            100 * np.maximum(verdict.errors[compare.INSIDE], 1e-4),
+            _label(verdict), dashes[final], lw=1.5 if final else 0.9,
+            color=charts.SERIES[number % len(charts.SERIES)]))
     return charts.points(
         series, size_in=(9, 4.5), xscale='log', ylim=(0, 1.02),
         xlabel=f'relative error of {figure}, %', ylabel='share of the runs')
