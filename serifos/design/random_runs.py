@@ -25,6 +25,13 @@ PAPER = design.Space(
     counts=(1,))
 """The paper's parameters; of a workload alone on its device."""
 
+MAIL = design.Space(
+    write_pcts=(20, 100), random_pcts=(50, 90), iodepths=(1, 4),
+    think_times_us=(0, 500), block_kibs=(4, 8, 12), counts=(2, 3, 4))
+"""Runs of a server of many small files, as the paper's Postmark is one
+(section 6.2): several workloads at once, whose requests are as small as
+files of 5 KiB and what describes them, and mostly at random."""
+
 _MOST = 100_000
 
 

@@ -26,6 +26,7 @@ from serifos.lab.study import runs as study_runs
 _DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
 _RUNS = 80
 _MOST_RUNS = 10_000
+_MOST_ROUNDS = 100
 _SAMPLED_S = 10.0  # the runtime of a random run
 
 
@@ -50,6 +51,13 @@ class Dataset(app.Fails, command.Command):
         runs.add_argument('--sampled', type=int, metavar='N',
                           help='random runs instead, as build --sampled or '
                                'study --sampled')
+        runs.add_argument('--mail', type=int, metavar='N',
+                          help='N random runs of a mail server instead: two '
+                          'to four workloads at once, of small requests; '
+                          'relate --test tests relations on it')
+        parser.add_argument('--rounds', type=int, default=1, metavar='N',
+                            help='make every run N times; the last one '
+                            'counts (default: 1)')
         parser.add_argument(
             '--counts', type=design_options.list_of(int), metavar='LIST',
             help='numbers of workloads that run together, such as 2,3,4')
@@ -65,15 +73,18 @@ class Dataset(app.Fails, command.Command):
         for name, value, least, most in (
                 ('--runs', args.runs, _least(args), _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
+                ('--mail', args.mail, 1, _MOST_RUNS),
+                ('--rounds', args.rounds, 1, _MOST_ROUNDS),
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):
             if value is not None:
                 bounds.refuse_outside(name, value, least, most)
         purpose, seconds = (
-            (modeler.Purpose.SHORT, {}) if args.sampled is None
+            (modeler.Purpose.SHORT, {})
+            if args.sampled is None and args.mail is None
             else (modeler.Purpose.TEST, {'runtime_s': _SAMPLED_S}))
         found = modeler.dataset(ssd, purpose, _runs(args), args.chance,
-                                **seconds)
+                                rounds=args.rounds, **seconds)
         documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
             documents.append_sample(args.out, sample)
@@ -85,8 +96,14 @@ def _least(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
+    if args.study and args.mail is not None:
+        raise errors.InputError(
+            '--study and --mail contradict each other; give one of them.')
     if args.study:
         return _of_study(args)
+    if args.mail is not None:
+        return random_runs.runs(
+            args.mail, _of_counts(args, random_runs.MAIL), args.seed)
     if args.sampled is not None:
         return random_runs.runs(
             args.sampled, _of_counts(args, random_runs.PAPER), args.seed)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import enum
+import itertools
 
 import numpy as np
 
@@ -32,7 +33,7 @@ on the short design, which is what ``serifos-model build`` does."""
 
 SHORT_RUNS = 80
 
-_RUN_S = 60.0
+RUN_S = 60.0
 _BUILD_IOS = 2000
 
 
@@ -62,7 +63,7 @@ def measure(job: SimulatedRuns) -> list[ds.Sample]:
     """Makes the runs of a job."""
     return [dev.SimulatedDevice(job.ssd, np.random.default_rng(
         [job.seed, *job.ssd.name.encode(), job.purpose, job.first + i]),
-        job.ios).measure(run, _RUN_S) for i, run in enumerate(job.runs)]
+        job.ios).measure(run, RUN_S) for i, run in enumerate(job.runs)]
 
 
 def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
@@ -74,16 +75,20 @@ def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
 
 
 def dataset(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
-            seed: int, runtime_s: float = _RUN_S) -> ds.Dataset:
+            seed: int, runtime_s: float = RUN_S,
+            rounds: int = 1) -> ds.Dataset:
     """The dataset that a build would write of these runs.
 
     :param runtime_s: seconds of a run, as the header says
+    :param rounds: how often each is made; the last one counts
     """
+    made = itertools.chain.from_iterable(
+        map(measure, jobs(ssd, purpose, [*runs] * rounds, seed)))
     return ds.Dataset(
         ds.Header({'model': ssd.name, 'serial': 'simulated'},
-                  runtime_s=runtime_s),
-        tuple(sample for job in jobs(ssd, purpose, runs, seed)
-              for sample in measure(job)))
+                  runtime_s=runtime_s, valid_round=rounds),
+        tuple(dataclasses.replace(sample, round=1 + i // len(runs))
+              for i, sample in enumerate(made)))
 
 
 def training(purpose: Purpose, seed: int,
@@ -120,7 +125,7 @@ def built(kind: str, ssd: ssds.Ssd,
           samples: Iterable[ds.Sample]) -> mm.Model:
     """A model of a kind, fitted to runs of a simulated device."""
     header = ds.Header({'model': ssd.name, 'serial': 'simulated'},
-                       runtime_s=_RUN_S)
+                       runtime_s=RUN_S)
     return fit.fit(ds.Dataset(header, tuple(samples)), kind=kind,
                    name=ssd.name)
 

@@ -26,6 +26,23 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual(number, len(found.valid()))
         self.assertEqual('SSD1', found.header.device['model'])
 
+    def test_a_mail_server_is_several_workloads_of_small_requests(self):
+        found = self.dataset('SSD1', '--mail', 5)
+        self.assertEqual(5, len(found.valid()))
+        for sample in found.samples:
+            self.assertTrue(2 <= sample.count <= 4)
+            self.assertTrue(all(w.block_kib <= 12 for w in sample.workloads))
+
+    def test_rounds_are_the_same_runs_made_again(self):
+        found = self.dataset('SSD1', '--sampled', 2, '--rounds', 2)
+        once = self.dataset('SSD1', '--sampled', 2)
+        self.assertEqual(2, found.header.valid_round)
+        self.assertEqual([1, 1, 2, 2], [s.round for s in found.samples])
+        self.assertEqual(once.samples, found.samples[:2])
+        first, _, again, _ = found.samples
+        self.assertEqual(first.key, again.key)
+        self.assertNotEqual(first.latency_us, again.latency_us)
+
     def test_all_devices_make_the_same_runs(self):
         one, other = (self.dataset(device, '--sampled', 2)
                       for device in ('SSD1', 'CLIFF'))
@@ -67,6 +84,7 @@ class DatasetTest(case.DirectoryCase):
             self.assertGreater(float(found[model, 'adj. R²']), 0.9)
 
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
+              ('--mail', 0), ('--rounds', 0), ('--study', '--mail', 3),
               ('--chance', -1), ('--study', '--counts', '3'),
               ('--study', '--counts', '0'), ('--counts', '99'),
               ('--study', '--counts', '2', '--runs', 6))
