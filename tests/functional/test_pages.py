@@ -77,10 +77,10 @@ class PagesTest(machine.MachineTest):
         self.assertEqual(0, code, err)
         return page
 
-    def dataset(self, ssd='SSD1'):
+    def dataset(self, ssd='SSD1', *options):
         """Runs of a simulated device."""
-        path = self.directory / f'{ssd}.jsonl'
-        code, _, err = command.simulate('dataset', ssd, path)
+        path = self.directory / f'{"".join(map(str, options))}{ssd}.jsonl'
+        code, _, err = command.simulate('dataset', ssd, path, *options)
         self.assertEqual(0, code, err)
         return path
 
@@ -166,6 +166,16 @@ class PagesTest(machine.MachineTest):
         dataset, page = self.dataset(), self.directory / 'p.html'
         code, _, err = command.model(
             'coverage', dataset, self.dataset('SSD2'), '--page', page)
+        self.assertEqual(0, code, err)
+        self.check(page)
+
+    def test_of_devices_that_are_related(self):
+        page, (runs, mail) = self.directory / 'p.html', (
+            [self.dataset(ssd, *options) for ssd in ('SSD1', 'AGED')]
+            for options in (('--sampled', 40, '--rounds', 2),
+                            ('--mail', 20)))
+        code, _, err = command.model(
+            'relate', *runs, '--test', *mail, '--best', '--page', page)
         self.assertEqual(0, code, err)
         self.check(page)
 

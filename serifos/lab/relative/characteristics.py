@@ -4,9 +4,8 @@
 Those of Mesnier et al. [1]_ (Table 2), of a run as a whole: its workloads
 are one stream of requests to the device. Standard library only.
 
-Of the paper's characteristics the share of reads is left out (it follows
-from that of writes), and reads and writes of a run have one size. ``count`` is
-ours: the paper's samples are of one workload.
+Of the paper's characteristics the share of reads is left out: it follows from
+that of writes. ``count`` is ours: the paper's samples are of one workload.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
    devices.
@@ -15,16 +14,19 @@ ours: the paper's samples are of one workload.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import operator
 from typing import Any
 
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
-CHARACTERISTICS = ('inter_arrival_us', 'write_pct', 'block_kib',
+CHARACTERISTICS = ('inter_arrival_us', 'write_pct', 'write_kib', 'read_kib',
                    'random_pct', 'count')
-"""WC: the mean time from a request to the next, and their pattern."""
+"""WC: the mean time from a request to the next, and their pattern. The size
+of writes is 0 where there is none, and that of reads."""
 
 SERVICE = ('latency_us', 'iops', 'bandwidth_kib_s', 'outstanding')
 """SO: performance, and the depth of the queue by Little's law."""
@@ -42,9 +44,14 @@ def of_workload(workload: wl.Workload) -> dict[str, float]:
         raise errors.InputError(
             'A workload without requests, or without a latency, was not '
             'observed, and cannot be predicted on another device.')
-    return _observed(1, workload.iops, workload.latency_us,
-                     workload.outstanding, workload.write_pct,
-                     workload.block_kib, workload.random_pct)
+    return _observed([workload], [workload.iops], workload.latency_us,
+                     workload.outstanding)
+
+
+def is_observed(sample: ds.Sample) -> bool:
+    """Whether a run says the iops and latency_us of all of its workloads."""
+    return bool(sample.seen) and all(
+        saw.get('iops') and saw.get('latency_us') for saw in sample.seen)
 
 
 def of_sample(sample: ds.Sample) -> dict[str, float]:
@@ -55,24 +62,14 @@ def of_sample(sample: ds.Sample) -> dict[str, float]:
 
     :raises InputError: where a workload's iops or latency are missing
     """
-    if not sample.seen or not all(
-            saw.get('iops') and saw.get('latency_us') for saw in sample.seen):
+    if not is_observed(sample):
         raise errors.InputError(
             'A run does not say the iops and latency_us of each of its '
             'workloads; measure it by build, which does.')
-    iops = [saw['iops'] for saw in sample.seen]
-    total = sum(iops)
-
-    def mean(values: list[float]) -> float:
-        return sum(rate * value for rate, value in zip(iops, values)) / total
-
-    asked = sample.workloads
     found = _observed(
-        sample.count, total, sample.latency_us,
-        sum(saw['iops'] * saw['latency_us'] for saw in sample.seen) / 1e6,
-        mean([_write_pct(w, saw) for w, saw in zip(asked, sample.seen)]),
-        mean([w.block_kib for w in asked]),
-        mean([w.random_pct for w in asked]))
+        [*map(_as_seen, sample.workloads, sample.seen)],
+        [saw['iops'] for saw in sample.seen], sample.latency_us,
+        sum(saw['iops'] * saw['latency_us'] for saw in sample.seen) / 1e6)
     return {**found, **{name: sample.seen[0][name] for name in HOST
                         if sample.seen[0].get(name) is not None}}
 
@@ -85,21 +82,37 @@ def of_tenants(sample: ds.Sample) -> list[dict[str, float]]:
     of_sample(sample)  # refuses what cannot be used
     tenants = sorted(zip(sample.workloads, sample.seen),
                      key=lambda tenant: tenant[0].pattern)
-    return [of_workload(dataclasses.replace(
-        workload, write_pct=_write_pct(workload, saw), iops=saw['iops'],
-        latency_us=saw['latency_us'])) for workload, saw in tenants]
+    return [of_workload(_as_seen(*tenant)) for tenant in tenants]
 
 
-def _write_pct(workload: wl.Workload, saw: Mapping[str, Any]) -> float:
+def _as_seen(workload: wl.Workload, saw: Mapping[str, Any]) -> wl.Workload:
+    """A workload with its rate, its latency, and the writes that it made."""
     writes = saw.get('write_iops')
-    return (workload.write_pct if writes is None
-            else 100 * writes / saw['iops'])
+    return dataclasses.replace(
+        workload, iops=saw['iops'], latency_us=saw['latency_us'],
+        write_pct=(workload.write_pct if writes is None
+                   else 100 * writes / saw['iops']))
 
 
-def _observed(count: int, iops: float, latency_us: float, q: float,
-              write_pct: float, block_kib: float,
-              random_pct: float) -> dict[str, float]:
-    return {'inter_arrival_us': 1e6 / iops, 'write_pct': write_pct,
-            'block_kib': block_kib, 'random_pct': random_pct,
-            'count': float(count), 'latency_us': latency_us, 'iops': iops,
-            'bandwidth_kib_s': iops * block_kib, 'outstanding': q}
+def _observed(workloads: Sequence[wl.Workload], iops: Sequence[float],
+              latency_us: float, q: float) -> dict[str, float]:
+    """Of workloads as one stream, each at its rate."""
+    total = sum(iops)
+    # Rounded: 100 * rate / rate may be a little less than 100.
+    shares = [round(w.write_pct / 100, 9) for w in workloads]
+    writes = [rate * share for rate, share in zip(iops, shares)]
+    reads = [rate * (1 - share) for rate, share in zip(iops, shares)]
+    sizes = [w.block_kib for w in workloads]
+    size = _mean(sizes, iops)
+    return {'inter_arrival_us': 1e6 / total,
+            'write_pct': _mean([w.write_pct for w in workloads], iops),
+            'block_kib': size, 'write_kib': _mean(sizes, writes),
+            'read_kib': _mean(sizes, reads),
+            'random_pct': _mean([w.random_pct for w in workloads], iops),
+            'count': float(len(workloads)), 'latency_us': latency_us,
+            'iops': total, 'bandwidth_kib_s': total * size, 'outstanding': q}
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """0 where nothing has a weight."""
+    return sum(map(operator.mul, weights, values)) / (sum(weights) or 1.0)

@@ -17,6 +17,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import cells
 from serifos.cmd import options
+from serifos.cmd import paging
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
@@ -24,7 +25,8 @@ from serifos.files import atomic
 from serifos.files import documents
 
 if TYPE_CHECKING:
-    from serifos.lab.relative import relative
+    from serifos.lab.relative import likeness
+    from serifos.lab.relative import tables
 
 
 class Relate(app.Fails, lister.Lister):
@@ -41,6 +43,16 @@ class Relate(app.Fails, lister.Lister):
         _add_datasets(parser)
         options.add_seed(parser, 'the halves of the runs')
         parser.add_argument(
+            '--test', nargs='+', default=[], metavar='OTHER',
+            help='datasets of the same devices, in the same order, on other '
+            'runs, such as of another sort of workload; also print the mean '
+            'errors there, of trees fitted on all runs of the DATASETs')
+        parser.add_argument(
+            '--best', action='store_true',
+            help='of a run that was made in several rounds take the one with '
+            'the most IOPS (default: that of the valid round)')
+        paging.add_argument(parser, 'distributions, trees and errors')
+        parser.add_argument(
             '--out', metavar='RELATION', help='write the relation from the '
             'first to the second of two devices to this file')
         return parser
@@ -48,25 +60,46 @@ class Relate(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # numpy and scikit-learn take a second to import.
         from serifos.lab.relative import common
+        from serifos.lab.relative import page
         from serifos.lab.relative import relative
-        bounds.refuse_outside('--seed', parsed_args.seed, 0)
-        if parsed_args.out and len(parsed_args.dataset) != 2:
-            raise errors.InputError(
-                'A relation is from one device to one other; give two '
-                'datasets with --out.')
-        if parsed_args.out:
-            atomic.refuse_unwritable(parsed_args.out)
-        devices = common.joined(_datasets(parsed_args.dataset))
-        if parsed_args.out:
-            documents.write_json(parsed_args.out, relative.relation(
-                devices, parsed_args.seed).to_json())
+        from serifos.lab.relative import tables
+        from serifos.lab.relative import trees
+        args = parsed_args
+        _refuse_absurd(args)
+        datasets = _datasets(args.dataset)
+        devices = common.joined(datasets, args.best)
+        others = args.test and common.joined(_datasets(args.test), args.best)
+        if args.out:
+            documents.write_json(args.out, trees.relation(
+                devices, args.seed).to_json())
             self.note(f'The relation from {devices.names[0]} to '
-                      f'{devices.names[1]} is in {parsed_args.out}.')
+                      f'{devices.names[1]} is in {args.out}.')
         self.note(f'{devices.runs} runs in common; each half of them is '
                   'predicted by trees fitted on the other.')
-        found = relative.evaluate(devices, parsed_args.seed)
-        return (('table', 'of', 'technique', 'average', 'WC', 'SO', 'WC+SO'),
-                [*_rows(found)])
+        tested = relative.unseen(devices, others) if others else []
+        if others:
+            self.note(f'{others.runs} runs to test; they are predicted by '
+                      'trees fitted on all of the others.')
+        found = relative.evaluate(devices, args.seed)
+        paging.write(args, lambda: page.page_of(devices, found, tested),
+                     self.say)
+        return (('table', 'of', 'technique', 'average', *common.INPUTS[1:]),
+                [*_rows([*tables.groups(found), *tables.tested(tested)])])
+
+
+def _refuse_absurd(args: argparse.Namespace) -> None:
+    bounds.refuse_outside('--seed', args.seed, 0)
+    if args.out and len(args.dataset) != 2:
+        raise errors.InputError(
+            'A relation is from one device to one other; give two '
+            'datasets with --out.')
+    if args.test and len(args.test) != len(args.dataset):
+        raise errors.InputError(
+            f'--test has {len(args.test)} datasets for {len(args.dataset)} '
+            'devices; give one of each device, in the same order.')
+    if args.out:
+        atomic.refuse_unwritable(args.out)
+    paging.refuse_absurd(args)
 
 
 class Similar(app.Fails, lister.Lister):
@@ -88,7 +121,7 @@ class Similar(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.relative import common
-        from serifos.lab.relative import relative
+        from serifos.lab.relative import likeness
         within = parsed_args.within
         if not 0 < within < 1:
             raise errors.InputError(
@@ -97,7 +130,7 @@ class Similar(app.Fails, lister.Lister):
         datasets = _datasets(parsed_args.dataset)
         devices = common.joined(datasets)
         rows = []
-        for one in relative.likenesses(devices):
+        for one in likeness.likenesses(devices):
             whole, left = _hours(datasets[one.first], datasets[one.second])
             alike = one.alike(within)
             if alike:
@@ -132,22 +165,12 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
             for name, path in zip(names, paths)}
 
 
-def _rows(found: Sequence[relative.Errors]) -> Iterator[tuple[Any, ...]]:
-    """Tables 6 to 8 of the paper; 7 and 8 of different devices only."""
+def _rows(groups: Sequence[tables.Group]) -> Iterator[tuple[Any, ...]]:
     from serifos.lab.relative import relative
-    apart = [one for one in found if one.source != one.target]
-    groups = [
-        *(('pairs', f'{a} to {b}',
-           [one for one in found if (one.source, one.target) == (a, b)])
-          for a, b in dict.fromkeys((e.source, e.target) for e in found)),
-        *(('figures', figure, [e for e in apart if e.figure == figure])
-          for figure in dict.fromkeys(e.figure for e in apart)),
-        ('overall', 'all', apart)]
-    for table, of, group in groups:
-        medians = relative.mean(group)
+    for table, of, its in groups:
         for technique in relative.TECHNIQUES:
             yield (table, of, technique, *(_error(
-                medians, technique, what) for what in relative.INPUTS))
+                its, technique, what) for what in relative.INPUTS))
 
 
 def _error(medians: Mapping[tuple[str, str], float], technique: str,
@@ -167,7 +190,7 @@ def _hours(first: ds.Dataset, second: ds.Dataset
     return round(whole, 2), round(left, 2)
 
 
-def _saved(one: relative.Likeness, whole: float | None,
+def _saved(one: likeness.Likeness, whole: float | None,
            left: float | None) -> str:
     text = f'{one.second} may share the model of {one.first}'
     if whole is None:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +38,16 @@ class Devices:
     :param columns: of each device: figure → float[runs]
     :param tenants: of each device, what each workload of the runs saw for
         itself: name → float[workloads], ``run`` among them
+    :param spreads: of each device: figure → the coefficient of variation of
+        a run from round to round, in the mean over its runs; empty where
+        none was made twice
     """
 
     names: tuple[str, ...]
     headers: tuple[ds.Header, ...]
     columns: tuple[Mapping[str, Floats], ...]
     tenants: tuple[Mapping[str, Floats], ...]
+    spreads: tuple[Mapping[str, float], ...] = ()
 
     @property
     def runs(self) -> int:
@@ -63,17 +69,29 @@ class Devices:
             name in columns and (columns[name] > 0).all()
             for columns in self.columns))
 
+    def known(self, names: Container[str]) -> Devices:
+        """The same with no other figures of the runs than these."""
+        return dataclasses.replace(self, columns=tuple(
+            {name: column for name, column in own.items() if name in names}
+            for own in self.columns))
 
-def joined(datasets: Mapping[str, ds.Dataset]) -> Devices:
+
+def joined(datasets: Mapping[str, ds.Dataset], best: bool = False) -> Devices:
     """The runs that all datasets have in their valid rounds, in one order.
 
     Runs are the same where their workloads are (:attr:`.Sample.key`).
 
     :param datasets: by a name for each device, two at least
+    :param best: of all rounds of a run the one with the most IOPS, in place
+        of the valid one ([1]_, section 3.3)
     :raises InputError: where too few runs are common, or a figure is missing
+
+    .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
+       devices.
     """
-    by_key = {name: {sample.key: sample for sample in dataset.valid()}
-              for name, dataset in datasets.items()}
+    by_key = {name: {sample.key: sample for sample in (
+        sorted(dataset.samples, key=_iops) if best else dataset.valid())}
+        for name, dataset in datasets.items()}
     keys = sorted(set.intersection(*map(set, by_key.values())))
     if len(keys) < LEAST_RUNS:
         raise errors.InputError(_too_few(datasets, len(keys)))
@@ -85,7 +103,32 @@ def joined(datasets: Mapping[str, ds.Dataset]) -> Devices:
         tuple(datasets), tuple(one.header for one in datasets.values()),
         tuple({name: column for name, column in own.items() if name in known}
               for own in columns),
-        tuple(_tenants(its) for its in samples.values()))
+        tuple(_tenants(its) for its in samples.values()),
+        tuple(_spread(dataset.samples, set(keys))
+              for dataset in datasets.values()))
+
+
+def _iops(sample: ds.Sample) -> float:
+    return sum(saw.get('iops') or 0.0 for saw in sample.seen)
+
+
+def _spread(samples: Sequence[ds.Sample],
+            keys: Container[ds.Key]) -> dict[str, float]:
+    """The variation of each figure over the rounds of a run."""
+    rounds: dict[ds.Key, list[ds.Sample]] = {}
+    for sample in samples:
+        if sample.key in keys and characteristics.is_observed(sample):
+            rounds.setdefault(sample.key, []).append(sample)
+    again = [_columns('', each) for each in rounds.values() if len(each) > 1]
+    return {name: float(np.mean([variation(its[name]) for its in again]))
+            for name in (again[0] if again else ())
+            if all(name in its for its in again)}
+
+
+def variation(values: Floats) -> Any:
+    """Standard deviation over mean, along the first axis; 0 for zeros."""
+    means = values.mean(axis=0)
+    return values.std(axis=0, ddof=1) / np.where(means == 0, 1.0, means)
 
 
 def _tenants(samples: Sequence[ds.Sample]) -> dict[str, Floats]:

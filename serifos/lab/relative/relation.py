@@ -23,10 +23,10 @@ from serifos.lab.relative import characteristics
 
 RELATION_SCHEMA = 'serifos-relation/1'
 
-INPUTS = (
-    *(name for name in characteristics.CHARACTERISTICS if name != 'count'),
-    *characteristics.SERVICE)
-"""The inputs of a relation's trees: figures that telemetry has."""
+INPUTS = ('inter_arrival_us', 'write_pct', 'block_kib', 'random_pct',
+          *characteristics.SERVICE)
+"""The inputs of a relation's trees: figures that telemetry has, which tells
+no size of reads from one of writes."""
 
 FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')
 """The figures for which a relation has a factor."""

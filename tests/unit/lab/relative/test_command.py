@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person sees of relate and similar."""
 
+import dataclasses
 import json
 
 import ddt
@@ -14,6 +15,7 @@ from tests.unit.model import pairs
 from tests.unit import samples
 
 RUNS = pairs.runs()
+MAIL = [(a[0], b[0]) for a, b in zip(RUNS, RUNS[1:26])]
 
 
 @ddt.ddt
@@ -60,11 +62,68 @@ class RelateTest(case.DirectoryCase):
         self.assertEqual({'model': 'a'}, its.source)
         self.assertEqual(60, its.runs)
 
+    def test_a_workload_that_the_trees_were_not_fitted_on(self):
+        a, _, c = self.three()
+        others = [self.write(
+            f'mail-{name}', MAIL, lambda w, by=by: by * pairs.latency(w))
+            for name, by in (('a', 1), ('c', 2))]
+        code, _, err = command.model(
+            'relate', a, c, '--test', *others)
+        self.assertEqual(2, code)
+        self.assertIn('mail-a is of another device than the dataset in its '
+                      'place (model a and mail-a)', err)
+        for path, name in zip(others, 'ac'):
+            path.write_text(path.read_text().replace(f'mail-{name}', name))
+        page = self.dir / 'page.html'
+        code, out, err = command.model(
+            'relate', a, c, '--test', *others, '--page', page, '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertIn('25 runs to test', err)
+        rows = {(row['of'], row['technique']): row
+                for row in json.loads(out) if row['table'] == 'test iops'}
+        self.assertEqual(6, len(rows))
+        self.assertGreater(rows['a to c', 'CM']['WC'],
+                           rows['a to c', 'SRF']['WC+SO'])
+        self.assertLess(rows['a to c', 'SRF']['WC+SO'], 0.2)
+        text = page.read_text()
+        for words in ('On runs of the other sort the IOPS are off by',
+                      'Another sort of workload', 'Figure 3', 'Figure 4',
+                      'where a shows', 'Table 4', 'Predicted distributions'):
+            self.assertIn(words, text)
+
+    def test_a_page_without_a_test(self):
+        page = self.dir / 'page.html'
+        code, _, err = command.model(
+            'relate', *self.three(), '--page', page)
+        self.assertEqual(0, code, err)
+        self.assertIn(f'The page is {page}', err)
+        text = page.read_text()
+        self.assertIn('Relative fitness of a, b, c', text)
+        self.assertNotIn('Another sort', text)
+
+    def test_the_best_round_of_each_run(self):
+        first, second = (self.two_rounds(name, by)
+                         for name, by in (('a', 1), ('b', 2)))
+        rows = [json.loads(command.model(
+            'relate', first, second, '-f', 'json', *options)[1])
+            for options in ([], ['--best'])]
+        self.assertNotEqual(*rows)
+
+    def two_rounds(self, name, by):
+        """The first round is quicker by a tenth for every other run."""
+        slow = pairs.device(name, RUNS, lambda w: by * pairs.latency(w),
+                            (2,), 2)
+        quick = pairs.device(name, RUNS, lambda w: by * pairs.latency(w) * (
+            0.9 if w.write_pct % 2 else 1.1))
+        return samples.write(self.dir / f'{name}.jsonl', dataclasses.replace(
+            slow, samples=quick.samples + slow.samples))
+
     @ddt.data(
         (['a'], 'Only one dataset'), (['a', 'a'], 'given twice'),
         (['a', 'lacking'], 'There is no dataset'),
         (['a', 'other'], 'a and other have 0 runs in common, and 20 are'),
         (['a', 'b', 'c', '--out', 'x'], 'give two datasets with --out'),
+        (['a', 'b', '--test', 'c'], '--test has 1 datasets for 2 devices'),
         (['a', 'b', '--seed', '-1'], '--seed of -1'))
     @ddt.unpack
     def test_bad_input_is_one_sentence(self, arguments, words):

@@ -18,6 +18,7 @@ from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
+from serifos.lab.relative import trees
 from tests.unit.model import pairs
 from tests.unit.papers import golden
 
@@ -126,7 +127,7 @@ DEVICES = common.joined({
     'A': pairs.device('A', pairs.runs()),
     'B': pairs.device('B', pairs.runs(),
                       lambda w: 40 + 30 * w.iodepth + w.write_pct)})
-RELATION = relative.relation(DEVICES)
+RELATION = trees.relation(DEVICES)
 FITS = {figure: relative.fitted(
     np.column_stack([DEVICES.tenants[0][name] for name in relation.INPUTS]),
     DEVICES.tenants[1][figure] / DEVICES.tenants[0][figure])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relative fitness: what holds by construction, and what the paper prints."""
 
+import dataclasses
+
 import ddt
 import hypothesis
 from hypothesis import strategies as st
@@ -10,9 +12,12 @@ import testtools
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
+from serifos.lab.relative import likeness
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
+from serifos.lab.relative import trees
 from tests.unit.model import pairs
 from tests.unit.papers import golden
 
@@ -31,7 +36,7 @@ class PaperTest(testtools.TestCase):
         names = PAPER['order']
         for technique, rows in PAPER['table_6'].items():
             best = list(PAPER['table_8'][technique])[-1]
-            found = [relative.Errors(a, b, 'all', {(technique, best): error})
+            found = [{(technique, best): error}
                      for a, row in zip(names, rows)
                      for b, error in zip(names, row) if a != b]
             self.assertAlmostEqual(
@@ -54,7 +59,7 @@ class RelativeTest(testtools.TestCase):
         for one in found:
             for what in relative.INPUTS:
                 self.assertEqual(0, one.medians['SRF', what], one)
-        its = relative.relation(joined())
+        its = trees.relation(joined())
         self.assertEqual({1.0}, {its.factors[f].tree
                                  for f in relation.FIGURES})
         self.assertEqual(1.0, its.response)
@@ -68,14 +73,14 @@ class RelativeTest(testtools.TestCase):
         scaled = pairs.device(
             'B', busy, lambda w: factor * pairs.latency(w))
         devices = joined(scaled, first)
-        its = relative.relation(devices)
+        its = trees.relation(devices)
         workload = wl.Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(
             factor, its.factor('latency_us', workload), delta=1e-9 * factor)
         self.assertAlmostEqual(
             1 / factor, its.factor('iops', workload), delta=1e-9 / factor)
         self.assertLess(its.factors['latency_us'].error, 1e-9)
-        one, = relative.likenesses(devices)
+        one, = likeness.likenesses(devices)
         self.assertAlmostEqual(factor, one.factor, delta=1e-9 * factor)
 
     def test_the_halves_are_never_asked_what_they_know(self):
@@ -89,13 +94,14 @@ class RelativeTest(testtools.TestCase):
     def test_scaled_beats_absolute_beats_conventional(self):
         slow = pairs.device('B', RUNS, lambda w: 100 + 5 * pairs.latency(w))
         found = relative.evaluate(joined(slow))
-        error = relative.mean([e for e in found if e.source != e.target])
+        error = relative.mean([
+            one.medians for one in found if one.source != one.target])
         self.assertLess(error['SRF', 'WC+SO'], error['ARF', 'WC+SO'])
         self.assertLess(error['ARF', 'WC+SO'], error['CM', 'WC'])
 
     def test_the_share_of_waiting_is_learned(self):
         slow = pairs.device('B', RUNS, lambda w: 3 * pairs.latency(w))
-        its = relative.relation(joined(slow))
+        its = trees.relation(joined(slow))
         wrong = []
         for sample in A.samples:
             asked, saw = sample.workloads[0], sample.seen[0]
@@ -122,14 +128,14 @@ class RelativeTest(testtools.TestCase):
 
         def again(workload):
             return pairs.latency(workload) * rng.normal(1, 0.03)
-        one, = relative.likenesses(joined(pairs.device('B', RUNS, again)))
+        one, = likeness.likenesses(joined(pairs.device('B', RUNS, again)))
         self.assertTrue(one.alike(0.10))
         self.assertFalse(one.alike(0.01))
 
     @ddt.data(lambda w: 1.08 * pairs.latency(w),       # no chance in it
               lambda w: pairs.latency(w) * (2 if w.write_pct > 50 else 0.5))
     def test_devices_may_not_share_a_model(self, latency):
-        one, = relative.likenesses(joined(pairs.device('B', RUNS, latency)))
+        one, = likeness.likenesses(joined(pairs.device('B', RUNS, latency)))
         self.assertFalse(one.alike(0.10))
 
     def test_nothing_in_common(self):
@@ -162,6 +168,79 @@ class RelativeTest(testtools.TestCase):
                                    its['inter_arrival_us'])
         self.assertTrue((its['block_kib'] <= 64).all())
 
+    def test_the_best_round_and_how_far_rounds_are_apart(self):
+        quick, slow = (pairs.device(
+            'A', RUNS, lambda w, by=by: by * pairs.latency(w), (number,), 2)
+            for number, by in ((1, 1.0), (2, 1.2)))
+        both = dataclasses.replace(
+            slow, samples=quick.samples + slow.samples)
+        for best, its in ((False, slow), (True, quick)):
+            found = common.joined({'A': both, 'B': both}, best)
+            np.testing.assert_allclose(
+                sorted(found.columns[0]['latency_us']),
+                sorted(s.latency_us for s in its.samples))
+            self.assertAlmostEqual(  # of 1.0 and 1.2
+                0.2 / 2 ** 0.5 / 1.1, found.spreads[0]['latency_us'])
+        self.assertEqual(({}, {}), joined().spreads)
+
+    def test_other_runs_are_predicted_by_trees_of_all(self):
+        slow = pairs.device('B', RUNS, lambda w: 2 * pairs.latency(w))
+        found = relative.unseen(joined(slow), joined(slow))
+        self.assertEqual({('A', 'B'), ('B', 'A')},
+                         {(one.source, one.target) for one in found})
+        for one in found:
+            if one.figure == 'latency_us':
+                self.assertLess(one.means['SRF', 'WC+SO'], 1e-9)
+                self.assertLess(one.medians['ARF', 'WC+SO'],
+                                one.medians['ARF', 'average'])
+
+    def test_figures_that_a_test_lacks_are_left_out(self):
+        host = {'cpu_pct': 20.0}
+        fits = joined(pairs.device('B', RUNS, **host),
+                      pairs.device('A', RUNS, **host))
+        found = relative.unseen(fits, joined(pairs.device('B', RUNS)))
+        self.assertNotIn('cpu_pct', {one.figure for one in found})
+        self.assertEqual(set(joined().figures),
+                         {one.figure for one in found})
+
+    def test_a_short_tree_asks_what_matters_most(self):
+        devices = joined(pairs.device('B', RUNS, lambda w: (
+            3 if w.write_pct > 50 else 1) * pairs.latency(w)))
+        tree = trees.pruned(devices, 0, 1, 'latency_us', True, 1)
+        (below, one), (above, three) = trees.leaves(tree)
+        self.assertEqual('write_pct', tree['input'])
+        self.assertTrue(below.startswith('write_pct <= '), below)
+        self.assertTrue(above.startswith('write_pct > '), above)
+        self.assertAlmostEqual(1, one)
+        self.assertAlmostEqual(3, three)
+
+    def test_the_papers_tree_as_its_leaves(self):
+        found = [*trees.leaves(PAPER['figure_4'])]
+        self.assertEqual([2.6972, 1.1365, 0.7182, 0.5181],
+                         [value for _, value in found])
+        self.assertEqual('iops > 138 and iops <= 658', found[2][0])
+
+    def test_reads_and_writes_have_sizes_of_their_own(self):
+        reader, writer = wl.Workload(0, 4, 8), wl.Workload(100, 64, 8)
+        both = wl.Workload(50, 16, 8)
+        for run, read, write in (
+                ((reader, writer), 4, 64), ((reader,), 4, 0),
+                ((writer,), 0, 64), ((both,), 16, 16)):
+            sample, = pairs.device('A', [run]).samples
+            its = characteristics.of_sample(sample)
+            self.assertEqual((read, write),
+                             (its['read_kib'], its['write_kib']))
+        for iops in np.random.default_rng(0).uniform(1, 1e6, 50):
+            sample, = pairs.device('A', [(writer,)], iops=iops,
+                                   write_iops=iops).samples
+            self.assertEqual(0, characteristics.of_sample(sample)['read_kib'])
+        sample, = pairs.device(
+            'A', [(reader, both)], lambda w: 100.0).samples
+        its = characteristics.of_sample(sample)  # 2 of 3 reads are small
+        self.assertAlmostEqual(8, its['read_kib'])
+        self.assertEqual(16, its['write_kib'])
+        self.assertEqual(25, its['write_pct'])
+
     def test_tenants_of_a_run_are_told_apart(self):
         big = pairs.device('B', [(wl.Workload(50, 64, 4), run[0])
                                  for run in RUNS],
@@ -169,7 +248,7 @@ class RelativeTest(testtools.TestCase):
                            * (3 if w.block_kib == 64 else 1))
         same = pairs.device('A', [(run[0], wl.Workload(50, 64, 4))
                                   for run in RUNS])  # in another order
-        its = relative.relation(joined(big, same))
+        its = trees.relation(joined(big, same))
         for block_kib, factor in ((64, 3), (4, 1)):
             seen = wl.Workload(50, block_kib, iops=2000, latency_us=4000)
             self.assertAlmostEqual(factor, its.factor('latency_us', seen))

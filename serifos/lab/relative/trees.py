@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trees of a relation, and such as a person can read.
+
+.. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
+   devices, sections 5.2 and 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn import tree as cart
+
+from serifos.lab.relative import common
+from serifos.lab.relative import relation as rl
+from serifos.lab.relative import relative
+from serifos.model import quality
+from serifos.report import table
+
+
+def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
+    """From the first device to the second, fitted on all common runs.
+
+    Its trees are of scaled relative fitness and read the figures that
+    telemetry has of a volume (:data:`.relation.INPUTS`), of each workload of
+    a run by itself.
+
+    :param seed: of the halves by which its errors are told
+    """
+    on_a, on_b = devices.tenants[:2]
+    x = relative.matrix(on_a, rl.INPUTS)
+    factors = {}
+    for figure in rl.FIGURES:
+        ratio, measured = on_b[figure] / on_a[figure], on_b[figure]
+        held_out = on_a[figure] * relative.crossed(
+            x, ratio, x, seed, on_a['run'])
+        factors[figure] = rl.DeviceFactor(
+            plain(relative.fitted(x, ratio), rl.INPUTS),
+            float(np.median(quality.relative_errors(measured, held_out))),
+            quality.interval(measured, held_out))
+    ours, theirs = devices.headers[:2]
+    return rl.Relation(dict(ours.device), dict(theirs.device), devices.runs,
+                       factors, _response(x, on_a, on_b))
+
+
+def _response(x: relative.Floats, on_a: Mapping[str, relative.Floats],
+              on_b: Mapping[str, relative.Floats]) -> rl.Tree:
+    """A tree of shares w, by least squares of 1 / iops factor in each leaf.
+
+    1 / g = 1 - w + w f is linear in w: each run gives w = (1 / g - 1) /
+    (f - 1), with the weight (f - 1)².
+    """
+    slower = on_b['latency_us'] / on_a['latency_us'] - 1
+    fewer = on_a['iops'] / on_b['iops'] - 1
+    says = slower != 0
+    if not says.any():
+        return 1.0
+    tree = relative.fitted(
+        x[says], fewer[says] / slower[says], slower[says] ** 2)
+    return plain(tree, rl.INPUTS, 0.0, 1.0)
+
+
+def pruned(devices: common.Devices, source: int, target: int, figure: str,
+           scaled: bool, depth: int) -> rl.Tree:
+    """A tree of a few questions, fitted on all runs (Figures 3 and 4 of [1]_).
+
+    :param source: the number of the device that it reads, by WC+SO
+    :param scaled: whether it gives the factor, target over source
+    :param depth: questions from its root to a leaf
+    """
+    on_a, on_b = devices.columns[source], devices.columns[target]
+    names = devices.inputs(common.BOTH)
+    return plain(relative.fitted(
+        relative.matrix(on_a, names),
+        on_b[figure] / on_a[figure] if scaled else on_b[figure],
+        depth=depth), names)
+
+
+def leaves(tree: rl.Tree) -> Iterator[tuple[str, float]]:
+    """Each leaf, from the least of the first input: its conditions, its value.
+
+    Of the conditions on one input the narrowest remain.
+    """
+    todo: list[tuple[rl.Tree, dict[tuple[str, str], float]]] = [(tree, {})]
+    while todo:
+        node, where = todo.pop()
+        if isinstance(node, Mapping):
+            todo += [(node[branch], {**where, (node['input'], sign):
+                                     node['at_most']})
+                     for branch, sign in (('else', '>'), ('then', '<='))]
+        else:
+            yield ' and '.join(
+                f'{name} {sign} {table.shown(float(value))}'
+                for (name, sign), value in where.items()) or 'always', node
+
+
+def plain(fit: cart.DecisionTreeRegressor, names: Sequence[str],
+          least: float = 0.0, greatest: float = np.inf) -> rl.Tree:
+    """A fitted tree as a relation's file has it.
+
+    :param names: of its inputs
+    """
+    its = fit.tree_
+
+    def node(i: int) -> rl.Tree:
+        if its.children_left[i] < 0:
+            return min(max(float(its.value[i, 0, 0]), least), greatest)
+        return {'input': names[its.feature[i]],
+                'at_most': float(its.threshold[i]),
+                'then': node(its.children_left[i]),
+                'else': node(its.children_right[i])}
+    return node(0)
