@@ -183,10 +183,12 @@ def end(process):
         process.communicate()
 
 
-def command_lines():
-    """The command lines of all processes, as one text."""
+def children(pid, name):
+    """The processes of this name that a process began, as /proc has them."""
     found = []
-    for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
-        with contextlib.suppress(OSError):
-            found.append(path.read_text())
-    return '\n'.join(found)
+    for path in pathlib.Path(f'/proc/{pid}/task').glob('*/children'):
+        for child in path.read_text().split():
+            with contextlib.suppress(FileNotFoundError):
+                comm = pathlib.Path(f'/proc/{child}/comm').read_text()
+                found += [child] if comm == f'{name}\n' else []
+    return found

@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import statistics
-import time
 
 from serifos.files import documents
 from serifos.model import fit
@@ -120,16 +119,24 @@ class FileTest(machine.MachineTest):
         self.assert_nothing_left()
 
     def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing(self):
-        process = self.start('build', *self.target)
-        machine.wait_until(lambda: self.lines() >= 3)
+        # A run so long that it cannot end between the two signals.
+        process = self.start('build', *self.target, '--runtime', '600')
+        machine.wait_until(lambda: self.lines() and machine.children(
+            process.pid, 'fio'))
+        fios = machine.children(process.pid, 'fio')
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        code, _, err = machine.interrupt(process)
-        self.assertEqual(130, code, err)
+        for line in process.stderr:
+            if 'once more to stop at once' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        self.assertEqual(130, process.wait(300), err)
+        self.assertIn('Stopped at once', err)
         self.assertIn('the same command resumes', err)
         self.assertNotIn('Traceback', err)
         self.assert_nothing_left()
-        self.assertNotIn(str(self.file), machine.command_lines())
+        self.assertEqual([], [pid for pid in fios
+                              if pathlib.Path('/proc', pid).exists()])
 
     def test_killed_outright_and_the_last_line_cut(self):
         process = self.start('build', *self.target)
