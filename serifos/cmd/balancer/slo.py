@@ -23,6 +23,10 @@ from serifos.report import table
 
 _LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
 
+_OF_A_POOL = tuple(field.name for field in dataclasses.fields(sp.Supported)
+                   if field.name != 'seen_us')
+"""What the document says of a pool, beside its loads."""
+
 
 class Slo(app.Fails, command.Command):
     """Tell which promise of latency each pool can keep at which load.
@@ -72,7 +76,8 @@ class Slo(app.Fails, command.Command):
         document = shown.document(*found)
         output.write(parsed_args, document)
         output.show(parsed_args, document,
-                    lambda: f'{shown.text(*found)}\n', document['pools'])
+                    lambda: f'{shown.text(*found)}\n', document['pools'],
+                    (*_OF_A_POOL, 'at'))
 
 
 def _checked(parsed_args: argparse.Namespace
@@ -126,8 +131,8 @@ class _Shown:
 
     def _document(self, found: list[sp.Supported]) -> dict[str, Any]:
         *pools, cluster = ({
-            **{name: value for name, value in dataclasses.asdict(each).items()
-               if name not in ('seen_us', 'pool' * (each.pool is None))},
+            **{name: getattr(each, name) for name in _OF_A_POOL
+               if name != 'pool' or each.pool is not None},
             'at': [{'load': load, 'latency_us': us}
                    for load, us in zip(self.loads, each.seen_us)]}
             for each in found)

@@ -55,6 +55,18 @@ class SloTest(testtools.TestCase):
         self.assertIn('; give above 0' if 'share' in options[0] else
                       'give a factor', err)
 
+    def test_columns_where_no_pool_has_a_model(self):
+        pools = json.loads(self.slo('-f', 'json')[1])['pools']
+        given = ('slo', '--cluster', EXAMPLES / 'cluster.json', '--models',
+                 self.useFixture(fixtures.TempDir()).path)
+        code, out, err = command.balance(*given, '-c', 'colour')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('There is no column colour; there are '
+                      f'{", ".join(pools[0])}.', err)
+        code, out, err = command.balance(
+            *given, '-f', 'json', '-c', 'pool', '-c', 'at')
+        self.assertEqual((0, []), (code, json.loads(out)), err)
+
     def test_no_models(self):
         code, _, err = command.balance('slo', '--models', '/nowhere')
         self.assertEqual(2, code)
