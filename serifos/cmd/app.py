@@ -15,9 +15,11 @@ import warnings
 from cliff import app
 from cliff import command
 from cliff import commandmanager
+from cliff import lister
 from oslo_config import cfg
 import pbr.version
 
+from serifos.cmd import cells
 from serifos.cmd import completion
 from serifos.cmd import output
 from serifos import conf
@@ -143,9 +145,16 @@ class Fails(command.Command):
 
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str], data: Any) -> int:
-        """Prints nothing, not an empty line, for an empty table."""
+        """Prints nothing, not an empty line, for an empty table.
+
+        ``-f value``, which has no null, has the word of the table for it.
+        """
         if not column_names and parsed_args.formatter == 'table':
             return 0
+        if parsed_args.formatter == 'value':
+            data = ([[*map(cells.of_value, row)] for row in data]
+                    if isinstance(self, lister.Lister)
+                    else [*map(cells.of_value, data)])
         return super().produce_output(parsed_args, column_names, data)
 
     def run(self, parsed_args: argparse.Namespace) -> int:

@@ -25,6 +25,13 @@ class Cell(columns.FormattableColumn[Any]):
         return self._text
 
 
+def of_value(cell: Any) -> Any:
+    """A cell for ``-f value``: where there is no value, what people read."""
+    if isinstance(cell, Cell) and cell.machine_readable() is None:
+        return cell.human_readable() or cell
+    return cell
+
+
 def number(value: float | None, form: str, unknown: str = '') -> Cell:
     """A number in a format such as ``.3g`` or ``.1%``."""
     return Cell(value, unknown if value is None else f'{value:{form}}')

@@ -12,6 +12,7 @@ import ddt
 import testtools
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from tests.unit.cmd import command
 
 HELP = [(name, '--help') for name in ('model', 'balance', 'simulate')]
@@ -80,8 +81,27 @@ class NoCommandTest(testtools.TestCase):
             getattr(command, program)(*options))
 
 
+class Unknown(app.Fails, show.ShowOne):
+    """A verb that shows what is known and what is not."""
+
+    def take_action(self, parsed_args):
+        return ('error', 'runs', 'kind'), (
+            cells.percent(None), cells.number(0.25, '.1f'), 'tenant')
+
+
 @ddt.ddt
 class OutputTest(testtools.TestCase):
+
+    @ddt.data(('value', 'unknown\n0.25\ntenant\n'),
+              ('json', '{"error": null, "runs": 0.25, "kind": "tenant"}\n'))
+    @ddt.unpack
+    def test_only_json_has_a_null(self, form, text):
+        with command.captured() as (out, _):
+            whole = app.App('serifos-model', 'shows what is known')
+            whole.command_manager.add_command('unknown', Unknown)
+            code = whole.run(['unknown', '-f', form, *(
+                ['--noindent'] if form == 'json' else [])])
+        self.assertEqual((0, text), (code, out.getvalue()))
 
     @ddt.data(('table', ''), ('json', '{}\n'))
     @ddt.unpack

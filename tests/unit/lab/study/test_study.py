@@ -149,6 +149,9 @@ class CommandTest(testtools.TestCase):
         self.assertEqual(0, code, err)
         self.assertNotIn('None', out)
         self.assertIn('the sums may stand for them', err)
+        _, out, _ = command.model('study', str(self.path), '-f', 'value')
+        self.assertNotIn('None', out)
+        self.assertRegex(out, r'(?m)^linear adj. R² [0-9.]+ – – –$')
         code, out, err = command.model('study', str(self.path), '-f', 'json')
         rows = json.loads(out)
         self.assertEqual(
