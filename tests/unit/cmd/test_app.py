@@ -4,6 +4,7 @@ import functools
 from importlib import metadata
 import itertools
 import json
+import os
 import subprocess
 import sys
 
@@ -28,6 +29,13 @@ print(json.dumps([getattr(command, program)(*argv)
                   for program, *argv in {HELP + NEEDING}]))
 """
 
+THREADS = """
+from serifos.lab.sim import main
+import numpy, threadpoolctl
+print(*(pool['num_threads'] for pool in threadpoolctl.threadpool_info()
+        if pool['user_api'] == 'blas'))
+"""
+
 
 @functools.cache
 def without_extras():
@@ -36,6 +44,21 @@ def without_extras():
         [sys.executable, '-c', BASE_INSTALL], text=True, check=True,
         capture_output=True).stdout)
     return dict(zip(HELP + NEEDING, told))
+
+
+@ddt.ddt
+class ThreadsTest(testtools.TestCase):
+    """Programs leave the other processors to what they measure."""
+
+    @ddt.data(({}, '1'), ({'OPENBLAS_NUM_THREADS': '2'}, '2'))
+    @ddt.unpack
+    def test_one_unless_told_otherwise(self, told, threads):
+        others = {name: value for name, value in os.environ.items()
+                  if name != 'OPENBLAS_NUM_THREADS'}
+        said = subprocess.run(
+            [sys.executable, '-c', THREADS], text=True, check=True,
+            capture_output=True, env={**others, **told}).stdout
+        self.assertEqual([threads], said.split())
 
 
 @ddt.ddt
