@@ -20,6 +20,7 @@ from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
 from serifos.lab.sim import ssd as ssds
+from serifos.lab.sim.tails import ratios
 
 _MEASURED, _OBSERVED = 0, 1
 _RUN_S = 60.0
@@ -33,10 +34,12 @@ class SimulatedCloud:
 
     :param seed: of the random numbers in every run
     :param ios: requests of a run
+    :param tails: of what volumes see; None for the simulation's own
     """
 
     def __init__(self, testbed: devices.Testbed, seed: Sequence[int],
-                 ios: int = dev.IOS) -> None:
+                 ios: int = dev.IOS,
+                 tails: ratios.Tails | None = None) -> None:
         self._ssds: dict[str, ssds.Ssd] = {}
         pools = []
         for ssd, (number, gib) in testbed.hosts.items():
@@ -45,7 +48,7 @@ class SimulatedCloud:
                 self._ssds[name] = ssd
                 pools.append(cl.Pool(
                     name, model=ssd.name, total_gib=gib, free_gib=gib))
-        self._seed, self._ios = tuple(seed), ios
+        self._seed, self._ios, self._tails = tuple(seed), ios, tails
         self._cluster = cl.Cluster(tuple(pools), ())
 
     @property
@@ -92,7 +95,8 @@ class SimulatedCloud:
             rng = np.random.default_rng([*self._seed, purpose, number])
             workloads = [self._cluster.volume(volume_id).workload
                          for volume_id in self._ids(pool)]
-            samples[pool] = dev.SimulatedDevice(ssd, rng, self._ios).measure(
+            samples[pool] = dev.SimulatedDevice(
+                ssd, rng, self._ios, tails=self._tails).measure(
                 workloads, _RUN_S) if workloads else None
         return samples
 

@@ -35,6 +35,7 @@ from serifos.lab.sim import events
 from serifos.lab.sim.nand import events as flash_events
 from serifos.lab.sim.nand import nand
 from serifos.lab.sim import ssd as ssds
+from serifos.lab.sim.tails import ratios
 
 _UNTIL_FULL = 4  # part of the requests in which buffers fill
 
@@ -50,12 +51,15 @@ class SimulatedDevice:
         less than 16 for each that is outstanding
     :param erratic: whether thinktimes are exponential, not constant; many
         such requesters are an open loop
+    :param tails: of a measured device, laid over what workloads see; None
+        for the simulation's own
     """
 
     ssd: ssds.Ssd | nand.Nand
     rng: np.random.Generator
     ios: int = IOS
     erratic: bool = False
+    tails: ratios.Tails | None = None
 
     def measure(self, workloads: Sequence[wl.Workload],
                 runtime_s: float) -> ds.Sample:
@@ -69,12 +73,15 @@ class SimulatedDevice:
             raise errors.InputError(
                 f'A run of {runtime_s} s cannot be made; give more than 0.')
         flash = isinstance(self.ssd, nand.Nand)
-        return _sample(workloads, *events.run(
+        sample = _sample(workloads, *events.run(
             functools.partial(
                 flash_events.requests if flash else events.requests,
                 self.ssd, workloads, self.rng, self.erratic),
             workloads, runtime_s, self.ios,
             self.ios // _UNTIL_FULL if flash else 0))
+        if self.tails is None:
+            return sample
+        return self.tails.over(sample, self.rng.spawn(1)[0])
 
 
 def _sample(workloads: Sequence[wl.Workload],

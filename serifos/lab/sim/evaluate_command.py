@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 
 from cliff import command
@@ -14,6 +15,8 @@ from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
 from serifos.report import table
+
+_PREDICTED = 'latency_us', 'read_p99_us', 'write_p99_us'
 
 
 class Evaluate(app.Fails, command.Command):
@@ -45,6 +48,16 @@ class Evaluate(app.Fails, command.Command):
             help='random runs of each count from 1 to 5 that the models are '
                  'tested on, and twice as many of 6 to 10 (default: 100)')
         parser.add_argument(
+            '--predicts', choices=_PREDICTED, default=_PREDICTED[0],
+            help='what the models predict, and planners lower: the mean '
+                 'latency, or the 99th percentile of reads or of writes '
+                 f'(default: {_PREDICTED[0]})')
+        parser.add_argument(
+            '--tails', metavar='DATASET',
+            help='the simulated 99th percentiles are as many times the means '
+                 'as in the runs of this dataset, NAME.jsonl (default: those '
+                 'of a busy virtual disk)')
+        parser.add_argument(
             '--rounds', type=int, default=200, metavar='N',
             help='rounds of the balancer on noisy observations, of up to 10 '
                  'cases (default: 200)')
@@ -63,7 +76,8 @@ class Evaluate(app.Fails, command.Command):
         standard = evaluation.EvaluationSettings()
         settings = evaluation.EvaluationSettings(
             cases=args.cases, seed=args.seed, sets=args.sets,
-            tests=args.tests, rounds=args.rounds, testbeds=standard.testbeds
+            tests=args.tests, rounds=args.rounds, predicts=args.predicts,
+            tails=args.tails, testbeds=standard.testbeds
             if args.truth == 'both' else (args.truth,),
             kinds=tuple(dict.fromkeys(args.kinds or standard.kinds)))
         with runner.Processes(args.jobs) as processes:
@@ -82,6 +96,10 @@ def _again(args: argparse.Namespace) -> str:
     words = ['serifos-sim evaluate', f'--cases {args.cases}',
              f'--seed {args.seed}', f'--truth {args.truth}',
              *(f'--kind {kind}' for kind in args.kinds or ())]
+    if args.predicts != _PREDICTED[0]:
+        words.append(f'--predicts {args.predicts}')
+    if args.tails is not None:
+        words.append(f'--tails {shlex.quote(args.tails)}')
     if args.sets is not None:
         words.append(f'--sets {args.sets}')
     if args.tests != 100:

@@ -22,6 +22,7 @@ from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim import summary
 from serifos.lab.sim import table6
+from serifos.lab.sim.tails import ratios
 from serifos.model import model as mm
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
@@ -42,8 +43,11 @@ class EvaluationSettings:
     :param sets: how many of the paper's 6,187 sets the consolidation
         models are fitted on, None for all
     :param rounds: of each noisy closed loop
+    :param predicts: the figure of a run that is planned by
     :param tests: random runs of each count from 1 to 5 that the models are
         tested on, and twice as many of 6 to 10
+    :param tails: the dataset whose tails the devices have, None for the
+        measured disk's
     """
 
     cases: int = 50
@@ -53,6 +57,8 @@ class EvaluationSettings:
     sets: int | None = None
     tests: int = 100
     rounds: int = 200
+    predicts: str = 'latency_us'
+    tails: str | None = None
 
     def __post_init__(self) -> None:
         bounds.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
@@ -154,15 +160,17 @@ def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
     """
     beds = [simulated.TESTBEDS[name] for name in settings.testbeds]
     devices = [ssd for bed in beds for ssd in bed.hosts]
-    models = _models(settings, devices, mapper)
+    tails = (ratios.measured() if settings.tails is None
+             else ratios.of_dataset(settings.tails))
+    models = _models(settings, devices, tails, mapper)
     tests = {ssd.name: samples for ssd, samples in _measured(
         'Testing the models', devices, modeler.Purpose.TEST,
         modeler.tests(settings.seed, settings.tests, 2 * settings.tests),
-        settings.seed, mapper)}
+        settings.seed, tails, mapper)}
     fitted = [ssd for ssd in devices if ssd.name in paper.CONSOLIDATION]
     cases = [scenario.Case(bed, number, settings.seed, {
         kind: {ssd.name: of_kind[ssd.name] for ssd in bed.hosts}
-        for kind, of_kind in models.items()})
+        for kind, of_kind in models.items()}, tails=tails)
         for bed in beds for number in range(settings.cases)]
     outcomes = iter(list(mapper('Simulating the cases', scenario.run, cases)))
     return Evaluation(
@@ -194,7 +202,13 @@ def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
 def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
              mapper: runner.Mapper
              ) -> dict[tuple[str, str, float], tuple[float, float]]:
-    """The mean change and moves over the first cases of each testbed."""
+    """The mean change and moves over the first cases of each testbed.
+
+    Empty where 99th percentiles are planned by: telemetry has none of them
+    that predictions could be corrected by.
+    """
+    if settings.predicts != 'latency_us':
+        return {}
     rounds = min(settings.rounds, _DRIFT_ROUNDS)
     found = _by_key('Rounds on drifted devices', closed_loop.drifted, [
         ((case.testbed.name, kind, share), closed_loop.Drift(
@@ -222,7 +236,8 @@ def _by_key(title: str, function: Callable[[Any], Any],
 
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
-            mapper: runner.Mapper) -> dict[str, dict[str, mm.Model]]:
+            tails: ratios.Tails, mapper: runner.Mapper
+            ) -> dict[str, dict[str, mm.Model]]:
     models: dict[str, dict[str, mm.Model]] = {}
     for purpose, kinds in (
             (modeler.Purpose.CONSOLIDATION, {'consolidation'}),
@@ -233,21 +248,22 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
                 f'Measuring for {" and ".join(sorted(kinds))}', devices,
                 purpose,
                 modeler.training(purpose, settings.seed, settings.sets),
-                settings.seed, mapper))
+                settings.seed, tails, mapper))
             for kind in kinds:
                 models[kind] = {
-                    ssd.name: modeler.built(kind, ssd, samples)
+                    ssd.name: modeler.built(kind, ssd, samples,
+                                            settings.predicts)
                     for ssd, samples in measured}
     return {kind: models[kind] for kind in settings.kinds}
 
 
 def _measured(title: str, devices: Sequence[ssds.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
-              mapper: runner.Mapper
+              tails: ratios.Tails, mapper: runner.Mapper
               ) -> Iterator[tuple[ssds.Ssd, list[ds.Sample]]]:
     """The samples of each device from the same runs."""
     jobs = [job for ssd in devices
-            for job in modeler.jobs(ssd, purpose, runs, seed)]
+            for job in modeler.jobs(ssd, purpose, runs, seed, tails=tails)]
     done = list(zip(jobs, mapper(title, modeler.measure, jobs)))
     for ssd in devices:
         yield ssd, [sample for job, samples in done

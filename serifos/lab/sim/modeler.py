@@ -24,6 +24,7 @@ from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import ssd as ssds
+from serifos.lab.sim.tails import ratios
 from serifos.model import fit
 from serifos.model import model as mm
 
@@ -49,7 +50,10 @@ class Purpose(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedRuns:
-    """Runs of one device, to be made in this order."""
+    """Runs of one device, to be made in this order.
+
+    :param tails: of a measured device; None for the simulation's own
+    """
 
     ssd: ssds.Ssd
     purpose: Purpose
@@ -57,20 +61,23 @@ class SimulatedRuns:
     first: int
     runs: tuple[design.Run, ...]
     ios: int
+    tails: ratios.Tails | None = None
 
 
 def measure(job: SimulatedRuns) -> list[ds.Sample]:
     """Makes the runs of a job."""
     return [dev.SimulatedDevice(job.ssd, np.random.default_rng(
         [job.seed, *job.ssd.name.encode(), job.purpose, job.first + i]),
-        job.ios).measure(run, RUN_S) for i, run in enumerate(job.runs)]
+        job.ios, tails=job.tails).measure(run, RUN_S)
+        for i, run in enumerate(job.runs)]
 
 
 def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
-         seed: int, ios: int = _BUILD_IOS, size: int = 100
-         ) -> list[SimulatedRuns]:
+         seed: int, ios: int = _BUILD_IOS, size: int = 100,
+         tails: ratios.Tails | None = None) -> list[SimulatedRuns]:
     """Runs in pieces of at most ``size``."""
-    return [SimulatedRuns(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios)
+    return [SimulatedRuns(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios,
+                          tails)
             for i in range(0, len(runs), size)]
 
 
@@ -121,13 +128,16 @@ def tests(seed: int, basic: int, extended: int) -> list[design.Run]:
     return random_tests.runs(basic, extended, seed=[seed, Purpose.TEST])
 
 
-def built(kind: str, ssd: ssds.Ssd,
-          samples: Iterable[ds.Sample]) -> mm.Model:
-    """A model of a kind, fitted to runs of a simulated device."""
+def built(kind: str, ssd: ssds.Ssd, samples: Iterable[ds.Sample],
+          predicts: str = 'latency_us') -> mm.Model:
+    """A model of a kind, fitted to runs of a simulated device.
+
+    :param predicts: the figure of a run, of :data:`.dataset.FIGURES`
+    """
     header = ds.Header({'model': ssd.name, 'serial': 'simulated'},
                        runtime_s=RUN_S)
     return fit.fit(ds.Dataset(header, tuple(samples)), kind=kind,
-                   name=ssd.name)
+                   name=ssd.name, predicts=predicts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,10 +153,11 @@ class Tested:
 
 
 def tested(model: mm.Model, samples: Sequence[ds.Sample]) -> Tested:
-    """The error of a model on tests."""
+    """The error of a model on those tests that have what it predicts."""
+    samples = [s for s in samples if s.figure(model.predicts)]
     predicted = np.array([model.predict(model.load(s.workloads))
                           for s in samples])
-    seen = np.array([s.latency_us for s in samples])
+    seen = np.array([s.figure(model.predicts) for s in samples])
     labels = np.array([str(s.count) if s.count <= 5 else '5+'
                        for s in samples])
     wrong = np.abs(predicted - seen) / seen

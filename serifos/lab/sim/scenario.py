@@ -25,6 +25,7 @@ from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.lab.sim import placement
+from serifos.lab.sim.tails import ratios
 from serifos.model import model as mm
 from serifos.model import pool_models
 from serifos.plan import bfd
@@ -107,6 +108,7 @@ class Case:
 
     :param models: kind → ssd's name → model
     :param ios: requests of a run
+    :param tails: of what volumes see; None for the simulation's own
     """
 
     testbed: devices.Testbed
@@ -114,6 +116,7 @@ class Case:
     seed: int
     models: Mapping[str, Mapping[str, mm.Model]]
     ios: int = dev.IOS
+    tails: ratios.Tails | None = None
 
 
 def run(case: Case) -> list[PlannerResult]:
@@ -145,7 +148,7 @@ def placed(case: Case) -> sc.SimulatedCloud:
     A volume that no host has room for is drawn again.
     """
     rng = np.random.default_rng(_chance(case))
-    cloud = sc.SimulatedCloud(case.testbed, _chance(case), case.ios)
+    cloud = _cloud(case)
     least, greatest = paper.WORKLOADS
     count = int(rng.integers(least, greatest + 1))
     while len(cloud.cluster.volumes) < count:
@@ -165,11 +168,16 @@ def _by_predictions(case: Case, first: cl.Cluster,
 
     One that no host has room for then goes where it was.
     """
-    cloud = sc.SimulatedCloud(case.testbed, _chance(case), case.ios)
+    cloud = _cloud(case)
     for volume in first.volumes:
         pool = placement.place(volume, cloud.cluster, models)
         cloud.create(volume, pool or volume.pool)
     return cloud
+
+
+def _cloud(case: Case) -> sc.SimulatedCloud:
+    return sc.SimulatedCloud(case.testbed, _chance(case), case.ios,
+                             case.tails)
 
 
 def _chance(case: Case) -> list[int]:

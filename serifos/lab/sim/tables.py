@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+import numpy as np
+
 from serifos.lab.sim import evaluation as ev
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
@@ -30,7 +32,8 @@ def every(evaluation: ev.Evaluation) -> list[table.Table]:
     """All tables, the result first."""
     return [*(balancing(evaluation, name)
               for name in evaluation.settings.testbeds),
-            noisy(evaluation), drifted(evaluation), *prediction(evaluation)]
+            *(each for each in (noisy(evaluation), drifted(evaluation))
+              if each.rows), *prediction(evaluation)]
 
 
 def balancing(evaluation: ev.Evaluation, testbed: str) -> table.Table:
@@ -80,7 +83,7 @@ def drifted(evaluation: ev.Evaluation) -> table.Table:
 
 
 def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
-    """Tables 6 and 7, and the devices' difference from the paper's."""
+    """Tables 6 and 7, Figure 2, the devices' difference from the paper's."""
     tests = evaluation.settings.tests
     tables = [
         table.Table(
@@ -88,6 +91,11 @@ def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
             'Table 7: mean relative error by number of workloads, on '
             f'{tests} random tests of each count and {2 * tests} of 6 to '
             '10'),
+        table.Table(
+            ('device', 'models', '25 %', 'median', '75 %'),
+            [*_residuals(evaluation)],
+            'Figure 2: measured - predicted, µs, of the tests of 1 to 5 '
+            'workloads; half of them lies between the first and the last'),
         table.Table(
             ('device', 'count', 'intercept', 'sum of write_pct',
              'sum of block_kib', 'paper: intercept', 'write_pct',
@@ -113,6 +121,15 @@ def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
             yield (name, kind, *(table.percent(tested.mre[n]) for n in LABELS))
     for name, mre in paper.MRE.items():
         yield (name, 'the paper', *(table.percent(mre[n]) for n in LABELS))
+
+
+def _residuals(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+    for kind, of_kind in evaluation.tests.items():
+        for name, tested in of_kind.items():
+            yield (name, kind, *(round(float(us)) for us in np.percentile(
+                tested.residuals_us, (25, 50, 75))))
+    for name, (low, high) in paper.RESIDUALS_US.items():
+        yield name, 'the paper', round(low), 'near 0', round(high)
 
 
 def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:

@@ -6,8 +6,12 @@ import re
 
 import ddt
 import fixtures
+import numpy as np
 import testtools
 
+from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
+from serifos.files import documents
 from serifos.lab.sim import evaluation
 from serifos.lab.sim import modeler
 from tests.unit.cmd import command
@@ -52,13 +56,30 @@ class EvaluateTest(testtools.TestCase):
         doc = json.loads(self.read('evaluation.json'))
         self.assertEqual(evaluation.EVALUATION_SCHEMA, doc['schema'])
         self.assertEqual([2, 2], [len(c) for c in doc['outcomes'].values()])
+        for each in doc['balancing']:
+            if (each['testbed'], each['kind']) == ('paper', 'consolidation'):
+                self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
+        low, middle, high = (round(us) for us in np.percentile(
+            doc['residuals_us']['outstanding']['AGED'], (25, 50, 75)))
+        self.assertRegex(
+            out.partition('Figure 2')[2],
+            rf'AGED +outstanding +{low:,} +{middle:,} +{high:,}\b')
 
     def test_the_kinds_of_a_full_evaluation_can_be_built(self):
         self.assertLessEqual({*evaluation.EvaluationSettings().kinds},
                              {*modeler.KINDS})
 
-    def test_processes_change_nothing(self):
+    def test_99th_percentiles_are_planned_by_in_any_processes(self):
+        # Each is 50 times its mean, so that chance has no part in them.
+        tails = self.useFixture(fixtures.TempDir()).join('tails.jsonl')
+        documents.begin_dataset(tails, ds.Header({'model': 'slow'}))
+        documents.append_sample(tails, ds.Sample(
+            (wl.Workload(50, 8),), 1.0, seen=({
+                'latency_us': 1.0,
+                'read_latency_us': 1.0, 'read_p99_us': 50.0,
+                'write_latency_us': 1.0, 'write_p99_us': 50.0},)))
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
+                   '--predicts', 'write_p99_us', '--tails', tails,
                    '-f', 'json', '--jobs')
         code, out, _ = evaluate(*options, 1)
         self.assertEqual((code, out), evaluate(*options, 2)[:2])
@@ -69,12 +90,21 @@ class EvaluateTest(testtools.TestCase):
              ('relieve', 'consolidation')],
             [(each['planner'], each['kind']) for each in doc['balancing']])
         for each in doc['balancing']:
-            self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
+            self.assertTrue(
+                0 < each['reduction']['p99_write_variance_us2'] <= 1)
+        models = doc['models']['consolidation'].values()
+        self.assertEqual({'write_p99_us'}, {m['predicts'] for m in models})
+        for model in models:  # 50 times the 22 to 25 us of the mean
+            self.assertAlmostEqual(
+                50 * 23.5, model['parameters']['5+']['sum_block_kib'],
+                delta=50 * 3)
+        self.assertEqual([], doc['drifted'])
         self.assertNotIn('outcomes', doc)
 
     @ddt.data((('--cases', 0), 'cases of 0'), (('--cases', -5), 'of -5'),
               (('--seed', -1), 'seed of -1'), (('--jobs', 0), 'jobs of 0'),
               (('--sets', 3), '3 sets'), (('--tests', 0), 'tests of 0'),
+              (('--tails', '/nowhere.jsonl'), '/nowhere.jsonl'),
               (('--out', '/dev/null/x'), '/dev/null/x'))
     @ddt.unpack
     def test_absurd_options_are_one_sentence(self, options, part):
