@@ -121,9 +121,8 @@ def group_interrupted() -> Any:
 
 def group_preconditioned() -> Any:
     return {**report.serifos(
-        *PAIRS, '--name', 'settled', '--precondition', 'only',
-        '--settle-rounds', '5', '--settle-seconds', '3', *_word()),
-        **_state()}
+        *PAIRS, '--name', 'settled', '--runtime', '0.5', '--settle-rounds',
+        '5', '--settle-seconds', '3', *_word()), **_state()}
 
 
 def group_with_a_volume_of_our_name() -> Any:
