@@ -109,6 +109,9 @@ def summary(kind: str, parameters: Mapping[str, Any],
             _adj_r2_by_row(parameters, data) if kind == 'consolidation'
             else {'any': quality.adjusted_r2(
                 data.y, fitted, predictor.terms)}),
+        **({'r2': quality.r2_by(predictor.classes(data.vectors), data.y,
+                                fitted)}
+           if isinstance(predictor, kinds.ClassPredictor) else {}),
         'interval': quality.interval(data.y, held_out.y),
         **_deviations('deviations', data.vectors, data.y, held_out.y,
                       held_out.log_std,

@@ -76,6 +76,17 @@ class UncertainPredictor(Predictor, Protocol):
         """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
 
+@runtime_checkable
+class ClassPredictor(Predictor, Protocol):
+    """A Predictor with equations of their own for each class of requests."""
+
+    def classes(self, loads: npt.NDArray[np.float64]) -> list[str]:
+        """Of which class most requests of each Load are.
+
+        :param loads: float[n, k], as :meth:`many` takes them
+        """
+
+
 @dataclasses.dataclass(frozen=True)
 class Seen:
     """The latencies of one tenant, µs; None where it has no such requests."""

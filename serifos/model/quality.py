@@ -39,6 +39,21 @@ def mre_by(labels: Sequence[Hashable], measured: Floats,
             for label in sorted(set(labels))}
 
 
+def r2_by(labels: Sequence[str], measured: Floats,
+          predicted: Floats) -> dict[str, float]:
+    """R² of each label's runs, about their own mean, labels in order.
+
+    A label whose runs are all alike has none.
+    """
+    found, label_of = {}, np.array(labels)
+    for label in sorted(set(labels)):
+        y, at = (each[label_of == label] for each in (measured, predicted))
+        if np.ptp(y) > 0:
+            found[label] = 1 - float(np.sum((y - at) ** 2)
+                                     / np.sum((y - y.mean()) ** 2))
+    return found
+
+
 def adjusted_r2(measured: Floats, predicted: Floats,
                 terms: int) -> float | None:
     """1 - (1 - R²)(n - 1)/(n - 1 - terms), R² about the mean.

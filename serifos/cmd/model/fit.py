@@ -211,8 +211,10 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         chosen['tuning'] = cells.figures(quality['tuning'])
     if quality.get('why'):
         chosen['why'] = quality['why']
-    adj_r2 = {label: round(value, 3) for label, value
-              in (quality.get('adj_r2') or {}).items() if value is not None}
+    shares = {name: {label: round(value, digits) for label, value
+                     in (quality.get(name) or {}).items()
+                     if value is not None}
+              for name, digits in (('adj_r2', 3), ('r2', 4))}
     return {
         'name': model.name, 'verdict': verdict.verdict(model).headline,
         'kind': model.kind, 'predicts': model.predicts,
@@ -227,7 +229,7 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         **({'tenant_mre': cells.percent(quality['tenant_mre'])}
            if quality.get('tenant_mre') is not None else {}),
         'mre_by_kind': _percents(quality.get('mre_by_kind') or {}),
-        **({'adj_r2': cells.named(adj_r2)} if adj_r2 else {}),
+        **{name: cells.named(of) for name, of in shares.items() if of},
         'interval': cells.Cell(model.relative_interval, ' to '.join(
             f'{end:+.1%}' for end in model.relative_interval)),
         **dict(model.predictor.lines()[:most])}

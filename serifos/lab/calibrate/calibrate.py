@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import model as mm
@@ -47,8 +46,7 @@ class FileSetRuns:
 
     @property
     def classes(self) -> list[str]:
-        shares, _ = queueing.mix(wl.Load(*self.data.vectors.T), np.maximum)
-        return [queueing.CLASSES[i] for i in np.argmax(shares, axis=0)]
+        return queueing.classes(self.data.vectors)
 
     @property
     def clients(self) -> Floats:
@@ -132,11 +130,14 @@ def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
         return found
     every = np.arange(len(measured.data.y))
     held_out, y = measured.held_out(given, seed), measured.data.y
+    parameters = measured.calibrated(every, given)
     return dataclasses.replace(
-        found, parameters=measured.calibrated(every, given), quality={
+        found, parameters=parameters, quality={
             'mre': quality.mre(y, held_out),
             'mre_by_count': {str(n): value for n, value in quality.mre_by(
                 measured.data.counts, y, held_out).items()},
+            'r2': quality.r2_by(measured.classes, y,
+                                measured.predictions(parameters, every)),
             'interval': list(quality.interval(y, held_out))})
 
 

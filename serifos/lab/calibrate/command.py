@@ -89,8 +89,8 @@ class Calibrate(app.Fails, lister.Lister):
         said = [*model.predictor.lines(), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items()), *(
-            (f'R² of {label}', f'{rows[0].r2[label]:.4f}')
-            for label in queueing.CLASSES if label in rows[0].r2)]
+            (f'R² of {label}', f'{value:.4f}')
+            for label, value in model.quality['r2'].items())]
         for label, text in said:
             self.note(f'{label}: {text}')
         paging.write(args, lambda: calibrate_report.page_of(

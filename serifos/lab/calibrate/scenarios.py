@@ -59,19 +59,6 @@ class Scenario:
         return {label: quality.mre(*np.array(pairs).T)
                 for label, pairs in self.pairs.items()}
 
-    @functools.cached_property
-    def r2(self) -> dict[str, float]:
-        """Class → R² of its predicted times; of 2 different times or more.
-
-        The share of the variance of the measured end-to-end times that the
-        equations of the class explain, those of both stations together.
-        """
-        return {label: 1 - float(np.sum((measured - predicted) ** 2)
-                                 / np.sum((measured - measured.mean()) ** 2))
-                for label, pairs in self.pairs.items()
-                for measured, predicted in [np.array(pairs).T]
-                if np.ptp(measured) > 0}
-
     @property
     def mean(self) -> float:
         """The arithmetic mean over the classes, as the paper has it."""

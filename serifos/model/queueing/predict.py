@@ -108,6 +108,10 @@ class Queueing:
             two_stations.responses_us(load.sum_iodepth, *_means(
                 self.times, *mix(load, np.maximum))), 0.0)
 
+    def classes(self, loads: npt.NDArray[np.float64]) -> list[str]:
+        """As :meth:`.kinds.ClassPredictor.classes` says."""
+        return classes(loads)
+
     def work(self, load: wl.Load) -> float:
         return 60.0 + 2 * min(load.sum_iodepth, two_stations.LARGEST)
 
@@ -135,6 +139,13 @@ def mix(load: wl.Load, larger: Callable[[Any, Any], Any] = max
               larger(0.0, load.sum_q_w - load.sum_q_w_x) / q)
     read_kib, write_kib = load.sum_q_s_r / r, load.sum_q_s_w / w
     return shares, (read_kib, read_kib, write_kib, write_kib)
+
+
+def classes(loads: npt.NDArray[np.float64]) -> list[str]:
+    """Of which class most outstanding I/Os of each Load are, float[n, k]."""
+    import numpy as np  # the scheduler, which has none, never calls this
+    shares, _ = mix(wl.Load(*loads.T), np.maximum)
+    return [CLASSES[i] for i in np.argmax(shares, axis=0)]
 
 
 def _means(times: Any, shares: Any, kib: Any) -> list[Any]:

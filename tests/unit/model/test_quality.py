@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from scipy import stats
 import testtools
 
 from serifos.model import quality
@@ -20,6 +21,18 @@ class QualityTest(testtools.TestCase):
             {1: 0.5, 2: 0.25},
             quality.mre_by([2, 1, 1], np.array([4.0, 2.0, 2.0]),
                            np.array([5.0, 1.0, 3.0])))
+
+    def test_r2_by_label_is_as_scipy_has_it_of_a_line(self):
+        x, measured = [1, 2, 3, 4], [10.0, 21.0, 29.0, 42.0]
+        line = stats.linregress(x, measured)
+        predicted = [line.intercept + line.slope * each for each in x]
+        found = quality.r2_by(
+            ['read'] * 4 + ['write'] * 2 + ['alike'],
+            np.array([*measured, 5.0, 7.0, 5.0]),
+            np.array([*predicted, 5.0, 6.0, 6.0]))
+        self.assertEqual({'read', 'write'}, set(found))
+        self.assertAlmostEqual(line.rvalue ** 2, found['read'])
+        self.assertAlmostEqual(0.5, found['write'])
 
     @given(st.lists(st.integers(0, 20), min_size=2, max_size=80),
            st.integers(0, 99))

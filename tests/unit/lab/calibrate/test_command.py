@@ -29,13 +29,23 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertAlmostEqual(
             row['mean'], (row['random_read'] + row['random_write']) / 2)
         self.assertIn('serifos-model: stations: ', err)
-        for label in ('random_read', 'random_write'):
-            self.assertRegex(err, rf'R² of {label}: [01]\.[0-9]{{4}}\n')
         model = documents.read_model(self.model)
+        self.assertEqual({'random_read', 'random_write'},
+                         set(model.quality['r2']))
+        for label, value in model.quality['r2'].items():
+            self.assertIn(f'R² of {label}: {value:.4f}\n', err)
         self.assertEqual('queueing', model.kind)
         self.assertGreater(model.predict(model.load([])) + 1, 0)
         code, shown = self.run_json('show', self.model)
         self.assertEqual((0, 'queueing'), (code, shown['kind']))
+        self.assertEqual({label: round(value, 4) for label, value
+                          in model.quality['r2'].items()}, shown['r2'])
+        # One of a release that stored no R².
+        doc = json.loads(self.model.read_text())
+        del doc['quality']['r2']
+        self.model.write_text(json.dumps(doc))
+        code, shown = self.run_json('show', self.model)
+        self.assertEqual((0, False), (code, 'r2' in shown))
 
     def test_the_table_speaks_in_percent(self):
         _, out, _ = command.model('calibrate', self.dataset, '--stations',
@@ -92,6 +102,7 @@ class CalibrateTest(test_model_commands.ModelCase):
             self.assertEqual(
                 documents.digest(paths[0]), model.dataset['sha256'])
             self.assertLess(json.loads(out)[0]['mean'], 0.02)
+            self.assertGreater(model.quality['r2']['random_read'], 0.99)
 
     def test_two_machines_are_refused(self):
         dataset = documents.read_dataset(self.dataset)

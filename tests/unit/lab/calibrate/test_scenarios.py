@@ -105,21 +105,6 @@ class ScenariosTest(testtools.TestCase):
         self.assertLess(row.mean, 0.3)
 
 
-class ExplainedTest(testtools.TestCase):
-
-    def test_as_scipy_has_it_of_a_line(self):
-        x, measured = [1, 2, 3, 4], [10.0, 21.0, 29.0, 42.0]
-        line = stats.linregress(x, measured)
-        predicted = [line.intercept + line.slope * each for each in x]
-        row = scenarios.Scenario('calibration', '', 4, {
-            'random_read': [*zip(measured, predicted)],
-            'random_write': [(5.0, 5.0), (7.0, 6.0)],
-            'sequential_read': [(5.0, 6.0)]}, 0.0)
-        self.assertEqual({'random_read', 'random_write'}, set(row.r2))
-        self.assertAlmostEqual(line.rvalue ** 2, row.r2['random_read'])
-        self.assertAlmostEqual(0.5, row.r2['random_write'])
-
-
 class ShapesTest(testtools.TestCase):
 
     def test_the_thinnest_runs_tell_the_shape(self):

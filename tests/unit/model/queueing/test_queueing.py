@@ -155,6 +155,9 @@ class FitTest(testtools.TestCase):
     def test_two_stations_are_told_apart_and_pruned(self):
         model = fit.fit(samples.dataset(_RUNS, truth(_TWO)), 'queueing')
         self.assertLess(model.quality['mre'], 1e-3)
+        self.assertEqual({'random_read', 'random_write'},
+                         set(model.quality['r2']))
+        self.assertGreater(min(model.quality['r2'].values()), 0.9999)
         found = model.parameters['stations']
         self.assertEqual(
             {'random_read': {'us_per_client_kib'},
