@@ -52,6 +52,12 @@ class FileSetRuns:
     def clients(self) -> Floats:
         return np.array([load.sum_iodepth for load in self.data.loads])
 
+    @property
+    def request_kib(self) -> Floats:
+        """The mean over the requests that are outstanding, float[n]."""
+        return np.array([(load.sum_q_s_r + load.sum_q_s_w) / load.sum_iodepth
+                         for load in self.data.loads])
+
     def calibrated(self, train: Ints,
                    given: Mapping[str, float]) -> dict[str, Any]:
         """The parameters fitted to the runs of these indices."""

@@ -31,8 +31,9 @@ class Calibrate(app.Fails, lister.Lister):
 
     The network is fitted to the end-to-end response times of a dataset and
     written as a model of kind queueing. Printed is its error by class of
-    requests: on the runs themselves, on runs held out between them, and
-    beyond those it was calibrated on, in clients and in volumes.
+    requests: on the runs themselves, on runs held out between them, beyond
+    those it was calibrated on, in clients and in volumes, and on the runs
+    themselves by clients and by size of a request.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -62,6 +63,7 @@ class Calibrate(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.calibrate import calibrate
+        from serifos.lab.calibrate import grouped
         from serifos.lab.calibrate import page as calibrate_report
         from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
@@ -85,6 +87,7 @@ class Calibrate(app.Fails, lister.Lister):
         if shapes:
             rows.append(scenarios.in_order(measured, model.parameters, shapes,
                                            args.seed))
+        groups = grouped.rows(measured, model.parameters)
         documents.write_model(out, model)
         said = [*model.predictor.lines(), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
@@ -94,9 +97,9 @@ class Calibrate(app.Fails, lister.Lister):
         for label, text in said:
             self.note(f'{label}: {text}')
         paging.write(args, lambda: calibrate_report.page_of(
-            model, rows, said, measured_at.of(datasets[largest].header)),
-            self.say)
-        return _table(rows)
+            model, rows, groups, said,
+            measured_at.of(datasets[largest].header)), self.say)
+        return _table([*rows, *groups])
 
 
 def _table(rows: list[scenarios.Scenario]) -> Any:

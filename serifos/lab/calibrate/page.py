@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of a calibrated queueing network, on a page like Figure 11.
+"""The error of a calibrated queueing network: Figures 5, 7 and 11.
 
 Of Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
 Virtualized Storage Systems.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import itertools
 
+from serifos.lab.calibrate import grouped
 from serifos.lab.calibrate import scenarios
 from serifos.model import model as mm
 from serifos.model.queueing import predict as queueing
@@ -24,9 +26,11 @@ _COLOURS = dict(zip(queueing.CLASSES, (
 
 
 def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
+            groups: Sequence[scenarios.Scenario],
             said: Iterable[tuple[str, str]], about: str) -> str:
     """The HTML page.
 
+    :param groups: the errors by clients and by size of a request
     :param about: the device, where and when it was measured
     :param said: what a person can check of the network, label and text
     :raises ToolError: where matplotlib or Jinja2 is missing
@@ -41,18 +45,27 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                 table.Table(('part', 'value'), [*said])]),
             page.Section(
                 'Mean errors', 'By class of requests, beside those of kind '
-                'outstanding fitted to the same runs.', tables=[table.Table(
-                    ('scenario', 'reach', 'runs', *map(_words, classes),
-                     'mean', 'outstanding'),
-                    [(row.name, row.reach, row.runs, *map(table.percent, (
-                        *map(row.mre.get, classes), row.mean,
-                        row.outstanding))) for row in rows])]),
+                'outstanding fitted to the same runs.',
+                tables=[_table(rows, classes)]),
+            page.Section(
+                'Errors by clients and by size of a request', 'On the runs '
+                'that it was fitted to. A box is the middle half of the '
+                'runs, its whiskers are 5 and 95 %.', [charts.boxes(
+                    [charts.Boxes(label, {
+                        row.reach.removesuffix(grouped.KIB): _errors(
+                            itertools.chain(*row.pairs.values()))
+                        for row in groups if row.name == name})
+                     for name, label in (
+                         (grouped.CLIENTS, 'by clients'),
+                         (grouped.SIZES, 'by mean size of a request, KiB'))],
+                    sharey=True, ylabel='error, %')],
+                tables=[_table(groups, classes)]),
             page.Section(
                 'Errors of the runs', 'Each dot is a run. Above 0, the '
                 'prediction is higher than the measurement.',
                 [charts.grid(
                     {f'{row.name}, {row.reach}': [
-                        _errors(label, pairs)
+                        _dots(label, pairs)
                         for label, pairs in row.pairs.items()]
                      for row in rows},
                     xlabel='measured, ms', ylabel='error, %',
@@ -67,12 +80,25 @@ def _beside(rows: Sequence[scenarios.Scenario]) -> str:
             f'{wd.count(len(rows), "scenario")}.' if rows else '')
 
 
-def _errors(label: str,
-            pairs: Sequence[tuple[float, float]]) -> charts.Series:
+def _table(rows: Sequence[scenarios.Scenario],
+           classes: Sequence[str]) -> table.Table:
+    return table.Table(
+        ('scenario', 'reach', 'runs', *map(_words, classes), 'mean',
+         'outstanding'),
+        [(row.name, row.reach, row.runs, *map(table.percent, (
+            *map(row.mre.get, classes), row.mean, row.outstanding)))
+         for row in rows])
+
+
+def _dots(label: str,
+          pairs: Sequence[tuple[float, float]]) -> charts.Series:
     return charts.Series(
-        [measured / 1e3 for measured, _ in pairs],
-        [100 * (predicted / measured - 1) for measured, predicted in pairs],
+        [measured / 1e3 for measured, _ in pairs], _errors(pairs),
         label=_words(label), look={'color': _COLOURS[label]})
+
+
+def _errors(pairs: Iterable[tuple[float, float]]) -> list[float]:
+    return [100 * (predicted / measured - 1) for measured, predicted in pairs]
 
 
 def _words(label: str) -> str:

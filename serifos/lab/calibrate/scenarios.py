@@ -78,11 +78,11 @@ def scenarios(measured: calibrate.FileSetRuns, given: Mapping[str, float],
     clients = measured.clients
     counts = np.array(measured.data.counts)
     beside = held_out.refit('outstanding', measured.data, {})
-    rows = [_row(measured, 'calibration', f'{len(every)} runs', every,
-                 measured.fitted(every, every, given), beside(every, every)),
-            _row(measured, 'interpolation', f'{quality.FOLDS}-fold', every,
-                 measured.held_out(given, seed),
-                 quality.held_out(measured.data.keys, seed, beside))]
+    rows = [row(measured, 'calibration', f'{len(every)} runs', every,
+                measured.fitted(every, every, given), beside(every, every)),
+            row(measured, 'interpolation', f'{quality.FOLDS}-fold', every,
+                measured.held_out(given, seed),
+                quality.held_out(measured.data.keys, seed, beside))]
     bound = float(np.quantile(clients, 2 / 3))
     third, most = int(counts.max()) // 3, int(counts.max())
     for name, of, low, high in (
@@ -93,7 +93,7 @@ def scenarios(measured: calibrate.FileSetRuns, given: Mapping[str, float],
         train = np.flatnonzero(of <= low)
         test = np.flatnonzero((of > least) & (of <= high))
         if len(train) >= fit.LEAST_RUNS and len(test):
-            rows.append(_row(
+            rows.append(row(
                 measured, f'extrapolation {name}',
                 f'to {high:g} from {low:g}', test,
                 measured.fitted(train, test, given), beside(train, test)))
@@ -121,11 +121,11 @@ def in_order(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any],
             np.random.default_rng([seed, i]), _REQUESTS))
     product = quality.mre(measured.data.y[some],
                           measured.predictions(parameters, some))
-    return _row(measured, 'calibration, in order',
-                f'simulated; product form {product:.1%}', some,
-                np.array(found),
-                held_out.refit('outstanding', measured.data, {})(
-                    np.arange(len(measured.data.y)), some))
+    return row(measured, 'calibration, in order',
+               f'simulated; product form {product:.1%}', some,
+               np.array(found),
+               held_out.refit('outstanding', measured.data, {})(
+                   np.arange(len(measured.data.y)), some))
 
 
 def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
@@ -179,9 +179,15 @@ def _clients(sample: ds.Sample) -> float:
     return sum(workload.outstanding for workload in sample.workloads)
 
 
-def _row(measured: calibrate.FileSetRuns, name: str, reach: str,
-         test: calibrate.Ints, found: calibrate.Floats,
-         others: calibrate.Floats) -> Scenario:
+def row(measured: calibrate.FileSetRuns, name: str, reach: str,
+        test: calibrate.Ints, found: calibrate.Floats,
+        others: calibrate.Floats) -> Scenario:
+    """The errors of some runs.
+
+    :param test: their indices
+    :param found: what the network predicts of each, float[m]
+    :param others: what kind ``outstanding`` predicts, float[m]
+    """
     y, classes = measured.data.y[test], measured.classes
     pairs = collections.defaultdict(list)
     for i, pair in zip(test, zip(y.tolist(), found.tolist())):

@@ -22,7 +22,8 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertEqual(0, code)
         self.assertEqual(
             {'calibration', 'interpolation', 'extrapolation clients',
-             'extrapolation 2 x volumes', 'extrapolation 3 x volumes'},
+             'extrapolation 2 x volumes', 'extrapolation 3 x volumes',
+             'calibration, by clients', 'calibration, by request size'},
             set(rows))
         row = rows['interpolation']
         self.assertEqual(40, row['runs'])
@@ -61,7 +62,8 @@ class CalibrateTest(test_model_commands.ModelCase):
         drawn = page.read_text()
         for words in ('extrapolation 3 x volumes, to 10', 'random write',
                       'measured, ms', 'cache random_read',
-                      'R² of random_read',
+                      'R² of random_read', 'by mean size of a request, KiB',
+                      'calibration, by clients',
                       f'Measured on {samples.HEADER.host}'):
             self.assertIn(words, drawn)
         self.assertRegex(drawn, r'class="verdict">.*: .* % error, 40 runs\.'

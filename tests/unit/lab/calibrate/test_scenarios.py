@@ -16,13 +16,13 @@ from tests.unit import samples
 
 _RUNS = d_optimal.runs(40)
 _GIVEN = {'stations': 2.0, 'alpha': 0.05}
-_TRUTH = {'stations': {
+TRUTH = {'stations': {
     'cache': {'random_read': {'us_per_client_kib': 3.0},
               'random_write': {'us_per_client_kib': 3.2}},
     'media': {'random_read': {'us': 170.0}, 'random_write': {'us': 60.0}}}}
 
 
-def measured(runs=_RUNS, truth=_TRUTH, size_gib=372.0, serial='S1',
+def measured(runs=_RUNS, truth=TRUTH, size_gib=372.0, serial='S1',
              **facts):
     predictor = queueing.from_parameters('queueing', {
         **truth, 'file_set_gib': size_gib or 1.0})
@@ -93,13 +93,13 @@ class ScenariosTest(testtools.TestCase):
 
     def test_exponential_work_in_order_is_the_product_form(self):
         data = calibrate.runs([measured()])
-        row = scenarios.in_order(data, _TRUTH, {'read': 1.0, 'write': 1.0})
+        row = scenarios.in_order(data, TRUTH, {'read': 1.0, 'write': 1.0})
         self.assertLess(row.mean, 1e-9)
         self.assertIn('product form 0.0%', row.reach)
 
     def test_gamma_work_in_order_is_simulated_and_the_same_again(self):
         data = calibrate.runs([measured(_RUNS[:8])])
-        row, again = (scenarios.in_order(data, _TRUTH, {'read': 8.0}, seed=3)
+        row, again = (scenarios.in_order(data, TRUTH, {'read': 8.0}, seed=3)
                       for _ in range(2))
         self.assertEqual(row, again)
         self.assertLess(row.mean, 0.3)
