@@ -15,6 +15,7 @@ criterion.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -32,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 # was as often worse than better than one station, on simulated devices
 # (16 runs of 16), and better in two of three designs from here on (24).
 _RUNS_PER_TERM = 1.5
+_LEAST_SIZES = 3
 
 
 def fit(loads: Sequence[wl.Load], y: Floats, stations: float = 2,
@@ -52,16 +54,65 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     """The same from runs on file sets of several sizes (Eq. 2 and 3).
 
     Eq. 3 is Eq. 2 without terms that the fit may remove. The model
-    describes a file set of the largest size.
+    describes a file set of the largest size. A class has the cases s1 (the
+    cache holds the file set: Eq. 1) and s2 where Schwarz's criterion is the
+    less for them, one more for the size at which they part.
 
     :param gib: float[n], the file set of each run, None where all are alike
     """
-    data = _data(loads, y, gib)
+    found = [(*each, {}) for each in _networks(
+        _data(loads, y, gib, {}), stations, alpha)]
+    if gib is not None and (cached := _cached_gib(loads, y, gib)):
+        data = _data(loads, y, gib, cached)
+        found += [(*each, cached) for each in _networks(data, stations, alpha)
+                  if _cases(data) == _cases(*each)]
+    best, theta, its = min(found, key=lambda each: _criterion(*each))
+    return _parameters(best, theta.reshape(2, 2, -1), gib, its)
+
+
+def _networks(data: search.Data, stations: float, alpha: float
+              ) -> list[tuple[search.Data, Floats]]:
+    """Fits of one station and, where the runs are enough, of two."""
     found = [_told_apart(data, search.single, alpha)]
-    if stations > 1 and len(y) >= _RUNS_PER_TERM * 4 * len(data.labels):
+    if stations > 1 and len(data.y) >= _RUNS_PER_TERM * 4 * len(data.labels):
         found.append(_told_apart(data, search.two, alpha))
-    best, theta = min(found, key=lambda each: search.schwarz(*each))
-    return _parameters(best, theta.reshape(2, 2, -1), gib)
+    return found
+
+
+def _criterion(data: search.Data, theta: Floats,
+               cached: Mapping[str, float]) -> float:
+    return search.schwarz(data, theta) + len(cached) * float(
+        np.log(len(data.y)))
+
+
+def _cached_gib(loads: Sequence[wl.Load], y: Floats,
+                gib: Floats) -> dict[str, float]:
+    """Class → the largest file set that the cache holds, where one shows.
+
+    By a single station, class after class: a time that steps up between two
+    sizes does so whatever the stations are. Two sizes tell no step from a
+    slope.
+    """
+    def criterion(cached: Mapping[str, float]) -> float:
+        data = _data(loads, y, gib, cached)
+        return _criterion(data, search.single(data), cached)
+    sizes = np.unique(gib).tolist()
+    if len(sizes) < _LEAST_SIZES:
+        return {}
+    found: dict[str, float] = {}
+    for label in dict(_cases(_data(loads, y, gib, {}))):
+        found = min([found, *({**found, label: size} for size in sizes[:-1])],
+                    key=criterion)
+    return found
+
+
+def _cases(data: search.Data, theta: Floats | None = None
+           ) -> list[tuple[str, bool]]:
+    """(class, whether of case s1) of the columns; of those in use."""
+    used = np.full(len(data.labels), True) if theta is None else (
+        theta.reshape(4, -1).any(axis=0))
+    return sorted({(label, term.endswith(queueing.CACHED)) for (
+        label, term, _), its in zip(data.labels, used) if its})
 
 
 def _told_apart(data: search.Data, seek: Callable[[search.Data], Floats],
@@ -90,17 +141,14 @@ def _told_apart(data: search.Data, seek: Callable[[search.Data], Floats],
             labels=tuple(columns))
 
 
-def _data(loads: Sequence[wl.Load], y: Floats,
-          gib: Floats | None) -> search.Data:
+def _data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
+          cached: Mapping[str, float]) -> search.Data:
     load = wl.Load(*np.array([load.vector for load in loads]).T)
     shares, kib = queueing.mix(load, np.maximum)
-    logs = [('', np.ones(len(y)))]
-    if gib is not None:
-        logs.append((queueing.LN, np.log(np.maximum(gib, 1.0))))
     a_kib, a, b_kib, b = queueing.TERMS
     rows, labels = [], []
     for label, share, s in zip(queueing.CLASSES, shares, kib):
-        for suffix, log in logs:
+        for suffix, log in _of_sizes(gib, cached.get(label)):
             for size, terms in ((s, (a_kib, b_kib)), (1.0, (a, b))):
                 if (column := share * size * log).any():
                     rows.append(column)
@@ -109,8 +157,25 @@ def _data(loads: Sequence[wl.Load], y: Floats,
                        np.column_stack(rows), tuple(labels))
 
 
-def _parameters(data: search.Data, theta: Floats,
-                gib: Floats | None) -> dict[str, Any]:
+def _of_sizes(gib: Floats | None, cached: float | None
+              ) -> list[tuple[str, Any]]:
+    """How the terms of a class change with the file set: (suffix, factor).
+
+    :param cached: the largest of case s1, GiB, None without that case
+    """
+    if gib is None:
+        return [('', 1.0)]
+    log = np.log(np.maximum(gib, 1.0))
+    if cached is None:
+        return [('', 1.0), (queueing.LN, log)]
+    beyond = gib > cached
+    cases = [(queueing.CACHED, ~beyond), ('', beyond)]
+    return cases if np.ptp(gib[beyond]) == 0 else [
+        *cases, (queueing.LN, beyond * log)]
+
+
+def _parameters(data: search.Data, theta: Floats, gib: Floats | None,
+                cached: Mapping[str, float]) -> dict[str, Any]:
     order = _cache_first(data, theta)
     found: dict[str, dict[str, dict[str, float]]] = {
         name: {} for name in queueing.STATIONS}
@@ -123,7 +188,8 @@ def _parameters(data: search.Data, theta: Floats,
     classes = dict.fromkeys(label for label, *_ in data.labels)
     return {'stations': found,
             'p1': {label: float(label in media) for label in classes},
-            **({} if gib is None else {'file_set_gib': float(gib.max())})}
+            **({} if gib is None else {'file_set_gib': float(gib.max())}),
+            **({'cached_gib': dict(cached)} if cached else {})}
 
 
 def _cache_first(data: search.Data, theta: Floats) -> list[int]:

@@ -39,10 +39,10 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model import parameter
+from serifos.model.queueing import checks
 from serifos.model.queueing import two_stations
 
 if TYPE_CHECKING:
@@ -59,9 +59,12 @@ TERMS = ('us_per_client_kib', 'us_per_client', 'us_per_kib', 'us')
 LN = '_ln_gib'
 """Of a term that grows with the logarithm of the file set, GiB."""
 
+CACHED = '_cached'
+"""Of a term of file sets that the cache holds: the paper's case s1."""
+
+_KNOWN = tuple(term + suffix for suffix in ('', LN, CACHED) for term in TERMS)
 _SYMBOLS = ('t·s', 't', 's', '')
-_MOST, _NOTHING = 1e9, 1e-300
-_AGAIN = 'fit it again with serifos-model fit or calibrate.'
+_NOTHING = 1e-300
 
 # Whose times a class has that was never measured: the same direction's
 # first, then the same pattern's.
@@ -164,31 +167,32 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
 
     :raises FormatError: where a station, class, term or figure is unfit
     """
-    stations = _mapping(parameters.get('stations'), 'stations', STATIONS)
+    stations = checks.mapping(parameters.get('stations'), 'stations', STATIONS)
     for name, classes in stations.items():
-        for label, row in _mapping(classes, name, CLASSES).items():
-            known = (*TERMS, *(term + LN for term in TERMS))
-            for term, value in _mapping(row, f'{name} {label}',
-                                        known).items():
-                _figure(f'{term} of {name} {label}', value, _MOST)
-    p1 = _mapping(parameters.get('p1') or {}, 'p1', CLASSES)
+        for label, row in checks.mapping(classes, name, CLASSES).items():
+            for term, value in checks.mapping(
+                    row, f'{name} {label}', _KNOWN).items():
+                checks.figure(f'{term} of {name} {label}', value, checks.MOST)
+    p1 = checks.mapping(parameters.get('p1') or {}, 'p1', CLASSES)
     for label, value in p1.items():
-        _figure(f'p1 of {label}', value, 1.0)
+        checks.figure(f'p1 of {label}', value, 1.0)
     gib = parameters.get('file_set_gib', 1.0)
-    _figure('file_set_gib', gib, _MOST)
+    checks.figure('file_set_gib', gib, checks.MOST)
+    cached = _cached_gib(parameters.get('cached_gib') or {}, stations)
     fitted = sum(bool(value) for classes in stations.values()
                  for row in classes.values() for value in row.values())
     if not fitted:
         raise errors.FormatError(
-            'The stations of the model take no time at all; ' + _AGAIN)
+            'The stations of the model take no time at all; ' + checks.AGAIN)
     measured = {label for classes in stations.values() for label in classes}
     sources = [nearest(label, measured) for label in CLASSES]
     times = tuple(tuple(
         _times(stations.get(name, {}).get(label, {}), gib,
-               p1.get(label, 1.0) if name == 'media' else 1.0)
+               cached.get(label), p1.get(label, 1.0) if name == 'media'
+               else 1.0)
         for label in sources) for name in STATIONS)
     return Queueing(times, tuple(p1.get(label, 1.0) for label in sources),
-                    fitted, tuple(_lines(stations, p1, gib)))
+                    fitted, tuple(_lines(stations, p1, gib, cached)))
 
 
 def nearest(label: str, measured: Collection[str]) -> str:
@@ -197,48 +201,59 @@ def nearest(label: str, measured: Collection[str]) -> str:
         CLASSES[i] for i in _INSTEAD[label] if CLASSES[i] in measured)
 
 
-def _times(row: Mapping[str, float], gib: float, p1: float) -> Times:
+def _times(row: Mapping[str, float], gib: float,
+           cached: float | None = None, p1: float = 1.0) -> Times:
+    """:param cached: the largest file set of case s1, GiB, or None"""
+    if cached is not None and gib <= cached:
+        return tuple(p1 * row.get(term + CACHED, 0.0) for term in TERMS)
     log = math.log(max(gib, 1.0))
     return tuple(p1 * (row.get(term, 0.0) + row.get(term + LN, 0.0) * log)
                  for term in TERMS)
 
 
-def _mapping(doc: object, name: str,
-             known: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(doc, Mapping):
-        raise errors.FormatError(
-            f'A queueing model has no {name} that can be read; {_AGAIN}')
-    unknown = sorted(set(doc) - set(known))
-    if unknown:
-        raise errors.FormatError(
-            f'A queueing model has no {unknown[0]} in its {name}; it may use '
-            f'{", ".join(known)}.')
-    return doc
-
-
-def _figure(name: str, value: object, most: float) -> None:
-    if not fields.is_number(value, 0, most):
-        raise errors.FormatError(
-            f'The {name} of a queueing model is {value}; it must be a number '
-            f'from 0 to {most:g}: {_AGAIN}')
+def _cached_gib(doc: object, stations: Mapping[str, Any]
+                ) -> Mapping[str, float]:
+    """Class → the largest file set that the cache holds, GiB."""
+    cached = checks.mapping(doc, 'cached_gib', CLASSES)
+    for label, value in cached.items():
+        checks.figure(f'cached_gib of {label}', value, checks.MOST)
+    for classes in stations.values():
+        for label, row in classes.items():
+            if label not in cached and any(
+                    term.endswith(CACHED) for term in row):
+                raise errors.FormatError(
+                    f'A queueing model has times of {label} for file sets '
+                    'that a cache holds and no cached_gib, the size of the '
+                    f'largest of them; {checks.AGAIN}')
+    return cached
 
 
 def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
-           gib: float) -> list[tuple[str, str]]:
+           gib: float, cached: Mapping[str, float]
+           ) -> list[tuple[str, str]]:
     used = [name for name in STATIONS if any(
         any(row.values()) for row in stations.get(name, {}).values())]
     said = [('stations', ' and '.join(used) if len(used) > 1 else
              'one (its times do not tell cache and media apart)')]
     for name in used:
         for label, row in stations[name].items():
-            times = _times(row, gib, 1.0)
-            if any(times):
-                share = p1.get(label, 1.0)
-                said.append((f'{name} {label}', kinds.formula(
-                    zip(times, _SYMBOLS)) + (
-                        f' (p1 {share:.3g})' if name == 'media'
-                        and share != 1 else '')))
+            share = p1.get(label, 1.0)
+            for case, size in _cases(gib, cached.get(label)):
+                times = _times(row, size, cached.get(label))
+                if any(times):
+                    said.append((f'{name} {label}{case}', kinds.formula(
+                        zip(times, _SYMBOLS)) + (
+                            f' (p1 {share:.3g})' if name == 'media'
+                            and share != 1 else '')))
     return said
+
+
+def _cases(gib: float, cached: float | None) -> list[tuple[str, float]]:
+    """What each of the paper's cases s1 and s2 is called; a size of it."""
+    if cached is None:
+        return [('', gib)]
+    found = [(f', up to {cached:g} GiB', cached)]
+    return [*found, (f', {gib:g} GiB', gib)] if gib > cached else found
 
 
 QUEUEING = kinds.Kind(

@@ -39,14 +39,18 @@ _ONE = {
 _FIGURE = st.floats(0, 500)
 _TERMS = st.dictionaries(
     st.sampled_from([*queueing.TERMS,
-                     *(t + queueing.LN for t in queueing.TERMS)]), _FIGURE)
+                     *(t + queueing.LN for t in queueing.TERMS),
+                     *(t + queueing.CACHED for t in queueing.TERMS)]),
+    _FIGURE)
 _PARAMETERS = st.fixed_dictionaries({
     'stations': st.fixed_dictionaries({
         name: st.dictionaries(st.sampled_from(queueing.CLASSES), _TERMS)
         for name in queueing.STATIONS}),
     'p1': st.dictionaries(st.sampled_from(queueing.CLASSES),
                           st.floats(0, 1)),
-    'file_set_gib': st.floats(0.5, 1e4)}).filter(
+    'file_set_gib': st.floats(0.5, 1e4),
+    'cached_gib': st.fixed_dictionaries(dict.fromkeys(
+        queueing.CLASSES, st.floats(0.5, 1e4)))}).filter(
         lambda doc: any(any(row.values()) for of in doc['stations'].values()
                         for row in of.values()))
 _WORKLOADS = samples.workloads()
@@ -141,7 +145,14 @@ class FileTest(testtools.TestCase):
          'is nan'),
         ({**_TWO, 'p1': {'random_read': 2}}, 'from 0 to 1'),
         ({**_TWO, 'p1': [1]}, 'no p1'),
-        ({**_TWO, 'file_set_gib': None}, 'file_set_gib'))
+        ({**_TWO, 'file_set_gib': None}, 'file_set_gib'),
+        ({**_TWO, 'cached_gib': [60]}, 'no cached_gib'),
+        ({**_TWO, 'cached_gib': {'trim': 60}}, 'no trim'),
+        ({**_TWO, 'cached_gib': {'random_read': -1}},
+         'cached_gib of random_read of a queueing model is -1'),
+        ({**_TWO, 'cached_gib': {'random_read': 'x'}}, 'is x;'),
+        ({'stations': {'cache': {'random_read': {'us_cached': 5.0}}},
+          'cached_gib': {'random_write': 5}}, 'times of random_read'))
     @ddt.unpack
     def test_a_bad_file_is_refused_by_a_sentence(self, parameters, words):
         exc = self.assertRaises(errors.FormatError, predictor, parameters)
@@ -260,3 +271,71 @@ class EquationTest(testtools.TestCase):
             found = queueing_fit.calibrated(loads, y, gib)
             self.assertLess(np.abs(predictor(found).many(np.array(
                 [load.vector for load in loads])) / y - 1).max(), 1e-3)
+
+
+_CASES = {
+    'stations': {'cache': {
+        'random_read': {
+            'us_per_client_cached': 6.0, 'us_cached': 80.0,
+            'us_per_client': 40.0, 'us_ln_gib': 300.0},
+        'random_write': {
+            'us_per_client_cached': 9.0, 'us_per_client': 20.0,
+            'us_per_client_kib_ln_gib': 0.4}}},
+    'cached_gib': {'random_read': 40.0, 'random_write': 5.0}}
+_SIZES = (2.5, 5, 20, 40, 80, 160)
+
+
+@ddt.ddt
+class FileSetThresholdTest(testtools.TestCase):
+    """The cases s1 and s2 of the paper: 60 GB for reads, 5 GB for writes."""
+
+    def fitted(self, parameters, sizes=_SIZES, noise=0.0, **settings):
+        rng = np.random.default_rng(5)
+        runs = [([wl.Workload(w, kib, t, 100)], gib) for w in (0, 100)
+                for t in (1, 8, 32) for kib in (4, 16, 64) for gib in sizes]
+        loads = [samples.load(run) for run, _ in runs]
+        gib = np.array([gib for _, gib in runs], float)
+        y = np.array([
+            predictor({**parameters, 'file_set_gib': size}).predict(load)
+            for load, size in zip(loads, gib)])
+        return queueing_fit.calibrated(
+            loads, y * rng.lognormal(0, noise, len(y)), gib, **settings)
+
+    def test_a_file_set_that_fits_has_times_of_its_own(self):
+        load = samples.load([wl.Workload(0, 4, 10)])
+        for gib, expected in (
+                (40, 6 * 10 + 80), (41, 40 * 10 + 300 * np.log(41))):
+            self.assertAlmostEqual(expected, predictor(
+                {**_CASES, 'file_set_gib': gib}).predict(load))
+
+    @ddt.data(0.0, 0.03)
+    def test_thresholds_are_found_in_the_data(self, noise):
+        found = self.fitted(_CASES, noise=noise, stations=1)
+        self.assertEqual(_CASES['cached_gib'], found['cached_gib'])
+        self.assertEqual(160, found['file_set_gib'])
+        if noise:
+            return
+        for label, row in _CASES['stations']['cache'].items():
+            terms = found['stations']['cache'][label]
+            self.assertEqual(set(row), set(terms))
+            for term, value in row.items():
+                self.assertAlmostEqual(1, terms[term] / value, places=4)
+
+    def test_a_logarithm_without_a_step_has_no_threshold(self):
+        slope = {'stations': {'cache': {
+            'random_read': {'us_per_client': 20.0, 'us_ln_gib': 100.0},
+            'random_write': {'us_per_client_kib': 1.0, 'us': 60.0}}}}
+        for noise in 0.0, 0.03:
+            self.assertNotIn('cached_gib', self.fitted(
+                slope, noise=noise, stations=1))
+
+    def test_two_sizes_tell_no_step_from_a_slope(self):
+        self.assertNotIn('cached_gib', self.fitted(
+            _CASES, sizes=(2.5, 160), stations=1))
+
+    def test_a_person_reads_both_cases(self):
+        lines = dict(predictor({**_CASES, 'file_set_gib': 160}).lines())
+        self.assertEqual('6 t + 80',
+                         lines['cache random_read, up to 40 GiB'])
+        self.assertEqual('40 t + 1522.6',
+                         lines['cache random_read, 160 GiB'])
