@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -85,7 +86,8 @@ def add_yes_destroy(parser: Any) -> None:
 
 
 def measure(args: argparse.Namespace, design: dn.Design,
-            adaptive: design_runs.Adaptive | None = None
+            adaptive: design_runs.Adaptive | None = None,
+            ready: Callable[[], object] = lambda: None,
             ) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
@@ -94,6 +96,8 @@ def measure(args: argparse.Namespace, design: dn.Design,
 
     :param adaptive: which runs follow the first of the design, if not simply
         the others
+    :param ready: called before anything is touched; it raises what would
+        make hours of measuring useless
     :raises SerifosError: where it cannot be done, or is interrupted
     """
     job = build.look(_options(args, design), design, adaptive)
@@ -104,6 +108,7 @@ def measure(args: argparse.Namespace, design: dn.Design,
     show(job.facts)
     with stopped_at_once(job.path):
         confirm(job.target, args.yes_destroy)
+        ready()
         with progress.Stop() as stop, progress.shown() as shown:
             job.run(campaign.Ports(shown, stop), say, warn)
     return None if only else job.path

@@ -7,12 +7,20 @@ import os
 import pathlib
 import signal
 import statistics
+import subprocess
+import sys
 
 from serifos.files import documents
 from serifos.model import fit
 from tests.functional import machine
 
 MIB = 2 ** 20
+WITHOUT_SCIPY = """
+import sys
+sys.modules['scipy'] = None  # an import fails as where it is missing
+from serifos.cmd import model
+sys.exit(model.main(sys.argv[1:]))
+"""
 
 
 class FileTest(machine.MachineTest):
@@ -53,6 +61,16 @@ class FileTest(machine.MachineTest):
         self.assertEqual({*fit.AUTO}, {*model.quality['mre_by_kind']})
         self.assertEqual(f'file:{self.file}', model.device['target'])
         self.assertIn('mre', out)
+
+    def test_what_fitting_lacks_is_told_before_anything_is_made(self):
+        done = subprocess.run(
+            [sys.executable, '-c', WITHOUT_SCIPY, 'build',
+             *self.target], cwd=self.directory, text=True,
+            capture_output=True)
+        self.assertEqual(4, done.returncode, done.stderr)
+        self.assertIn('scipy is not installed; install it with pip '
+                      'install serifos[model]', done.stderr)
+        self.assertEqual([], os.listdir(self.directory))
 
     def test_figures_obey_littles_law_and_the_mix_asked_for(self):
         code, _, err = self.model(

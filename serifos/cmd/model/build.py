@@ -44,10 +44,9 @@ class Build(app.Fails, show.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        # Said before hours of measuring where one is not installed.
         given = parsed_args.kind
-        for kind in fit.AUTO if given == 'auto' else (given,):
-            pkgutil.resolve_name(kinds.of(kind).fitter)
+        fitters = [kinds.of(kind).fitter for kind in (
+            fit.AUTO if given == 'auto' else (given,))]
         models = parsed_args.models_dir
         if models is not None and not pathlib.Path(models).is_dir():
             raise errors.InputError(
@@ -57,7 +56,9 @@ class Build(app.Fails, show.ShowOne):
         chooser = plan and adaptive.Chooser(
             plan, design_options.enough(parsed_args))
         path = measuring.measure(
-            parsed_args, design, chooser and chooser.adaptive)
+            parsed_args, design, chooser and chooser.adaptive,
+            # To load them takes seconds, which no refusal has to wait for.
+            lambda: [pkgutil.resolve_name(name) for name in fitters])
         if path is None:
             return (), ()
         if chooser and (saved := chooser.saved(

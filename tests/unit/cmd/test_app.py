@@ -17,8 +17,8 @@ from serifos.cmd import cells
 from tests.unit.cmd import command
 
 HELP = [(name, '--help') for name in ('model', 'balance', 'simulate')]
-NEEDING = [('model', 'design'), ('model', 'build', '/dev/none', '--full'),
-           ('model', 'study', '/dev/none'), ('model', 'screen', '/dev/none')]
+NEEDING = [('model', 'design'), ('model', 'study', '/dev/none'),
+           ('model', 'screen', '/dev/none')]
 BASE_INSTALL = f"""
 import json, sys
 for name in ('etcd3gw', 'matplotlib', 'pandas', 'psycopg2', 'pymysql',
