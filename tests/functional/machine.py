@@ -7,7 +7,9 @@ in the environment that is a failure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 import testtools
 
@@ -32,6 +35,24 @@ SIX = ('--full', '--counts', '1', '--write-pcts', '0,50,100',
 def which(program):
     return shutil.which(program, path=os.environ.get('PATH', '')
                         + ':/usr/sbin:/sbin')
+
+
+def once(function: Callable[[], Any]) -> Callable[[], Any]:
+    """One call serves all tests; where it fails, all of them fail at once."""
+    @functools.cache
+    def called() -> tuple[Any, str | None]:
+        try:
+            return function(), None
+        except AssertionError as exc:
+            return None, str(exc)
+
+    def kept() -> Any:
+        found, why = called()
+        if why is not None:
+            raise AssertionError(why)
+        return found
+
+    return kept
 
 
 class MachineTest(testtools.TestCase):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Cinder's volume_copy_bps_limit does to a copy, on Debian's kernel."""
 
-import functools
-
 from tests.functional import machine
 from tests.functional.qemu import guest
 from tests.functional.qemu.inside import throttle
@@ -11,7 +9,7 @@ DISKS = guest.Disk('source', throttle.MIB), guest.Disk('target', throttle.MIB)
 LIMIT_MIB_PER_S = throttle.LIMIT / 2 ** 20
 
 
-@functools.cache
+@machine.once
 def said():
     return guest.run(
         'tests.functional.qemu.inside.throttle', DISKS,

@@ -63,7 +63,8 @@ class Guest:
             f'TESTBED_IQN=iqn.2026-01.org.serifos:{host.name}',
         ], node / 'console.log', {
             'LD_PRELOAD': str(where.shim), **self._ssd(),
-            'TMPDIR': str(_memory_directory(where, host.memory_mib))})
+            'TMPDIR': str(memory_directory(
+                where.directory, host.memory_mib))})
 
     def _ssd(self) -> dict[str, str]:
         """What the shim makes an SSD of, at a real-time priority.
@@ -125,12 +126,11 @@ class Guest:
         return f'{log} ends with: {words}'
 
 
-def _memory_directory(where: layout.Layout,
-                      memory_mib: int) -> pathlib.Path:
+def memory_directory(other: pathlib.Path, memory_mib: int) -> pathlib.Path:
     """Where a guest's memory is a file: in memory, if it fits in there."""
     memory = pathlib.Path('/dev/shm')
     if memory.is_dir() and os.access(memory, os.W_OK):
         free = shutil.disk_usage(memory).free
         if free >= 4 * memory_mib * 2 ** 20:
             return memory
-    return where.directory
+    return other

@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import Any
 
-from tests.functional.qemu.inside import report
+from tests.functional.inside import report
 
 GROUP = 'cinder-volume-copy'
 MIB = 64

@@ -13,11 +13,11 @@ from typing import Any
 
 from serifos.bench import device as dv
 from serifos.bench import lvm
-from tests.functional.qemu.inside import disks
-from tests.functional.qemu.inside import pattern
-from tests.functional.qemu.inside import report
+from tests.functional.inside import pattern
+from tests.functional.inside import report
 
 GROUP = 'guest'
+DISKS = '/dev/ubda', '/dev/ubdb'
 TENANTS = {
     'tenant': (),
     'tagged': ('--addtag', lvm.TAG),  # with our tag, without our name
@@ -74,9 +74,8 @@ def _fios() -> list[str]:
 
 
 def group_set_up() -> Any:
-    paths = [disks.path('ONE'), disks.path('TWO')]
-    report.sh('pvcreate', '-q', *paths)
-    report.sh('vgcreate', '-q', GROUP, *paths)
+    report.sh('pvcreate', '-q', *DISKS)
+    report.sh('vgcreate', '-q', GROUP, *DISKS)
     for name, tags in TENANTS.items():
         report.sh('lvcreate', '-q', '-L', '32M', '-n', name, *tags, GROUP)
         pattern.write(f'/dev/{GROUP}/{name}')
@@ -86,7 +85,7 @@ def group_set_up() -> Any:
 def group_refusals() -> Any:
     return {
         'volume': dv.refusal(dv.identify(f'/dev/mapper/{GROUP}-tenant')),
-        'physical volume': dv.refusal(dv.identify(disks.path('ONE'))),
+        'physical volume': dv.refusal(dv.identify(DISKS[0])),
         'wrong word': report.serifos(*PAIRS, '--yes-destroy', 'tenant'),
         'too big': report.serifos(*PAIRS, *_word(), '--lv-size-gib', '0.2'),
         **_state()}
@@ -135,3 +134,6 @@ CHECKS: tuple[Callable[[], Any], ...] = (
     group_set_up, group_refusals, group_killed, group_measured,
     group_interrupted, group_preconditioned,
     group_with_a_volume_of_our_name)
+
+if __name__ == '__main__':
+    report.main(*CHECKS)
