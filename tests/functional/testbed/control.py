@@ -67,6 +67,7 @@ class Control:
             f'--pid-file={self._directory}/mariadb.pid',
             f'--bind-address={layout.CONTROL}', '--skip-name-resolve',
             '--innodb-flush-log-at-trx-commit=0',
+            '--innodb-flush-method=nosync', '--sync-frm=OFF',
             '--innodb-buffer-pool-size=64M', '--max-connections=500',
         ], self._directory / 'mariadb.log')
 
