@@ -33,8 +33,8 @@ class StoryTest(case.TestbedTest):
         api.delete_type(kind)
 
     def test_the_story(self):
-        models = self.story.models()
-        self.assertEqual({'node1', 'node2', 'node3'}, set(models))
+        # Of one host, for the time that it takes; the demo measures all.
+        self.assertEqual({'node3'}, set(self.story.models(3)))
         self.story.tenants()
         before = self.story.felt()
 
@@ -102,7 +102,7 @@ class StoryTest(case.TestbedTest):
                         (stay['worst_us'], worst_us))
 
     def take_back(self):
-        """The last plan, by mode approve; what a person looks at meanwhile."""
+        """The last plan, by mode approve; what a person then looks at."""
         balancer = self.story.balancer
         last = [entry['plan'] for entry in balancer.journal()
                 if entry['kind'] == 'request'][-1]
@@ -117,7 +117,6 @@ class StoryTest(case.TestbedTest):
         self.assertEqual(made, {(move['volume'], move['to'])
                                 for move in back['moves']})
 
-        self.look(back['id'], 'valid')
         code, out, err = balancer.run('approve', back['id'])
         self.assertEqual(0, code, err)
         with self.story.moving(back['moves']):
@@ -128,19 +127,19 @@ class StoryTest(case.TestbedTest):
         self.assertEqual(
             made, {(volume, self.testbed.host_of(volume).pool)
                    for volume, _ in made})
-        self.look(back['id'], 'carried out')
+        self.look(back['id'])
         self.assertEqual(dict.fromkeys(available.TENANTS, True),
                          self.story.intact())
 
-    def look(self, plan, state):
-        """What the console and the page say of the cloud and a plan."""
+    def look(self, plan):
+        """What console and page say of the cloud and a plan carried out."""
         balancer = self.story.balancer
         page = self.directory / 'cloud.html'
         for verb, says in (
                 (('status',), 'approve'), (('top', '--once'), 'node3'),
                 (('explain', 'node3'), 'node3 shows'),
                 (('explain', 'logs'), 'luks'),
-                (('show', plan), state), (('plans',), plan[:8]),
+                (('show', plan), 'carried out'), (('plans',), plan[:8]),
                 (('report', '--out', page), '')):
             code, out, err = balancer.run(*verb)
             self.detail(' '.join(map(str, verb)), [out, err])

@@ -149,10 +149,8 @@ class RefusalsTest(case.NovaTest):
 
     def test_compute_service_is_down_and_a_task_under_way(self):
         down = f'the nova-compute of {self.server}, on compute, is down'
-        stopped = STOPPED.format(self.stage.server)
         try:
-            self.assert_not_started(self.stage.stop_compute,
-                                    data=down, shared=down)
+            self.stage.stop_compute()
             self.assert_refused(down, 'data', 'shared')
             # Nobody carries it out.
             self.stage.ask('os-stop')
@@ -161,7 +159,6 @@ class RefusalsTest(case.NovaTest):
         finally:
             self.stage.start_compute()
         self.stage.servers.wait(self.stage.server, 'SHUTOFF')
-        self.assert_refused(stopped, 'data', 'shared')
         self.stage.act('os-start', 'ACTIVE')
 
     def test_suspended_and_paused(self):
@@ -170,7 +167,6 @@ class RefusalsTest(case.NovaTest):
         self.assert_not_started(
             lambda: self.stage.act('suspend', 'SUSPENDED'),
             data=why, shared=why)
-        self.assert_refused(why, 'data', 'shared')
         self.stage.act('resume', 'ACTIVE')
         self.stage.act('pause', 'PAUSED')
         self.assertEqual(STAYS, self.evacuate().refused)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import json
 import pathlib
 import subprocess
@@ -126,12 +127,12 @@ class Balancer:
         for host in self._testbed.hosts:
             self._path(host).write_text(json.dumps(_assumed(host)))
 
-    def build_models(self) -> dict[str, dict]:
+    def build_models(self, hosts: Sequence[layout.Host]) -> dict[str, dict]:
         """Host → its model, by serifos-model build on its volume group."""
         self.models.mkdir(exist_ok=True)
         # One host after another: the workloads of a run have to start and
         # end together, for which two cores are too few for several hosts.
-        return {host.name: self._build(host) for host in self._testbed.hosts}
+        return {host.name: self._build(host) for host in hosts}
 
     def _build(self, host: layout.Host) -> dict:
         status, said = self._testbed.on(host.name, _BUILD.format(

@@ -76,10 +76,16 @@ class Story:
         """Around the migration of these."""
         return contextlib.nullcontext()
 
-    def models(self) -> dict[str, dict]:
-        """A model of each host's volume group, with real fio."""
+    def models(self, *numbers: int) -> dict[str, dict]:
+        """A model of each host's volume group, with real fio.
+
+        :param numbers: the hosts whose models are measured; of the others,
+            if any, they are assumed
+        """
         self.balancer.configure(min_gain=MIN_GAIN)
-        found = self.balancer.build_models()
+        self.balancer.assume_models()
+        found = self.balancer.build_models(
+            [self.on.host(number) for number in numbers] or self.on.hosts)
         for name, model in found.items():
             self._say(f'{name}: a model of kind {model["kind"]}, error '
                       f'{100 * model["quality"]["mre"]:.0f} % in '
