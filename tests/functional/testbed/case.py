@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test that needs a testbed; all that need the same one share it.
+"""A test that needs a testbed; all tests of a process share one.
 
 The first that asks brings it up, which takes half a minute once Cinder is
 installed, one and a half with a Nova; who brought it up takes it down at the
 end. One that runs already, such as a developer's, is used and left alone. One
-with a Nova has a directory of its own, so both may run at the same time.
+with a Nova has a directory of its own, and serves those that need none, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shared(nova: bool) -> testbed.Testbed | layout.TestbedError:
     :param nova: whether it is to have one; it may in any case
     """
     directory, options = (NOVA, ['--nova']) if nova else (PLAIN, [])
-    for each in {PLAIN, directory}:
+    for each in (PLAIN, NOVA):
         found = _running(each)
         if found and (found.nova or not nova):
             return found
