@@ -165,12 +165,15 @@ class Kind:
     :param tenants: whether its predictors are :class:`TenantPredictor`; its
         fitter also takes ``seen``, for each run its tenants and what they
         saw, and ``predicts``, the name of the figure
+    :param method: raised by one where the fitter makes another model of the
+        same runs and settings, so that no search goes on from old errors
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
     fitter: str
     settings: tuple[parameter.Parameter, ...] = ()
     tenants: bool = False
+    method: int = 1
 
     def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float],

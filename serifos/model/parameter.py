@@ -15,6 +15,7 @@ class Parameter:
     """A setting of a fit, such as minsplit: its standard value and its range.
 
     :param whole: whether it is rounded to a whole number
+    :param searched: whether a search for settings tries other values
     """
 
     name: str
@@ -22,6 +23,7 @@ class Parameter:
     least: float
     greatest: float
     whole: bool = True
+    searched: bool = True
 
     def valid(self, value: float) -> float:
         """The nearest value that may be used."""

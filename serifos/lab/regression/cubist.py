@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import workload as wl
+from serifos.lab.regression import choice
+from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
-from serifos.lab.regression import m5
 from serifos.lab.regression import tree
 
 _DEVIATIONS, _LEAST_UNIT = 5, 1e-9
@@ -30,22 +31,29 @@ Floats = npt.NDArray[np.float64]
 
 
 def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
-        ntrees: float = 1, ninstances: float = 0) -> dict[str, Any]:
+        ntrees: float = 1, ninstances: float = 0,
+        smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN
+        ) -> dict[str, Any]:
     """The parameters of a cubist model.
 
     :param nsplits: splits of each tree in the forward step, at most
     :param ntrees: trees of the committee
     :param ninstances: nearest runs that correct a prediction
+    :param smoothing: k of :mod:`.smoothing`
+    :param linear_splits: 1 where splits are by lines, see :mod:`.splits`;
+        where either is to be chosen, what a single tree needs is that of
+        them all
     """
     x = np.array([inputs.of(load) for load in loads])
+    method = choice.chosen(x, y, int(nsplits), linear_splits, smoothing)
     trees: list[list[dict[str, Any]]] = []
     target = y
     for _ in range(int(ntrees)):
-        trees.append(m5.grow(x, target, int(nsplits)))
+        trees.append(method.nodes(x, target, int(nsplits)))
         alone = tree.from_parameters(
             'cubist', {'trees': [trees[-1]], 'within': [0.0, 0.0]})
         target = 2 * y - dataclasses.replace(alone, within=_ANYWHERE).on(x)
-    found: dict[str, Any] = {'trees': trees, 'within': m5.within(y)}
+    found: dict[str, Any] = {'trees': trees, 'within': growth.within(y)}
     if ninstances:
         found['neighbours'] = neighbours(
             x, y, y - tree.from_parameters('cubist', found).on(x),

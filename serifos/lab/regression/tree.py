@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 HALF = 0.5
 """Added to a distance, of which a weight is the reciprocal [1]_."""
 
+CHOSEN = -1
+"""As a setting of a fit: that of the least cross-validated error."""
+
 _WIDTH = len(inputs.INPUTS)
 _STEPS = 16  # of a distance, in a distance of 1
 _ROWS_AT_ONCE = 512  # of distances to every run
@@ -211,11 +214,17 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
 
 
 _NSPLITS = parameter.Parameter('nsplits', 100, 2, 400)
+_SMOOTHING = parameter.Parameter('smoothing', CHOSEN, CHOSEN, 1000,
+                                 searched=False)  # each fit chooses
+_LINEAR_SPLITS = parameter.Parameter('linear_splits', CHOSEN, CHOSEN, 1,
+                                     searched=False)
 
 CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
                   (parameter.Parameter('minsplit', 20, 2, 400),
                    parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)))
-M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit', (_NSPLITS,))
+M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit',
+                (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=2)
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                     (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
-                     parameter.Parameter('ninstances', 0, 0, 9)))
+                     parameter.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
+                     _LINEAR_SPLITS), method=2)

@@ -23,6 +23,8 @@ TUNE_SCHEMA = 'serifos-tune/1'
 
 _REMEDY = 'delete the file to search anew'
 
+_SAID = {'method': 'method of fitting'}
+
 _Key = tuple[str, str, tuple[tuple[str, float], ...]]
 
 
@@ -63,7 +65,7 @@ def opened(path: str | os.PathLike[str],
     """The journal, created where it does not exist, and locked.
 
     :param facts: common to all points: the dataset's sha256, the seed and
-        number of the folds, ...
+        number of the folds, the methods of fitting, ...
     :raises InputError: where it has other facts, is not a journal,
         or cannot be written
     """
@@ -82,7 +84,8 @@ def _refuse_another(path: pathlib.Path, was: Mapping[str, Any],
         raise errors.FormatError(
             f'{path} is of schema {was.get("schema")}; this serifos reads '
             f'{TUNE_SCHEMA}: {_REMEDY}.')
-    other = [name for name in header if was.get(name) != header[name]]
+    other = [_SAID.get(name, name) for name in header
+             if was.get(name) != header[name]]
     if other:
         raise errors.InputError(
             f'{path} is of a search with another {" and ".join(other)}; '

@@ -47,7 +47,7 @@ class Searcher:
         options = self.options
         cost = functools.partial(search.cost, kind, data, seed)
         searched = [one for one in kinds.of(kind).settings
-                    if one.name not in given]
+                    if one.searched and one.name not in given]
         asked: list[int] = []
 
         def evaluate(points: Sequence[Point]) -> list[float]:
@@ -127,7 +127,8 @@ def ready(options: search.SearchOptions, jobs: int, path: pathlib.Path,
     :raises InputError: where the journal is another's
     """
     with contextlib.ExitStack() as stack:
-        journal = stack.enter_context(tuning_journal.opened(path, facts))
+        journal = stack.enter_context(tuning_journal.opened(
+            path, {**facts, 'method': _methods()}))
         pool = (None if jobs == 1 else
                 stack.enter_context(_processes(jobs)))
         searcher = Searcher(options, journal, path, pool, shown, stop)
@@ -140,6 +141,12 @@ def ready(options: search.SearchOptions, jobs: int, path: pathlib.Path,
                 'A process of the search was killed, perhaps for want of '
                 'memory; give fewer --jobs, and the same command resumes.'
             ) from None
+
+
+def _methods() -> dict[str, int]:
+    """The method of each kind that is no longer fitted by its first."""
+    return {name: kind.method for name, kind in kinds.every().items()
+            if kind.method > 1}
 
 
 @contextlib.contextmanager

@@ -16,6 +16,9 @@ RELATIVE_FITNESS = json.loads(
 REGRESSION = json.loads(
     pathlib.Path(__file__).with_name('regression.json').read_text())
 
+CUBIST = json.loads(
+    pathlib.Path(__file__).with_name('cubist.json').read_text())
+
 NEIGHBOURS = json.loads(
     pathlib.Path(__file__).with_name('neighbours.json').read_text())
 

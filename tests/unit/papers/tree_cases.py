@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as R's rpart and Cubist foretell them, for ``trees.json``.
+"""Runs as R's rpart foretells them, for ``trees.json``.
 
-In an environment of its own (``pip install cubist==VERSION``, and R with
-rpart and jsonlite beside it):
+With R and its rpart beside it:
 
     python tests/unit/papers/tree_cases.py > tests/unit/papers/trees.json
 
 The runs are drawn here and kept in the file, so that it stands alone.
 """
 
-import importlib.metadata
 import json
 import subprocess
 
-import cubist
 import numpy as np
 import pandas as pd
 
 INPUTS = ['count', 'write_pct', 'block_kib', 'iodepth', 'random_pct']
 CART = [(20, 0.01), (2, 0), (7, 0.001), (50, 0.05)]
-CUBIST = [(1, 0), (10, 0), (1, 4)]  # committees, neighbours
 
 RPART = r"""
 d <- read.csv(commandArgs(TRUE)[1]); f <- read.csv(commandArgs(TRUE)[2])
@@ -53,24 +49,12 @@ def rpart(x, y, fresh, minsplit, cp):
     return [float(value) for value in told.stdout.split()]
 
 
-def cubist_of(x, y, fresh, committees, neighbours):
-    model = cubist.Cubist(
-        n_rules=101, n_committees=committees, neighbors=neighbours or None,
-        extrapolation=1.0, random_state=0)
-    model.fit(pd.DataFrame(x, columns=INPUTS), y)
-    return model.predict(pd.DataFrame(fresh, columns=INPUTS)).tolist()
-
-
 if __name__ == '__main__':
     rng = np.random.default_rng(4)
     (x, y), (fresh, truth) = drawn(rng, 300), drawn(rng, 100)
     print(json.dumps({
-        'command': 'python tests/unit/papers/tree_cases.py, rpart 4.1.19, '
-                   f'cubist {importlib.metadata.version("cubist")}',
+        'command': 'python tests/unit/papers/tree_cases.py, rpart 4.1.19',
         'inputs': INPUTS, 'x': x.tolist(), 'y': y.tolist(),
         'fresh': fresh.tolist(), 'truth': truth.tolist(),
         'cart': [{'minsplit': m, 'cp': cp,
-                  'says': rpart(x, y, fresh, m, cp)} for m, cp in CART],
-        'cubist': [{'ntrees': t, 'ninstances': k,
-                    'says': cubist_of(x, y, fresh, t, k)}
-                   for t, k in CUBIST]}))
+                  'says': rpart(x, y, fresh, m, cp)} for m, cp in CART]}))

@@ -108,6 +108,17 @@ class TuneTest(case.DirectoryCase):
         self.assertEqual((model, journal), (self.model.read_text(),
                                             self.journal.read_text()))
 
+    def test_a_search_that_another_method_fitted_is_refused(self):
+        self.tuned()
+        header, *rest = self.journal.read_text().splitlines(True)
+        doc = json.loads(header)
+        self.assertEqual(2, doc.pop('method')['m5'])
+        self.journal.write_text(''.join([f'{json.dumps(doc)}\n', *rest]))
+        code, out, err = self.tune()
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('m.tune.jsonl is of a search with another method of '
+                      'fitting; delete the file to search anew.', err)
+
     @ddt.data(1, 2)
     def test_ctrl_c_keeps_what_was_evaluated(self, jobs):
         whole = self.tuned()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smoothing and criterion of splits of a tree, by cross-validation.
+
+Neither suits all runs: the leaves of noisy ones need much smoothing, which
+spoils those of exact ones; and a split by lines follows a bent surface where
+one by the deviation follows steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from serifos.lab.regression import growth
+from serifos.lab.regression import smoothing as sm
+from serifos.lab.regression import tree
+from serifos.model import quality
+
+SMOOTHINGS = (0.0, 5.0, 15.0, 45.0, 150.0, 500.0)
+"""The k to choose from: none, and each about three times the last."""
+
+_BY_DEVIATION, _BY_LINES = 0.0, 1.0
+_LOWER = 0.9
+"""Of M5's squared error, that by lines at most; folds tell no less apart."""
+
+_FOLDS, _SEED = 5, 0
+_REMEMBERED = 32  # more than the folds of a search for settings
+
+
+class Method(NamedTuple):
+    """How a tree is grown.
+
+    :param linear_splits: 1 where splits are by lines, else 0
+    :param smoothing: k of :mod:`.smoothing`
+    """
+
+    linear_splits: float
+    smoothing: float
+
+    def nodes(self, x: growth.Floats, y: growth.Floats,
+              nsplits: int) -> sm.Nodes:
+        """A tree, for float[n, 5] and float[n]."""
+        return sm.nodes(growth.grown(x, y, nsplits, bool(self.linear_splits)),
+                        self.smoothing)
+
+
+def chosen(x: growth.Floats, y: growth.Floats, nsplits: int,
+           linear_splits: float, smoothing: float) -> Method:
+    """What is given, and for :data:`.tree.CHOSEN` what foretells best.
+
+    M5's splits and no smoothing where there are too few runs for a split.
+
+    :param x: float[n, 5]
+    :param y: float[n]
+    """
+    enough = len(y) >= 2 * growth.LEAST_RUNS
+    tried = tuple(
+        Method(by, k)
+        for by in _tried(linear_splits, (_BY_DEVIATION, _BY_LINES), enough)
+        for k in _tried(smoothing, SMOOTHINGS, enough))
+    if len(tried) == 1:
+        return tried[0]
+    # No tree of these runs has more splits, whatever is asked for.
+    return _chosen(x.tobytes(), y.tobytes(),
+                   min(nsplits, len(y) // growth.LEAST_RUNS), tried)
+
+
+def _tried(given: float, all_of_them: Sequence[float], enough: bool
+           ) -> Sequence[float]:
+    if given != tree.CHOSEN:
+        return (given,)
+    return all_of_them if enough else all_of_them[:1]
+
+
+@functools.lru_cache(_REMEMBERED)
+def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
+            tried: tuple[Method, ...]) -> Method:
+    """Remembered, as a search fits the same runs with many settings."""
+    y = np.frombuffer(y_bytes)
+    x = np.frombuffer(x_bytes).reshape(len(y), -1)
+    errors = dict.fromkeys(tried, 0.0)
+    for train, test in quality.splits(list(map(tuple, x)), _SEED, _FOLDS):
+        roots = {by: growth.grown(x[train], y[train], nsplits, bool(by))
+                 for by in {method.linear_splits for method in tried}}
+        for method in tried:
+            found = tree.from_parameters('m5', {
+                'trees': [sm.nodes(roots[method.linear_splits],
+                                   method.smoothing)],
+                'within': growth.within(y[train])})
+            errors[method] += float(np.sum(
+                (found.on(x[test]) - y[test]) ** 2))
+    return min(tried, key=lambda method: errors[method] * (
+        1 if method.linear_splits == _BY_DEVIATION else 1 / _LOWER))
