@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Iterable
 from importlib import metadata
 import pathlib
+import re
 
 from cliff import app as cliff
 
@@ -55,10 +56,17 @@ def tree(app: cliff.App) -> argparse.ArgumentParser:
     for point in sorted(metadata.entry_points(
             group=app.NAME.replace('-', '.'))):
         verb = app.command_manager.find_command([point.name])[0](app, None)
-        verbs.add_parser(point.name, help=(
-            verb.get_description() or '').partition('\n')[0])
-        verbs.choices[point.name] = verb.get_parser(point.name)
+        told = _sentence(verb.get_description())
+        verbs.add_parser(point.name, help=told)
+        its = verbs.choices[point.name] = verb.get_parser(point.name)
+        its.description = told  # zsh shows it whole beside the verb
     return parser
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of a description, in one line."""
+    return re.split(r'(?<=\.)\s', text.strip(), maxsplit=1)[0].replace(
+        '\n', ' ')
 
 
 def _of(parser: argparse.ArgumentParser

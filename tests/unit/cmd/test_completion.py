@@ -2,6 +2,7 @@
 """Shell completion, in a real bash."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ PROGRAMS = {'serifos-balancer': command.balance,
             'serifos-sim': command.simulate}
 
 TOOL = pathlib.Path(__file__).parents[3] / 'tools/completion'
+
+_TOLD = re.compile(r'local _commands=\(\n(.*?)\n *\)', re.DOTALL)
 
 _ASK = '''
 set -u
@@ -88,6 +91,16 @@ class CompletionTest(case.DirectoryCase):
             self.assertTrue((self.dir / 'usr' / completion.SHELLS[
                 'zsh'].format(name)).read_text().startswith(
                     f'#compdef {name}'))
+
+    @ddt.data(*PROGRAMS)
+    def test_zsh_tells_one_sentence_of_each_verb(self, program):
+        code, out, err = PROGRAMS[program]('--print-completion', 'zsh')
+        self.assertEqual((0, ''), (code, err))
+        told = _TOLD.search(out)[1].splitlines()
+        self.assertGreater(len(told), 3)
+        for line in told:
+            self.assertRegex(line, r"^ *'?[a-z-]+'?:'?[A-Z].*\.'?$")
+            self.assertNotRegex(line, r'\.\s')
 
     def test_without_shtab_it_says_what_to_install(self):
         def absent(*_):
