@@ -28,6 +28,12 @@ SHOWS = b'\x1b[?25h'
 """What shows the cursor."""
 
 
+def _take_terminal():
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    # It is ignored by what a script runs in the background, as tests may be.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @ddt.ddt
 class TopTest(test_balancer_undo.Case):
     """The example cluster, with latencies, a plan and a copy in flight."""
@@ -135,8 +141,7 @@ class TopTest(test_balancer_undo.Case):
             [sys.executable, '-m', 'serifos.cmd.balancer', '--config-file',
              str(self.file), 'top', *arguments], stdin=theirs, stdout=theirs,
             stderr=theirs, env={**environment, 'TERM': 'xterm'},
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(
-                0, termios.TIOCSCTTY, 0))
+            start_new_session=True, preexec_fn=_take_terminal)
         os.close(theirs)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
