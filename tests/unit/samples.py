@@ -4,11 +4,9 @@
 import json
 
 from hypothesis import strategies as st
-import numpy as np
 
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.lab.regression import inputs as regression_inputs
 from serifos.model.hybrid import trend
 from serifos.model.tenant import inputs
 
@@ -20,22 +18,6 @@ HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
 
 def load(run):
     return sum(map(wl.Load.of, run), wl.Load())
-
-
-class Seen:
-    """A Load of which the inputs of a tree are known, up to five."""
-
-    def __init__(self, row):
-        self.count, *means = five([row])[0].tolist()
-        for name, mean in zip(regression_inputs.INPUTS[1:], means):
-            setattr(self, f'sum_{name}', mean * self.count)
-
-
-def five(x):
-    """float[n, k] → float[n, 5], 0 where there is no more."""
-    found = np.zeros((len(x), len(regression_inputs.INPUTS)))
-    found[:, :np.shape(x)[1]] = x
-    return found
 
 
 def workloads(least=1):

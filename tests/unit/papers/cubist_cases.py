@@ -87,12 +87,12 @@ def cubist_of(committees):
 
 def serifos_of(kind, **settings):
     from serifos.model import kinds
-    from tests.unit import samples
+    from tests.unit import tree_rows
 
     def says(x, y, fresh):
         fitted = kinds.of(kind).fit(
-            [samples.Seen(row) for row in x], y, settings)
-        return kinds.predictor(kind, fitted).on(samples.five(fresh))
+            [tree_rows.Seen(row) for row in x], y, settings)
+        return kinds.predictor(kind, fitted).on(tree_rows.five(fresh))
     return says
 
 

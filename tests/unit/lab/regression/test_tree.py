@@ -29,6 +29,7 @@ from serifos.model import model as mm
 from tests.unit.papers import cubist_cases
 from tests.unit.papers import golden
 from tests.unit import samples
+from tests.unit import tree_rows
 
 _RUNS = d_optimal.runs(60)
 _X, _Y, _FRESH, _TRUTH = (
@@ -137,7 +138,7 @@ class TreeTest(testtools.TestCase):
             self.assertAlmostEqual(250, predictor.predict(loads[0]))
 
     def test_m5_finds_a_line_that_is_one(self):
-        loads = list(map(samples.Seen, _X))
+        loads = list(map(tree_rows.Seen, _X))
         predictor = kinds.predictor('m5', m5.fit(loads, 5 + 3 * _X[:, 2]))
         self.assertEqual([('always', '5 + 3 block_kib')], predictor.lines())
 
@@ -168,14 +169,14 @@ class TreeTest(testtools.TestCase):
             0, noise * _Y.std(), len(_Y)).clip(-_Y)
         chosen, papers, smooth = (
             _rmse(_foretold(kind, kinds.of(kind).fit(
-                list(map(samples.Seen, _X)), y, given)))
+                list(map(tree_rows.Seen, _X)), y, given)))
             for given in ({}, {'smoothing': 0, 'linear_splits': 0},
                           {'smoothing': 500}))
         self.assertLess(chosen, 1.05 * min(papers, smooth))
         self.assertLess(1.3 * chosen, max(papers, smooth))
 
     def test_what_is_given_is_taken(self):
-        loads = list(map(samples.Seen, _X))
+        loads = list(map(tree_rows.Seen, _X))
         found = [m5.fit(loads, _Y, 100, smoothing, linear)
                  for smoothing in (0, 15) for linear in (0, 1)]
         for number, one in enumerate(found):
@@ -189,7 +190,7 @@ class TreeTest(testtools.TestCase):
             return real(*args)
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.lab.regression.growth.grown', counted))
-        loads = list(map(samples.Seen, _X + 1))  # not chosen for before
+        loads = list(map(tree_rows.Seen, _X + 1))  # not chosen for before
         for ninstances in range(4):
             for nsplits in (100, 400):  # more than 300 runs can have
                 cubist.fit(loads, _Y, nsplits, 1, ninstances)
@@ -204,7 +205,7 @@ class TreeTest(testtools.TestCase):
 
     def test_nsplits_bounds_the_splits(self):
         for most in (2, 5):
-            nodes, = m5.fit(list(map(samples.Seen, _X)), _Y, most)['trees']
+            nodes, = m5.fit(list(map(tree_rows.Seen, _X)), _Y, most)['trees']
             self.assertLessEqual(sum('input' in n for n in nodes), most)
 
 
@@ -216,7 +217,7 @@ class OracleTest(testtools.TestCase):
     @ddt.unpack
     def test_cart_is_rpart(self, minsplit, cp, says):
         found = _foretold('cart', cart.fit(
-            list(map(samples.Seen, _X)), _Y, minsplit, cp))
+            list(map(tree_rows.Seen, _X)), _Y, minsplit, cp))
         if minsplit > 2:
             self.assertTrue(np.allclose(found, says, rtol=1e-9))
         else:  # leaves of one run, whose neighbour any input tells apart
