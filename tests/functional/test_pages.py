@@ -24,6 +24,7 @@ try:
 except ImportError:
     browser = None
 
+AUDITED = (400, 'light'), (1280, 'dark')
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples'
 LARGEST = 1_000_000
 """Characters of a page of 1,000 pools."""
@@ -99,7 +100,10 @@ class PagesTest(machine.MachineTest):
                     'Math.max(document.documentElement.scrollWidth, '
                     'window.innerWidth)'), where)
                 self.browser.unfold()
-                self.assertEqual([], self.browser.violations(), where)
+                # Nearly all the time that it takes: each width and each
+                # scheme once.
+                if (width, scheme) in AUDITED:
+                    self.assertEqual([], self.browser.violations(), where)
                 self.assertGreater(self.browser.asked(
                     'document.querySelector(".verdict").innerText.length'),
                     20, where)
@@ -197,16 +201,16 @@ class PagesTest(machine.MachineTest):
 
     def test_of_simulated_devices(self):
         code, _, err = command.simulate(
-            'kinds', '--only-drawn', '--drawn', 2, '--flash', 0, '--tests', 1,
-            '--runs', 20, '--kind', 'outstanding', '--kind', 'tenant',
+            'kinds', '--only-drawn', '--drawn', 1, '--flash', 0, '--tests', 1,
+            '--runs', 20, '--kind', 'outstanding', '--kind', 'cart',
             '--out', self.directory)
         self.assertEqual(0, code, err)
         self.check(self.directory / 'kinds.html')
 
     def test_of_an_evaluation(self):
         code, _, err = command.simulate(
-            'evaluate', *test_evaluate.SMALL, *test_evaluate.CHEAP, '--out',
-            self.directory)
+            'evaluate', '--cases', 1, '--sets', 10, '--tests', 1,
+            '--rounds', 1, *test_evaluate.CHEAP, '--out', self.directory)
         self.assertEqual(0, code, err)
         self.check(self.directory / 'evaluation.html')
 

@@ -9,7 +9,6 @@ from testtools import matchers
 
 from tests.functional.attached import refusals
 from tests.functional.attached import stage
-from tests.functional import machine
 from tests.functional.testbed.nova import accounts
 
 
@@ -65,44 +64,3 @@ class RefusalsTest(refusals.RefusalsCase):
         self.assertEqual([free, free, free], [
             entry['volume'] for entry in self.balancer.journal()])
         self.assertNotEqual(stage.HOST, self.testbed.host_of(free).number)
-
-    def test_nova_refuses_after_cinder_has_accepted(self):
-        others = [each for each in self.testbed.guests
-                  if each.host.number != stage.HOST]
-
-        def accept():
-            # Cinder will, and nobody makes the copy yet.
-            for each in others:
-                self.signal(each, 'STOP')
-                self.addCleanup(self.signal, each, 'CONT')
-
-        def stop():
-            machine.wait_until(lambda: any(
-                entry['kind'] == 'accepted'
-                for entry in self.balancer.journal()))
-            self.stage.act('os-stop', 'SHUTOFF')
-            for each in others:
-                self.signal(each, 'CONT')
-
-        found = self.evacuate(accept, stop)
-        self.stage.act('os-start', 'ACTIVE')
-        stopped = refusals.STOPPED.format(self.stage.server)
-        self.assertEqual(1, found.code)
-        self.assertEqual(
-            [f'not started: {stopped}',
-             f'refused: Nova refused to copy it: {stopped}'],
-            sorted(found.outcomes.values()))
-        # A failure would pause the balancer here.
-        self.assertEqual(
-            ['request', 'accepted', 'refused', 'back-off'],
-            [entry.get('result', entry['kind'])
-             for entry in self.balancer.journal()])
-        volume = self.testbed.api.volume(self.balancer.journal()[0]['volume'])
-        self.assertEqual(
-            ('in-use', 'error', self.testbed.host(stage.HOST).pool),
-            (volume['status'], volume['migration_status'],
-             volume['os-vol-host-attr:host']))
-        self.assertEqual([], self.testbed.copies())
-
-    def signal(self, guest, name):
-        guest.call(f'kill -{name} -- -$(cat /run/cinder-volume.pid)')
