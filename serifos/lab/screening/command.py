@@ -48,6 +48,8 @@ class Screen(app.Fails, lister.Lister):
         others = [screening.CheckedScreening.of(dataclasses.replace(
             options, target=other, rounds=None, keys=None))
             for other in parsed_args.compare]
+        for other in others:
+            _refuse_unlike(job, other)
         if parsed_args.show:
             job.show()
             runs = job.wanted()
@@ -90,6 +92,15 @@ def _refuse_with_compare(args: argparse.Namespace) -> None:
             raise errors.InputError(
                 f'{other} is not the journal of a screening; screen it '
                 'first, and give its NAME-screening.jsonl.')
+
+
+def _refuse_unlike(ours: screening.CheckedScreening,
+                   theirs: screening.CheckedScreening) -> None:
+    apart = ours.header.unlike(theirs.header)
+    if apart:
+        raise errors.InputError(
+            f'{theirs.path} was measured otherwise: {"; ".join(apart)}; '
+            'screen both alike to compare them.')
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

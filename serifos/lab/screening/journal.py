@@ -55,6 +55,17 @@ class ScreeningHeader:
             f.name for f in dataclasses.fields(self)
             if f.name not in ('said', 'created_at')])
 
+    def unlike(self, other: ScreeningHeader) -> list[str]:
+        """The differences that forbid to compare the effects of both.
+
+        The length of a run, and the level of what neither varies.
+        """
+        ours, theirs = (
+            {'runtime_s': header.runtime_s, **header.held}
+            for header in (self, other))
+        return ds.differences(ours, theirs, [
+            name for name in ours if name in theirs])
+
 
 @dataclasses.dataclass(frozen=True)
 class ScreeningRun:

@@ -28,7 +28,7 @@ def figures(levels):
     return dict.fromkeys(journal.RESPONSES, value)
 
 
-def write(path, target='/srv/x', seen=figures):
+def write(path, target='/srv/x', seen=figures, **header):
     """A journal of all runs of a screening and of its full factorial."""
     names = tuple(SPACE.varied)
     keys = ('io_depth', 'operation')
@@ -36,9 +36,10 @@ def write(path, target='/srv/x', seen=figures):
             *plan.rows(SPACE, keys, screening.full_factorial(2)),
             *(row for *_, three in plan.middles(SPACE, keys)
               for row in three)]
-    header = journal.ScreeningHeader(
+    begun = journal.ScreeningHeader(
         {'target': target}, 'node1', '6.1', 'fio-3.33', 1.0,
         SPACE.varied, SPACE.held)
+    header = dataclasses.replace(begun, **header)
     with journal.resumed(path, header):
         for row in rows:
             journal.append(path, journal.ScreeningRun(
@@ -149,6 +150,20 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual({('no', 1.0)},
                          {(row['differs'], row['apart']) for row in rows})
         self.assertIn('correlate at 1.00', err)
+
+    @ddt.data(({'runtime_s': 30.0}, 'runtime_s'),
+              ({'held': {**SPACE.held, 'thread_count': '7'}},
+               'thread_count'))
+    @ddt.unpack
+    def test_what_was_measured_otherwise_is_not_compared(self, header, name):
+        path = self.dir / 'y-screening.jsonl'
+        write(path, '/srv/y', **header)
+        code, out, err = command.model(
+            'screen', self.path, '--compare', path)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn(f'{path} was measured otherwise: {name} ', err)
+        self.assertIn('screen both alike', err)
+        self.assertEqual(1, err.count('\n'), err)
 
     def test_the_page(self):
         page = self.dir / 'p.html'
