@@ -9,8 +9,6 @@ from tests.functional.testbed import network
 COUNT = 7
 """As many as fit where each of three hosts has 6 GiB."""
 
-FILTER: cinder.Config = {'DEFAULT': {'scheduler_default_filters':
-                                     f'{cinder.FILTERS},SerifosFilter'}}
 PROMISE_US = 12000
 """More than a volume sees beside a few others, less than what it would see
 beside the tenant of the busy host."""
@@ -65,7 +63,7 @@ class PlacementTest(case.TestbedTest):
         volumes = [old]
         self.addCleanup(lambda: volumes and self.testbed.delete_volumes(
             volumes))
-        self.testbed.restart_scheduler(FILTER)
+        self.testbed.restart_scheduler(cinder.FILTER)
         before = len(self.testbed.scheduler_log())
 
         # Where it would be too slow, a new one is refused.
@@ -96,30 +94,3 @@ class PlacementTest(case.TestbedTest):
             == ('available', 2), 60)
         self.testbed.delete_volumes(volumes)
         volumes.clear()
-
-    def test_without_an_observation_cinder_goes_on(self):
-        balancer = self.burst.story.balancer
-        balancer.forget()
-        self.addCleanup(self.testbed.restart_scheduler)
-        for config in (cinder.DRIVER, FILTER):
-            self.testbed.restart_scheduler(config)
-            before = len(self.testbed.scheduler_log())
-            for name in 'ab':
-                self.volume(name)
-            said = self.since(before)
-            self.assertEqual(1, said.count('Serifos has no opinion'), config)
-            self.assertIn('cluster.json', said)
-
-        # What is missing is told, and once it is there, that all is well.
-        balancer.configure()
-        balancer.assume_models()
-        self.testbed.restart_scheduler(cinder.DRIVER)
-        status, found = balancer.checked()
-        self.assertEqual(2, status, found)
-        self.assertIn('no observation yet', found.pop('Observation')[1])
-        self.assertEqual({'Telemetry'}, {
-            name for name, (result, _) in found.items() if result}, found)
-        status, _, err = balancer.run('observe')
-        self.assertEqual(0, status, err)
-        status, found = balancer.checked()
-        self.assertEqual(0, status, found)

@@ -32,10 +32,18 @@ class StoryTest(case.TestbedTest):
             120, every=0.5)
         api.delete_type(kind)
 
+    def pin(self, *names):
+        for name in names:
+            self.testbed.api.ask(
+                'POST', f'/volumes/{self.story.volumes[name]}/metadata',
+                {'metadata': {'serifos:pin': 'yes'}})
+
     def test_the_story(self):
         # Of one host, for the time that it takes; the demo measures all.
         self.assertEqual({'node3'}, set(self.story.models(3)))
         self.story.tenants()
+        # A copy takes two minutes here: those of the slowest host are enough.
+        self.pin('wiki', 'docs')
         before = self.story.felt()
 
         cluster = self.story.observe()

@@ -40,6 +40,10 @@ that would take the emulated SSDs half a minute a GiB."""
 FILTERS = ('AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
            'JsonFilter')
 
+FILTER: Config = {'DEFAULT': {
+    'scheduler_default_filters': f'{FILTERS},SerifosFilter'}}
+"""Cinder's own scheduler, which keeps promises."""
+
 
 def render(*configs: Config) -> str:
     """As a file; of an option given twice the last counts."""
