@@ -122,6 +122,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
         used_gib=_used(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
         device=stats.device, balance=said.balance, max_fill=said.max_fill,
+        hot_ratio=said.hot_ratio,
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))
@@ -192,7 +193,8 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         required_backend_name=(home.backend_name if home
                                else names.pool_name(record.pool or '')
                                or None),
-        max_latency_us=said.promise_us, movable=why or True,
+        max_latency_us=said.promise_us, min_gain=said.min_gain,
+        movable=why or True,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,
         server=_server(record, rules.servers))

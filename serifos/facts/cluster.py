@@ -39,7 +39,8 @@ class Volume:
     text at all; ``server`` names the servers that use it. ``copy_mib_s`` is
     the rate at which its migration writes its copy, None where none is seen.
     ``same_pool`` and ``different_pool`` are labels: volumes that have one in
-    common are to share a pool, or to be on different devices.
+    common are to share a pool, or to be on different devices. ``min_gain``
+    is the fraction that its move has to gain, None for what others have to.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Volume:
     copy_mib_s: float | None = None
     same_pool: tuple[str, ...] = ()
     different_pool: tuple[str, ...] = ()
+    min_gain: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class Pool:
     in a day of the last ones, migrations aside. ``drifting`` is a clause that
     says how far it is from its model, for hours, else None. ``balance`` says
     whether it takes part in balancing; ``max_fill`` is the part of it that may
-    be used, None for as much as of others.
+    be used, None for as much as of others; ``hot_ratio`` is how far it is
+    above the mean when it is hot, None for as far as others.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Pool:
     drifting: str | None = None
     balance: bool = True
     max_fill: float | None = None
+    hot_ratio: float | None = None
 
     @property
     def drift_sentence(self) -> str:

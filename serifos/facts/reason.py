@@ -78,6 +78,7 @@ class Code(enum.StrEnum):
     BUSIER = 'busier'
     NO_GAIN = 'no_gain'
     MIN_GAIN = 'min_gain'
+    TYPE_MIN_GAIN = 'type_min_gain'
     SHIFTS_PROMISES = 'shifts_promises'
     NOT_HOT = 'not_hot'
     BREAKS_PROMISE = 'breaks_promise'

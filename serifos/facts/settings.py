@@ -19,7 +19,9 @@ from serifos.facts import reason as rs
 
 BALANCE = f'{names.PREFIX}balance'
 COOL_DOWN = f'{names.PREFIX}cool_down'
+MIN_GAIN = f'{names.PREFIX}min_gain'
 POOL_BALANCE, POOL_MAX_FILL = 'serifos_balance', 'serifos_max_fill'
+POOL_HOT_RATIO = 'serifos_hot_ratio'
 
 _TEN_YEARS_S = 3650 * 86400
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -34,6 +36,8 @@ class TypeSettings(NamedTuple):
     :param cool_down_s: how long those that were moved stay where they are,
         None for as long as others
     :param promise_us: the latency that it promises
+    :param min_gain: the fraction that a move of its volumes has to gain,
+        None for what others have to
     :param faults: clauses about values that cannot be used
     """
 
@@ -41,6 +45,7 @@ class TypeSettings(NamedTuple):
     balance: bool | None = None
     cool_down_s: float | None = None
     promise_us: float | None = None
+    min_gain: float | None = None
     faults: tuple[str, ...] = ()
 
     @classmethod
@@ -48,12 +53,13 @@ class TypeSettings(NamedTuple):
         specs, faults = kind.extra_specs, list[str]()
         balance = _flag(specs, BALANCE, faults)
         cool_down_s = _number(specs, COOL_DOWN, 0, _TEN_YEARS_S, faults)
+        min_gain = _number(specs, MIN_GAIN, 0, 1, faults)
         promise_us = None
         try:
             promise_us = names.promise_us(specs)
         except ValueError as exc:
             faults.append(str(exc))
-        return cls(kind.name, balance, cool_down_s, promise_us,
+        return cls(kind.name, balance, cool_down_s, promise_us, min_gain,
                    tuple(faults))
 
     def why_not(self, balance: bool = True) -> rs.Reason | None:
@@ -86,10 +92,13 @@ class PoolSettings(NamedTuple):
     :param balance: whether it takes part in balancing
     :param max_fill: up to which part it may be filled by plans, None for as
         far as others
+    :param hot_ratio: how far it is above the mean when it is hot, None for
+        as far as others
     """
 
     balance: bool = True
     max_fill: float | None = None
+    hot_ratio: float | None = None
     faults: tuple[str, ...] = ()
 
     @classmethod
@@ -97,7 +106,8 @@ class PoolSettings(NamedTuple):
         said, faults = stats.capabilities, list[str]()
         balance = _flag(said, POOL_BALANCE, faults)
         max_fill = _number(said, POOL_MAX_FILL, 0.01, 1, faults)
-        return cls(balance is not False and not faults, max_fill,
+        hot_ratio = _number(said, POOL_HOT_RATIO, 0, 100, faults)
+        return cls(balance is not False and not faults, max_fill, hot_ratio,
                    tuple(faults))
 
     def sentences(self, pool: str) -> Iterator[str]:

@@ -3,9 +3,10 @@
 
 A device is hot for a volume where its planning figure is over 1 + hot_ratio
 of the mean over the pools that the volume may live on. A move off it is
-accepted where the greater figure of its two devices falls by min_gain; what
-the rest of the cluster does is not asked. Every accepted move lowers the
-greater of two figures and touches no other, so planning ends.
+accepted where the greater figure of its two devices falls by min_gain; both
+are those of :mod:`.hot.thresholds`. What the rest of the cluster does is not
+asked. Every accepted move lowers the greater of two figures and touches no
+other, so planning ends.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from serifos.plan.promises import beyond
 from serifos.plan import state as st
 
 
-def hot(state: st.State, volumes: Ints, ratio: float | None = None) -> Bools:
+def hot(state: st.State, volumes: Ints, part: float = 1.0) -> Bools:
     """bool[volumes]: whether the device of each is hot for it.
 
-    :param ratio: another than the limits' hot_ratio
+    :param part: of hot_ratio, from which on it is
     """
     problem, home = state.problem, state.home[volumes]
-    ratio = problem.limits.hot_ratio if ratio is None else ratio
+    device = problem.device[home]
     return problem.held[home] & (
-        state.figure_us[problem.device[home]]
-        > (1 + ratio) * state.level_us[problem.group[volumes]])
+        state.figure_us[device]
+        > (1 + part * problem.thresholds.hot_ratio[device])
+        * state.level_us[problem.group[volumes]])
 
 
 def hot_pools(state: st.State) -> Bools:
@@ -54,13 +56,16 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
     """bool[n]: whether a move may be one of several that count as one.
 
     It lowers its source, and leaves its target under that or nearly at the
-    mean. Together they have to reach min_gain, which is not looked at here.
+    mean. Together they have to reach min_gain, which is not looked at here;
+    a volume whose type asks for more than that moves for itself alone.
     """
-    problem = state.problem
+    problem, thresholds = state.problem, state.problem.thresholds
     level = state.level_us[problem.group[found.volume]] * (
-        1 + problem.limits.hot_ratio / 2)
+        1 + thresholds.nearly(problem.device[state.home[found.volume]],
+                              problem.device[found.target]))
     fine = (found.came_us <= np.maximum(found.left_us, level)) & (
-        found.left_us <= found.before_us * (1 - 1e-9))
+        found.left_us <= found.before_us * (1 - 1e-9)) & (
+        thresholds.min_gain[found.volume] <= problem.limits.min_gain)
     fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])
     return fine
@@ -68,7 +73,8 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
 
 def accepted(state: st.State, found: oc.Outcomes) -> Bools:
     """bool[n]: whether a move alone is worth making, whatever its space."""
-    fine = found.worse_us <= found.before_us * state.problem.limits.keeps
+    fine = found.worse_us <= (
+        found.before_us * state.problem.thresholds.keeps[found.volume])
     fine[fine] = hot(state, found.volume[fine])
     fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])

@@ -117,8 +117,8 @@ class _Passes:
         device = self._device(volume)
         if device not in self.begun and self.quota.full(device):
             return None
-        ratio = problem.limits.hot_ratio / (2 if device in self.begun else 1)
-        if not self.paper and not acceptance.hot(state, one, ratio)[0]:
+        part = 0.5 if device in self.begun else 1.0
+        if not self.paper and not acceptance.hot(state, one, part)[0]:
             return None
         pools = np.flatnonzero(oc.allowed(state, one)[0])
         if not len(pools):
@@ -156,5 +156,5 @@ class _Passes:
             problem.device[state.home] == device))
         left = problem.changed_us(
             np.full(len(here), device), state.loads, here, -1)
-        return bool(left.min() > problem.limits.keeps
-                    * state.figure_us[device])
+        return bool((left > problem.thresholds.keeps[here]
+                     * state.figure_us[device]).all())

@@ -6,6 +6,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from serifos.facts import cluster as cl
 from serifos.facts import reason as rs
 from serifos.facts import workload as wl
@@ -52,7 +55,7 @@ class Limits:
     """The bounds of a plan.
 
     :param min_gain: the fraction by which the greater planning figure of a
-        move's two devices must fall
+        move's two devices must fall, unless the volume's type says another
     :param max_moves: moves of a plan on clouds of up to 20 pools (None: 4),
         off each pool on larger ones (None: no limit); several that count as
         one are one
@@ -60,7 +63,8 @@ class Limits:
     :param copying: how long copies take
     :param horizon_s: the time over which a move must pay for its copy, or
         None where copies are not priced
-    :param hot_ratio: how far the figure of a hot device is above the mean
+    :param hot_ratio: how far the figure of a hot device is above the mean,
+        unless its pool says another
     :param held: the pools that have been hot for long enough to be
         relieved, None for all
     :param max_fill: the part of a pool's space that no plan fills beyond
@@ -83,12 +87,8 @@ class Limits:
 
     @property
     def keeps(self) -> float:
-        """The fraction of a figure that may remain for it to have fallen.
-
-        Slightly above 1 - min_gain, so that a fall of exactly min_gain
-        counts; always under 1, so that planning ends.
-        """
-        return 1 - max(self.min_gain, LEAST_GAIN) + 1e-12
+        """The fraction of a figure that may remain for it to have fallen."""
+        return float(keeps(self.min_gain))
 
     def growth_gib(self, pool: cl.Pool) -> float:
         """GiB by which a pool grows by itself within the horizon."""
@@ -126,11 +126,21 @@ class Limits:
             else rs.Code.KEPT_FOR_GROWTH if growth else rs.Code.NO_SPACE)
 
 
+def keeps(min_gain: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """float[n]: the part of a figure that may remain for it to have fallen.
+
+    Slightly above 1 - min_gain, so that a fall of exactly min_gain counts;
+    always under 1, so that planning ends.
+    """
+    return 1 - np.maximum(min_gain, LEAST_GAIN) + 1e-12
+
+
 def shortfall(before_us: float, after_us: float, min_gain: float,
-              busy: bool = False) -> rs.Reason:
+              busy: bool = False, by_type: bool = False) -> rs.Reason:
     """Why a move whose devices show no less afterwards is not made.
 
     :param busy: whether the figures are of how busy devices are
+    :param by_type: whether min_gain is that of a volume type
     """
     if after_us > before_us:
         return rs.Reason(
@@ -142,8 +152,9 @@ def shortfall(before_us: float, after_us: float, min_gain: float,
     if gain <= LEAST_GAIN:
         return rs.Reason('a move would gain nothing', rs.Code.NO_GAIN)
     return rs.Reason(
-        f'gain {100 * gain:.3g} % is below min_gain {100 * min_gain:.3g} %',
-        rs.Code.MIN_GAIN)
+        f'gain {100 * gain:.3g} % is below {"serifos:" * by_type}min_gain '
+        f'{100 * min_gain:.3g} %',
+        rs.Code.TYPE_MIN_GAIN if by_type else rs.Code.MIN_GAIN)
 
 
 def target_refusal(zone: str | None, backend_name: str | None,

@@ -16,6 +16,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan.affinity import bonds as bd
 from serifos.plan.affinity import staying
+from serifos.plan.hot import thresholds as th
 from serifos.plan import limits as lm
 from serifos.plan.loads import grouping as gp
 from serifos.plan.loads import slots as sl
@@ -171,6 +172,13 @@ class Problem:
     def bonds(self) -> bd.Bonds:
         """What moves together, and what may not meet."""
         return bd.Bonds.of(self.volumes, self.home)
+
+    @functools.cached_property
+    def thresholds(self) -> th.Thresholds:
+        """From when on devices are hot, and moves worth making."""
+        return th.Thresholds.of(
+            self.limits, self.cluster.pools, self.device, self.volumes,
+            self.bonds.bundle)
 
     @functools.cached_property
     def carried(self) -> Floats:

@@ -89,14 +89,15 @@ def _best(state: st.State, volumes: Ints, near: Ints) -> oc.Outcomes:
 def against(state: st.State, moves: oc.Outcomes,
             quota: qu.Quota) -> list[str | None]:
     """The first thing that speaks against each move; None for nothing."""
-    limits = state.problem.limits
-    enough = moves.worse_us <= moves.before_us * limits.keeps
+    asked, which = state.problem.thresholds, moves.volume
+    enough = moves.worse_us <= moves.before_us * asked.keeps[which]
     worthy = iter(_against_worthy(state, moves[enough], quota))
     return [next(worthy) if fine else lm.shortfall(
-                was, then, limits.min_gain, state.problem.busy)
-            for fine, was, then in zip(
+                was, then, gain, state.problem.busy, by_type)
+            for fine, was, then, gain, by_type in zip(
                 enough.tolist(), moves.before_us.tolist(),
-                moves.worse_us.tolist())]
+                moves.worse_us.tolist(), asked.min_gain[which].tolist(),
+                asked.by_type[which].tolist())]
 
 
 def _against_worthy(state: st.State, moves: oc.Outcomes,

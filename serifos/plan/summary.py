@@ -97,7 +97,8 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
         was, came, then, came_then, during, came_during = (
             _known(each[row]) for each in seen)
         reason = why[row] or _reason(
-            *figure[:, row], problem.limits.keeps, problem.busy)
+            *figure[:, row], problem.thresholds.keeps[volume[row]],
+            problem.busy)
         made.append(pl.Move(
             moved.id, *(pools[side[row]].name for side in pair),
             moved.size_gib, was, then, came, came_then, reason,

@@ -76,9 +76,9 @@ class Group:
         """The hot devices that have a volume to try, the hottest first."""
         state, sweep = self.sweep.state, self.sweep
         figure, level = state.figure_us, state.level_us[self.group]
-        ratio = state.problem.limits.hot_ratio
         devices = self.sources[~sweep.came[self.sources]]
         begun = np.isin(devices, list(sweep.begun))
+        ratio = state.problem.thresholds.hot_ratio[devices]
         devices = devices[figure[devices] > level * (
             1 + np.where(begun, ratio / 2, ratio))]
         devices = devices[np.argsort(-figure[devices], kind='stable')]
@@ -109,18 +109,19 @@ class Group:
         volumes, state = self.tried[device], self.sweep.state
         if self._many(device):
             return volumes[:BEST]
-        least = (_NEARLY * state.problem.limits.min_gain
-                 * state.figure_us[device])
-        return [v for v in volumes if self.relief[v] >= least][:BEST]
+        least = _NEARLY * state.figure_us[device]
+        gain = state.problem.thresholds.min_gain
+        return [v for v in volumes
+                if self.relief[v] >= least * gain[v]][:BEST]
 
     def _many(self, device: int) -> bool:
         """Whether several moves off a device count as one."""
-        state, gain = self.sweep.state, self.sweep.state.problem.limits
+        state, tried = self.sweep.state, self.tried[device]
         if device in self.sweep.begun or device in self.sweep.alone:
             return device in self.sweep.begun
-        return acceptance.many(state, device) and (
-            max(self.relief[self.tried[device]], default=0.0)
-            < gain.min_gain * state.figure_us[device])
+        return acceptance.many(state, device) and bool((
+            self.relief[tried] < state.problem.thresholds.min_gain[tried]
+            * state.figure_us[device]).all())
 
     def _targets(self) -> Ints:
         """The pools under the mean, the coolest first, one a device."""

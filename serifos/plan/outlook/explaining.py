@@ -75,10 +75,12 @@ class Heat:
     :param figure_us: its planning figure
     :param level_us: the mean of theirs, for the volume to which it is the
         hottest
+    :param hot_ratio: how far above that mean it is hot
     """
 
     figure_us: float
     level_us: float
+    hot_ratio: float
 
 
 def heat(state: st.State, pool: str) -> Heat | None:
@@ -88,8 +90,11 @@ def heat(state: st.State, pool: str) -> Heat | None:
     if not problem.modelled[at] or not len(here):
         return None
     level_us = float(state.level_us[problem.group[here]].min())
-    return Heat(float(state.figure_us[problem.device[at]]), level_us) if (
-        0 < level_us < np.inf) else None
+    device = problem.device[at]
+    return Heat(
+        float(state.figure_us[device]), level_us,
+        float(problem.thresholds.hot_ratio[device])) if (
+            0 < level_us < np.inf) else None
 
 
 def parts(state: st.State, pool: str) -> tuple[Part, ...]:

@@ -202,12 +202,16 @@ KINDS: Mapping[str, Kind] = {
     Code.MIN_GAIN: Kind(
         'its move gains too little',
         '--min-gain, [balancer] min_gain'),
+    Code.TYPE_MIN_GAIN: Kind(
+        'its move gains less than its volume type asks for',
+        'serifos:min_gain of its volume type'),
     Code.SHIFTS_PROMISES: Kind(
         'its move would only shift broken promises',
         'serifos:max_latency_us of the types'),
     Code.NOT_HOT: Kind(
         'its pool is not hot',
-        '--hot-ratio, [balancer] hot_ratio'),
+        '--hot-ratio, [balancer] hot_ratio, serifos_hot_ratio of its '
+        'backend'),
     Code.BREAKS_PROMISE: Kind(
         'its move would break a promise',
         'serifos:max_latency_us of the type'),

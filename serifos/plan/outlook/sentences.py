@@ -81,6 +81,7 @@ _BEGINS: tuple[tuple[str, Code], ...] = (
     ('the busier of both pools would show', Code.BUSIER),
     ('a move would gain nothing', Code.NO_GAIN),
     (r'gain \S+ % is below min_gain', Code.MIN_GAIN),
+    (r'gain \S+ % is below serifos:min_gain', Code.TYPE_MIN_GAIN),
     ('its pool is not hot, and promises', Code.SHIFTS_PROMISES),
     ('its pool is not hot', Code.NOT_HOT),
     ('on .* would see more than the .* promises', Code.BREAKS_PROMISE),

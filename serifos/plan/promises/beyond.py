@@ -178,7 +178,8 @@ class Touched:
 
     def eases(self, state: st.State, moves: oc.Outcomes) -> Bools:
         """bool[moves]: whether promises are exceeded by less, none by more."""
-        least, (was, then) = state.problem.limits.keeps, self.excess_us
+        least = state.problem.thresholds.keeps[moves.volume]
+        was, then = self.excess_us
         return ((was > 0) & (then <= was * least) & ~self.breaks
                 & ~self.deepens & (moves.worse_us <= moves.before_us * least))
 

@@ -203,7 +203,8 @@ class _Rounds:
             relief, fine = beyond.relief(state, volumes)
             if self.made.easing:
                 excess = beyond.excess_us(state)[of]
-                fine |= relief >= excess * (1 - state.problem.limits.keeps)
+                fine |= relief >= excess * (
+                    1 - state.problem.thresholds.keeps[volumes])
             order = np.lexsort((-relief / (
                 dealing.GIB + state.problem.carried_gib[volumes]), of))
             self.left.update((device, []) for device in new)

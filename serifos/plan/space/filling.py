@@ -109,9 +109,10 @@ def _may(state: st.State, volume: int) -> bool:
 def _harmless(state: st.State, moves: oc.Outcomes) -> Bools:
     """bool[n]: whether a move slows its target no more than it may."""
     problem = state.problem
+    target = problem.device[moves.target]
     level = state.level_us[problem.group[moves.volume]] * (
-        1 + problem.limits.hot_ratio / 2)
-    was = state.figure_us[problem.device[moves.target]]
+        1 + problem.thresholds.hot_ratio[target] / 2)
+    was = state.figure_us[target]
     fine = moves.came_us <= (1 + lm.LEAST_GAIN) * np.maximum(
         np.maximum(was, moves.before_us), level)
     fine[fine] = ~beyond.breaks(state, moves[fine])

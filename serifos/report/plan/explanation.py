@@ -108,7 +108,7 @@ def _shown(its: ol.PoolOutlook, name: str, heat: ex.Heat | None,
     if its.pool.drifting is not None:
         yield its.pool.drift_sentence
     if heat is not None:
-        hot = 1 + seen.limits.hot_ratio
+        hot = 1 + heat.hot_ratio
         show, unit = (wd.busy, '%') if seen.busy else (wd.ms, 'ms')
         yield (f'It is {"" if its.before.hot else "not "}hot: '
                + ('its device is busy for ' if seen.busy

@@ -57,7 +57,10 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
             + 'busy: the part of its time for which its device works. '
             * seen.busy + f'hot: {"busy " * seen.busy}over '
             f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
-            'where its volumes may live; broken: promises not kept; frozen: '
+            'where its volumes may live'
+            + ', or as its serifos_hot_ratio says' * any(
+                each.pool.hot_ratio is not None for each in shown)
+            + '; broken: promises not kept; frozen: '
             'part of its load that may not be moved at all.', wd.WIDTH))
 
 

@@ -254,11 +254,22 @@ class ClusterTest(testtools.TestCase):
 
     def test_what_a_pool_says(self):
         told = dataclasses.replace(stats(A), capabilities={
-            'serifos_balance': 'false', 'serifos_max_fill': 0.7})
+            'serifos_balance': 'false', 'serifos_max_fill': 0.7,
+            'serifos_hot_ratio': '1.5'})
         found = cluster(inventory(record('v'), pools=(told, stats(B))),
                         observed('v'))
-        self.assertEqual([(False, 0.7), (True, None)], [
-            (pool.balance, pool.max_fill) for pool in found.pools])
+        self.assertEqual([(False, 0.7, 1.5), (True, None, None)], [
+            (pool.balance, pool.max_fill, pool.hot_ratio)
+            for pool in found.pools])
+
+    def test_what_a_type_asks_of_a_move(self):
+        its = inventory(
+            record('v', volume_type='gold'), record('w'), types=(
+                inv.Type('gold', {'serifos:min_gain': '0.3'}),))
+        found = cluster(its, observed('v', 'w'))
+        self.assertEqual({'v': 0.3, 'w': None}, {
+            volume.id: volume.min_gain for volume in found.volumes})
+        self.assertEqual(found, cl.Cluster.from_json(found.to_json()))
 
     def test_what_cannot_be_used_is_told(self):
         told = dataclasses.replace(

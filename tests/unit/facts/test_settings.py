@@ -42,7 +42,13 @@ class TypeSettingsTest(testtools.TestCase):
     def test_cool_down(self, text):
         self.assertEqual(float(text), of_type(cool_down=text).cool_down_s)
 
+    @ddt.data('0', '0.3', '1')
+    def test_min_gain(self, text):
+        self.assertEqual(float(text), of_type(min_gain=text).min_gain)
+
     @ddt.data(({'balance': 'maybe'}, "serifos:balance 'maybe' is neither"),
+              ({'min_gain': '10 %'}, "serifos:min_gain '10 %' is not a "),
+              ({'min_gain': '30'}, 'from 0 to 1'),
               ({'balance': ''}, "serifos:balance '' is neither"),
               ({'cool_down': 'long'}, "serifos:cool_down 'long' is not a "),
               ({'cool_down': '-1'}, 'from 0 to'),
@@ -73,8 +79,13 @@ class PoolSettingsTest(testtools.TestCase):
     def test_max_fill(self, value):
         self.assertEqual(0.8, of_pool(max_fill=value).max_fill)
 
-    @ddt.data({'balance': 'some'}, {'balance': [True]}, {'max_fill': 80},
-              {'max_fill': 0}, {'max_fill': True}, {'max_fill': {}})
+    @ddt.data(0, '0.5', 100)
+    def test_hot_ratio(self, value):
+        self.assertEqual(float(value), of_pool(hot_ratio=value).hot_ratio)
+
+    @ddt.data({'hot_ratio': -0.1}, {'hot_ratio': 'hot'}, {'balance': 'some'},
+              {'balance': [True]}, {'max_fill': 80}, {'max_fill': 0},
+              {'max_fill': True}, {'max_fill': {}})
     def test_what_cannot_be_used_leaves_the_pool_out(self, said):
         found = of_pool(**said)
         self.assertFalse(found.balance)

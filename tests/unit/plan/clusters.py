@@ -80,9 +80,26 @@ def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
 
 def clusters(most_pools: int = 8,
              most_volumes: int = 12) -> st.SearchStrategy[cl.Cluster]:
-    """Random clusters, by seed: in most of them there is much to do."""
+    """Random clusters, by seed: in most of them there is much to do.
+
+    Every other one has thresholds of its own.
+    """
     return st.integers(0, 1 << 32).map(
-        lambda seed: of_seed(seed, most_pools, most_volumes))
+        lambda seed: (_particular if seed % 2 else dataclasses.replace)(
+            of_seed(seed // 2, most_pools, most_volumes)))
+
+
+def _particular(cluster: cl.Cluster) -> cl.Cluster:
+    """The cluster where pools and volumes say when to move."""
+    rng = random.Random(len(cluster.volumes))
+    return dataclasses.replace(
+        cluster,
+        pools=tuple(dataclasses.replace(
+            pool, hot_ratio=rng.choice((None, 0.0, 0.1, 1.0, 10.0)))
+            for pool in cluster.pools),
+        volumes=tuple(dataclasses.replace(
+            volume, min_gain=rng.choice((None, None, 0.0, 0.05, 0.3, 1.0)))
+            for volume in cluster.volumes))
 
 
 def of_seed(seed: int, most_pools: int = 8,

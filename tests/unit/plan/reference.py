@@ -18,11 +18,13 @@ class Reference:
     """Predictions, acceptance and choices for one set of models."""
 
     def __init__(self, models: dict[str, mm.Model], min_gain: float,
-                 floor: float = 0.05, hot_ratio: float = 0.25) -> None:
+                 floor: float = 0.05, hot_ratio: float = 0.25,
+                 part: float = 1.0) -> None:
         self.models = models
         self.min_gain = min_gain
         self.floor = floor
         self.hot_ratio = hot_ratio
+        self.part = part
 
     def latencies(self, cluster: cl.Cluster) -> dict[str, float]:
         """Pool name → µs, of the pools that have a model."""
@@ -80,8 +82,17 @@ class Reference:
             if self.open_to(pool, volume, home))
 
     def hot(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
+        key = cluster.pool(volume.pool).device_key
+        ratio = min(
+            self.hot_ratio if pool.hot_ratio is None else pool.hot_ratio
+            for pool in cluster.pools if pool.device_key == key)
         return self.figures(cluster)[volume.pool] > (
-            1 + self.hot_ratio) * self.level(cluster, volume)
+            1 + self.part * ratio) * self.level(cluster, volume)
+
+    def gain(self, volume: cl.Volume) -> float:
+        """What a move of a volume has to gain."""
+        return max(1e-9, self.min_gain if volume.min_gain is None
+                   else volume.min_gain)
 
     def open_to(self, pool: cl.Pool, volume: cl.Volume,
                 home: cl.Pool) -> bool:
@@ -100,7 +111,7 @@ class Reference:
                 to: str) -> bool:
         """Whether a move alone is worth making."""
         was, left, came = self.pair(before, volume, to)
-        keeps = 1 - max(self.min_gain, 1e-9) + 1e-12
+        keeps = 1 - self.gain(volume) + 1e-12
         return (max(left, came) <= was * keeps and self.hot(before, volume)
                 and self.keeps_promises(before, volume, to))
 
@@ -160,7 +171,7 @@ class Reference:
         keys = {before.pool(name).device_key for name in (volume.pool, to)}
         was = self._beyond(before, keys)
         then = self._beyond(moved(before, volume, to), keys)
-        left = (1 - max(self.min_gain, 1e-9)) * (1 + slack)
+        left = (1 - self.gain(volume)) * (1 + slack)
         figure, *after = self.pair(before, volume, to)
         return (0 < sum(was.values()) and then.keys() <= was.keys()
                 and sum(then.values()) <= sum(was.values()) * left

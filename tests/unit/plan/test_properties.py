@@ -68,12 +68,14 @@ class PlanTestCase(testtools.TestCase):
                 was, left, came = known.pair(cluster, volume, move.target)
                 self.assertLess(left, was)
                 self.assertLess(came, was)
+                self.assertLessEqual(known.gain(volume), max(
+                    limits.min_gain, 1e-9))
                 begun.add(cluster.pool(volume.pool).device_key)
             else:
-                ratio = limits.hot_ratio / (1 + (cluster.pool(
+                part = 1 / (1 + (cluster.pool(
                     volume.pool).device_key in begun))
                 self.assertTrue(reference.Reference(
-                    clusters.MODELS, limits.min_gain, hot_ratio=ratio
+                    clusters.MODELS, limits.min_gain, part=part
                 ).accepts(cluster, volume, move.target))
             self.assertTrue(known.keeps_promises(
                 cluster, volume, move.target))
