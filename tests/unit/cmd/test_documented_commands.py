@@ -69,13 +69,13 @@ QUICKSTART = {
 
 @functools.cache
 def of(name):
-    """A dataset of 60 runs on a device of this name, as the reader has."""
+    """A dataset of 40 runs on a device of this name, as the reader has."""
     rng = random.Random(0)
     factor = 1 + random.Random(name).random() / 50
     device = {'model': 'TEST', 'serial': 'S1',
               'size_gib': 400.0 if name == 'large' else 100.0}
     found = []
-    for _ in range(60):
+    for _ in range(40):
         run = tuple(wl.Workload(
             float(rng.randrange(101)), float(rng.choice([4, 16, 64])),
             float(rng.randrange(1, 17)), 100.0)

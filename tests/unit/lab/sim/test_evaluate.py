@@ -16,7 +16,7 @@ from serifos.lab.sim import evaluation
 from serifos.lab.sim import modeler
 from tests.unit.cmd import command
 
-SMALL = ('--cases', 2, '--sets', 40, '--tests', 2, '--rounds', 5)
+SMALL = ('--cases', 2, '--sets', 20, '--tests', 1, '--rounds', 2)
 CHEAP = ('--kind', 'consolidation', '--kind', 'outstanding')
 
 
