@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clouds of any size, as serifos-balancer observes them."""
+
+import random
+import time
+
+from serifos.facts import times
+
+
+def cloud(pools, seed=0):
+    """A cluster.json whose first pools are slow; every tenth of them."""
+    rng = random.Random(seed)
+    names = [f'stor{i:03}@ssd#ssd' for i in range(pools)]
+    doc = {'schema': 'serifos-cluster/1', 'observed_at': times.text(
+        time.time()), 'volumes': [], 'pools': [
+            {'name': name, 'model': rng.choice(
+                ('intel-s3500', 'intel-s3610')), 'state': 'up',
+             'total_gib': 4000, 'free_gib': rng.uniform(300, 2500)}
+            for name in names]}
+    for i, name in enumerate(names):
+        for n in range(4 if i % 10 == 0 else rng.randint(1, 2)):
+            doc['volumes'].append({
+                'id': f'{rng.getrandbits(128):032x}', 'pool': name,
+                'name': f'db-{i}-{n}', 'project_id': 'p' * 32,
+                'server': f'server-{i}', 'volume_type': 'gold',
+                'size_gib': rng.choice((20, 100)), 'max_latency_us': 5000,
+                'movable': 'a snapshot holds it' if n == 3 else True,
+                'workload': {
+                    'write_pct': 30, 'iodepth': 1, 'iops': 300,
+                    'latency_us': rng.uniform(500, 3000),
+                    'block_kib': 128 if i % 10 == 0 else 8}})
+    return doc
