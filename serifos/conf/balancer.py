@@ -32,12 +32,14 @@ OPTS = [
         'min_gain', default=0.1, min=0.0, max=1.0,
         help='A move must lower the latency that the slower of its two pools '
              'shows by this fraction; on a pool of more than 2 / min_gain '
-             'active volumes several moves may do so together.'),
+             'active volumes several moves may do so together. Extra spec '
+             'serifos:min_gain of a volume type goes before it.'),
     cfg.FloatOpt(
         'hot_ratio', default=0.25, min=0.0, max=100.0,
         help='How far, as a fraction, the predicted latency of a pool lies '
              'above the mean of the pools that its volumes may live on for '
-             'it to be hot. Volumes leave hot pools alone.'),
+             'it to be hot. Volumes leave hot pools alone. Capability '
+             'serifos_hot_ratio of a backend goes before it.'),
     cfg.IntOpt(
         'window', default=86400, min=0, max=28 * 86400,
         help='Seconds of its history that a volume is planned by in '
