@@ -19,6 +19,7 @@ if importlib.util.find_spec('watcher') is None:
     raise unittest.SkipTest('needs Watcher: tools/test watcher')
 
 from oslo_config import cfg
+from watcher.applier.action_plan import default as handler
 from watcher.applier.actions import factory
 from watcher.common import config
 from watcher.common import context
@@ -102,6 +103,12 @@ class Engine:
         if after:
             raise AssertionError(f'{after} are not in one chain')
         return found
+
+    def carried_out(self, plan: objects.ActionPlan) -> objects.ActionPlan:
+        """A plan as the applier leaves it, which makes its actions."""
+        handler.DefaultActionPlanHandler(
+            self.context, None, plan.uuid).execute()
+        return objects.ActionPlan.get_by_uuid(self.context, plan.uuid)
 
     def loaded(self, action: objects.Action) -> Any:
         """The action as the applier loads it, its parameters validated."""
