@@ -4,10 +4,11 @@
     python -m tests.functional.testbed.by_watcher SERIFOS_CONF
 
 By the Python of a Watcher; prints as JSON what became of the audit, its
-action plan and the actions.
+action plan and the actions, and on stderr what they logged.
 """
 
 import json
+import logging
 import pathlib
 import sys
 
@@ -15,6 +16,7 @@ from tests.unit.watcher import engine
 
 
 def main(serifos_conf: str) -> None:
+    logging.basicConfig(level=logging.INFO, force=True)
     watcher = engine.Engine(pathlib.Path(serifos_conf).read_text())
     audit = watcher.audit({})
     found = {'audit': audit.state}

@@ -2,7 +2,6 @@
 """Watcher's applier moves a volume of a real Cinder."""
 
 import json
-import os
 import subprocess
 
 from tests.functional.testbed import available
@@ -34,14 +33,14 @@ class WatcherTest(case.TestbedTest):
         self.story.observe()
         with self.story.moving([
                 {'volume': each} for each in self.story.volumes.values()]):
-            done = subprocess.run(
+            process = self.testbed.in_network(
                 [PYTHON, '-m', 'tests.functional.testbed.by_watcher',
-                 self.balancer.file], cwd=layout.ROOT, text=True,
-                capture_output=True, timeout=SECONDS,
-                env={**os.environ, 'PYTHONPATH': str(layout.ROOT)})
-        self.detail('Watcher', [done.stdout, done.stderr])
-        self.assertEqual(0, done.returncode)
-        found = json.loads(done.stdout.splitlines()[-1])
+                 self.balancer.file], text=True, cwd=layout.ROOT,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            out, err = process.communicate(timeout=SECONDS)
+        self.detail('Watcher', [out, err])
+        self.assertEqual(0, process.returncode)
+        found = json.loads(out.splitlines()[-1])
         self.assertEqual(('SUCCEEDED', 'SUCCEEDED'),
                          (found['audit'], found['plan']))
         move, = found['actions']
