@@ -53,6 +53,18 @@ class Sample:
         return key(self.workloads)
 
     @property
+    def words(self) -> str:
+        """The run as predict takes it: 50:4:8:100 2x; a think time last."""
+        parts: dict[str, int] = {}
+        for w in self.workloads:
+            asked, *think = w.pattern[:4], *w.pattern[4:]
+            text = ':'.join(f'{value:g}' for value
+                            in (*asked, *filter(None, think)))
+            parts[text] = parts.get(text, 0) + 1
+        return ' '.join(text + f' {n}x' * (n > 1)
+                        for text, n in parts.items())
+
+    @property
     def tenants(self) -> tuple[wl.Workload, ...]:
         """The workloads with the q that planning would know.
 

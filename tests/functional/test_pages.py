@@ -146,6 +146,13 @@ class PagesTest(machine.MachineTest):
         self.assertEqual(0, code, err)
         self.check(page)
 
+    def test_of_repeated_runs(self):
+        page = self.directory / 'p.html'
+        code, _, err = command.model(
+            'spread', self.dataset('SSD1', '--rounds', 3), '--page', page)
+        self.assertEqual(0, code, err)
+        self.check(page)
+
     def test_of_devices_that_are_related(self):
         page, (runs, mail) = self.directory / 'p.html', (
             [self.dataset(ssd, *options) for ssd in ('SSD1', 'AGED')]

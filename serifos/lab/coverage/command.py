@@ -70,9 +70,9 @@ class Coverage(app.Fails, lister.Lister):
                                   parsed_args.clusters, parsed_args.seed,
                                   parsed_args.distance)
         samples = [*itertools.chain(*(d.valid() for d in datasets))]
-        rows = [(paths[found.owners[i]].stem, page.words(sample),
+        rows = [(paths[found.owners[i]].stem, sample.words,
                  int(found.clusters[i]) + 1, round(sample.latency_us, 1),
-                 page.words(samples[found.nearest[i]]),
+                 samples[found.nearest[i]].words,
                  round(float(found.distances[i]), 3))
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]

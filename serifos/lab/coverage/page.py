@@ -47,17 +47,6 @@ def points(datasets: Sequence[ds.Dataset], which: str = 'all'
             CHARACTERISTICS[:width])
 
 
-def words(sample: ds.Sample) -> str:
-    """A run as predict takes it: 50:4:8:100 2x; a think time last."""
-    parts: dict[str, int] = {}
-    for w in sample.workloads:
-        asked, *think = w.pattern[:4], *w.pattern[4:]
-        text = ':'.join(f'{value:g}' for value
-                        in (*asked, *filter(None, think)))
-        parts[text] = parts.get(text, 0) + 1
-    return ' '.join(text + f' {n}x' * (n > 1) for text, n in parts.items())
-
-
 def _point(sample: ds.Sample, weight: Callable[[wl.Workload], float]
            ) -> tuple[float, ...]:
     weights = [*map(weight, sample.workloads)]
