@@ -22,6 +22,7 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.files import documents
+from serifos.lab.compare import as_one
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import fit_runs
 from serifos.model import kinds as kd
@@ -65,6 +66,10 @@ class CompareKinds(app.Fails, lister.Lister):
             '--test', metavar='DATASET', help='also test on all runs of this '
             'dataset, of the same device: outside the ranges, or of several '
             'workloads where DATASET has one')
+        parser.add_argument(
+            '--test-as-one', action='store_true', help='take each run of '
+            '--test, the requests of one workload on several volumes, for '
+            'one: rates are summed, latencies are means over all requests')
         options.add_seed(parser, 'the held-out runs and the folds')
         tuning_options.add_arguments(parser)
         return parser
@@ -76,7 +81,7 @@ class CompareKinds(app.Fails, lister.Lister):
         from serifos.report import measured
         _refuse_absurd(parsed_args)
         dataset = documents.read_dataset(parsed_args.dataset)
-        others = _others(parsed_args.test, dataset)
+        others = _others(parsed_args, dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
         kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
         of_figure = {}
@@ -136,12 +141,13 @@ class CompareKinds(app.Fails, lister.Lister):
             yield searcher
 
 
-def _others(path: str | None, dataset: ds.Dataset
+def _others(args: argparse.Namespace, dataset: ds.Dataset
             ) -> tuple[ds.Sample, ...] | None:
     """The runs to test on, None where there are none.
 
-    :raises InputError: where they are of another device
+    :raises InputError: where they are of another device, or not as asked
     """
+    path = args.test
     if path is None:
         return None
     others = documents.read_dataset(path)
@@ -150,6 +156,8 @@ def _others(path: str | None, dataset: ds.Dataset
         raise errors.InputError(
             f'{path} is not of the same device ({"; ".join(apart)}); test on '
             'runs of the one that the kinds are fitted on.')
+    if args.test_as_one:
+        return tuple(map(as_one.as_one, others.valid()))
     return others.valid()
 
 
@@ -157,6 +165,9 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
     tuning_options.options(args)
     bounds.refuse_outside('--seed', args.seed, 0)
     paging.refuse_absurd(args)
+    if args.test_as_one and args.test is None:
+        raise errors.InputError('--test-as-one is of the runs of --test; '
+                                'give that too, or leave it out.')
 
 
 def _verdicts(kind: str, predicts: str, data: fit_runs.Runs,

@@ -27,6 +27,7 @@ _DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
 _RUNS = 80
 _MOST_RUNS = 10_000
 _MOST_ROUNDS = 100
+_MOST_VOLUMES = 64
 _SAMPLED_S = 10.0  # the runtime of a random run
 
 
@@ -61,6 +62,13 @@ class Dataset(app.Fails, command.Command):
         parser.add_argument(
             '--counts', type=design_options.list_of(int), metavar='LIST',
             help='numbers of workloads that run together, such as 2,3,4')
+        parser.add_argument(
+            '--block-kibs', type=design_options.list_of(float),
+            metavar='LIST', help='block sizes that workloads may have, KiB')
+        parser.add_argument(
+            '--split', type=int, default=1, metavar='N',
+            help='spread the outstanding requests of each workload over N '
+            'volumes (default: 1)')
         options.add_seed(parser, 'the choice of runs')
         parser.add_argument(
             '--chance', type=int, default=0, metavar='SEED',
@@ -75,6 +83,7 @@ class Dataset(app.Fails, command.Command):
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
                 ('--mail', args.mail, 1, _MOST_RUNS),
                 ('--rounds', args.rounds, 1, _MOST_ROUNDS),
+                ('--split', args.split, 1, _MOST_VOLUMES),
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):
             if value is not None:
@@ -83,7 +92,8 @@ class Dataset(app.Fails, command.Command):
             (modeler.Purpose.SHORT, {})
             if args.sampled is None and args.mail is None
             else (modeler.Purpose.TEST, {'runtime_s': _SAMPLED_S}))
-        found = modeler.dataset(ssd, purpose, _runs(args), args.chance,
+        runs = [modeler.split(run, args.split) for run in _runs(args)]
+        found = modeler.dataset(ssd, purpose, runs, args.chance,
                                 rounds=args.rounds, **seconds)
         documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
@@ -103,21 +113,25 @@ def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
         return _of_study(args)
     if args.mail is not None:
         return random_runs.runs(
-            args.mail, _of_counts(args, random_runs.MAIL), args.seed)
+            args.mail, _asked(args, random_runs.MAIL), args.seed)
     if args.sampled is not None:
         return random_runs.runs(
-            args.sampled, _of_counts(args, random_runs.PAPER), args.seed)
+            args.sampled, _asked(args, random_runs.PAPER), args.seed)
     return d_optimal.runs(_RUNS if args.runs is None else args.runs,
-                          _of_counts(args, d_optimal.WIDE), args.seed)
+                          _asked(args, d_optimal.WIDE), args.seed)
 
 
-def _of_counts(args: argparse.Namespace, space: design.Space) -> design.Space:
-    return dataclasses.replace(
-        space, counts=args.counts) if args.counts else space
+def _asked(args: argparse.Namespace, space: design.Space) -> design.Space:
+    """The space with the vectors that the options give."""
+    return dataclasses.replace(space, **{
+        name: values for name in ('counts', 'block_kibs')
+        if (values := getattr(args, name)) is not None})
 
 
 def _of_study(args: argparse.Namespace) -> Sequence[design.Run]:
-    spaces = [study_runs.vectors(n) for n in sorted(set(args.counts or (1,)))]
+    spaces = [dataclasses.replace(_asked(args, study_runs.vectors(n)),
+                                  counts=(n,))
+              for n in sorted(set(args.counts or (1,)))]
     if args.runs is not None or args.sampled is not None:
         return study_runs.some(spaces, args.runs, args.sampled, args.seed)
     number = sum(study_runs.number(space, *space.counts) for space in spaces)

@@ -22,6 +22,7 @@ from serifos.design import full
 from serifos.design import random_tests
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts import workload as wl
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim.tails import ratios
@@ -96,6 +97,26 @@ def dataset(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
                   runtime_s=runtime_s, valid_round=rounds),
         tuple(dataclasses.replace(sample, round=1 + i // len(runs))
               for i, sample in enumerate(made)))
+
+
+def split(run: design.Run, volumes: int) -> design.Run:
+    """A run whose workloads are spread evenly over so many volumes each.
+
+    :raises InputError: where a workload has fewer requests than volumes
+    """
+    return tuple(part for workload in run
+                 for part in _parts(workload, volumes))
+
+
+def _parts(workload: wl.Workload, volumes: int) -> list[wl.Workload]:
+    each, left = divmod(round(workload.iodepth), volumes)
+    if not each:
+        raise errors.InputError(
+            f'A workload of iodepth {workload.iodepth:g} cannot be split over '
+            f'{volumes} volumes; split fewer ways, or take the runs of '
+            '--study, whose iodepth is 8.')
+    return [dataclasses.replace(workload, iodepth=float(each + (i < left)))
+            for i in range(volumes)]
 
 
 def training(purpose: Purpose, seed: int,

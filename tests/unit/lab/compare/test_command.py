@@ -101,6 +101,32 @@ class CompareKindsTest(case.DirectoryCase):
         self.assertAlmostEqual(2 / 3, rows[0]['other_runs'], delta=0.2)
         self.assertIn('Other runs', page.read_text())
 
+    def test_runs_of_one_workload_on_several_volumes(self):
+        """Each of two volumes has half of the requests outstanding."""
+        path = self.dir / 'two.jsonl'
+        one = [run for run in d_optimal.runs(50, seed=1) if len(run) == 1]
+        halves = [[dataclasses.replace(w, iodepth=w.iodepth / 2)] * 2
+                  for w, in one]
+        found = []
+        for runs in one, halves:
+            samples.write(path, samples.dataset(runs, lambda run: fake.truth(
+                [dataclasses.replace(run[0], iodepth=sum(
+                    w.iodepth for w in run))])))
+            found.append(self.rows('--no-tune', '--test', path,
+                                   '--test-as-one', kinds=('power',))[0])
+        self.assertEqual(*found)
+
+    def test_as_one_is_of_runs_to_test_on(self):
+        code, out, err = self.compare('--no-tune', '--test-as-one')
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('--test-as-one is of the runs of --test', err)
+
+    def test_unlike_workloads_are_not_one(self):
+        code, out, err = self.compare('--no-tune', '--test', self.dataset,
+                                      '--test-as-one')
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
+        self.assertIn('is not one workload on several volumes', err)
+
     def test_other_runs_are_of_the_same_device(self):
         path = self.dir / 'other.jsonl'
         samples.write(path, samples.dataset(

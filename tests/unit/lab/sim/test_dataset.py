@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import collections
+import dataclasses
 import json
 
 import ddt
@@ -73,6 +74,29 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual({2, 4}, set(self.counts(
             option, 12, '--counts', '2,4')))
 
+    @ddt.data(('1', [8.0]), ('2', [4.0, 4.0]), ('3', [3.0, 3.0, 2.0]))
+    @ddt.unpack
+    def test_a_workload_is_spread_over_volumes(self, volumes, depths):
+        options = '--study', '--sampled', 3
+        whole = self.dataset('SSD1', *options).samples
+        for sample, one in zip(self.dataset(
+                'SSD1', *options, '--split', volumes).samples, whole):
+            self.assertEqual(depths, [w.iodepth for w in sample.workloads])
+            for part in sample.workloads:
+                self.assertEqual(one.workloads[0], dataclasses.replace(
+                    part, iodepth=8.0))
+
+    @ddt.data((), ('--sampled', 9), ('--study', '--sampled', 9),
+              ('--mail', 9))
+    def test_only_blocks_that_were_asked_for(self, options):
+        found = self.dataset('SSD1', '--block-kibs', '8,12', *options)
+        self.assertEqual({8.0, 12.0}, {
+            w.block_kib for s in found.samples for w in s.workloads})
+
+    def test_a_study_of_two_blocks(self):
+        found = self.dataset('SSD1', '--study', '--block-kibs', '8,16')
+        self.assertEqual(220, len(found.samples))
+
     def test_a_study_reads_what_was_made_of_two_workloads(self):
         self.dataset('SSD1', '--study', '--counts', 2, '--runs', 30)
         code, out, err = command.model(
@@ -87,7 +111,9 @@ class DatasetTest(case.DirectoryCase):
               ('--mail', 0), ('--rounds', 0), ('--study', '--mail', 3),
               ('--chance', -1), ('--study', '--counts', '3'),
               ('--study', '--counts', '0'), ('--counts', '99'),
-              ('--study', '--counts', '2', '--runs', 6))
+              ('--study', '--counts', '2', '--runs', 6), ('--split', 0),
+              ('--split', 2), ('--study', '--split', 9), ('--counts', ''),
+              ('--block-kibs', ''), ('--block-kibs', '0'))
     def test_absurd_options_are_one_sentence(self, options):
         path = self.dir / 'made.jsonl'
         code, out, err = command.simulate('dataset', 'SSD1', path, *options)
