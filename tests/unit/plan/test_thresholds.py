@@ -62,15 +62,20 @@ class HotRatioTest(testtools.TestCase):
     @ddt.unpack
     def test_no_pool_that_may_be_hot_becomes_hotter_than_its_source(
             self, planner, small):
-        """Of many small volumes, which move as one."""
+        """a shows 1,070 us, b 960 and c, which is full, 970.
+
+        Two small volumes of a may go, and with a large one they would take
+        10 % off it; b would show 1,080.
+        """
         self.patch(quota, 'SMALL', small)
-        many = [volume(f'{at}{i}', at, 4) for at, number in (
-            ('a', 60), ('b', 40)) for i in range(number)]
-        found = plan(planner, [pool('a', hot_ratio=0.05),
-                               pool('b', hot_ratio=20)], many)
-        for move in found.moves:
-            self.assertLessEqual(
-                move.target_after_us, max(move.source_before_us, 0))
+        volumes = [volume('large', 'a', 10, size_gib=100)] + [
+            volume(f'{at}{i:02}', at, 1,
+                   movable=True if at == 'a' and i < 2 else 'pinned')
+            for at, number in (('a', 97), ('b', 96), ('c', 97))
+            for i in range(number)]
+        pools = [pool('a', hot_ratio=0.05), pool('b', hot_ratio=20),
+                 pool('c', free_gib=0)]
+        self.assertEqual((), plan(planner, pools, volumes).moves)
 
 
 @ddt.ddt
