@@ -12,10 +12,10 @@ from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
+from serifos.cmd import lookup
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.facts import cluster as cl
-from serifos.facts import lookup
 from serifos.plan.outlook import explaining
 from serifos.report.plan import explained
 from serifos.report.plan import explanation

@@ -15,12 +15,12 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
 from serifos.cmd.balancer import judging
+from serifos.cmd import lookup
 from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
-from serifos.facts import lookup
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import limits as lm

@@ -2,9 +2,9 @@
 import ddt
 import testtools
 
+from serifos.cmd import lookup
 from serifos import errors
 from serifos.facts import cluster as cl
-from serifos.facts import lookup
 
 CLUSTER = cl.Cluster(
     (cl.Pool('n1@s#s'), cl.Pool('n2@s#s'), cl.Pool('n2@t#t')),
