@@ -158,7 +158,8 @@ class Observer:
         for gap in obstacles.gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
         models = planning.models(cluster, settings.models_dir,
-                                 functools.partial(LOG.warning, '%s'))
+                                 functools.partial(LOG.warning, '%s'),
+                                 settings.limits.hot_by)
         if self.achieved is not None:
             self.achieved.note(cluster, settings.limits, models, entries,
                                observed.at)

@@ -43,7 +43,7 @@ def expected(state: st.State,
     cluster = state.problem.cluster
     fleet = planning.models_of(cluster, found,
                                state.problem.limits.active_floor,
-                               state.problem.busy)
+                               state.problem.hot_by)
     pools = np.flatnonzero(state.problem.modelled)
     loads = state.loads[state.problem.device[pools]]
     slots = loads.shape[1]

@@ -13,12 +13,14 @@ import uuid
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import inventory as inv
 from serifos.facts import pool_errors as pe
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.model import pool_busy
 from serifos.model import pool_models
+from serifos.model import pool_tails
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import limits as lm
@@ -40,18 +42,40 @@ PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan,
 
 
 def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
-           say: Callable[[str], None]) -> dict[str, mm.Model]:
+           say: Callable[[str], None],
+           hot_by: str = hb.LATENCY) -> dict[str, mm.Model]:
     """The models that the pools name, as far as they can be read.
 
-    :param say: is called with a sentence for each other
+    :param say: is called with a sentence for each other, and for those that
+        lack what pools are compared by
+    :param hot_by: what that is
     """
     found, broken = model_files.readable(
         directory, {pool.model for pool in cluster.pools if pool.model})
-    for stem, why in broken.items():
+    for stem, why in {**broken, **lacking(found, hot_by)}.items():
         pools = [pool.name for pool in cluster.pools if pool.model == stem]
         more = f' and {len(pools) - 3} more' if len(pools) > 3 else ''
         say(f'{why} Left out with it: {", ".join(pools[:3])}{more}.')
     return found
+
+
+def lacking(found: Mapping[str, mm.Model], hot_by: str) -> dict[str, str]:
+    """The models that lack what pools are compared by, with a sentence."""
+    tail = hb.TAILS.get(hot_by)
+    return {} if tail is None else {
+        stem: f'Model {stem} says nothing of {tail}, by which [balancer] '
+        f'hot_by = {hot_by} compares pools; fit it again with serifos-model '
+        'fit --tails.' for stem, model in found.items()
+        if tail not in model.tails}
+
+
+def hot_by(limits: lm.Limits, slots: sl.Slots | None) -> str:
+    """What pools are compared by.
+
+    :param slots: what volumes did; None for the present, in which no pool is
+        told to be busy
+    """
+    return hb.BUSY if slots is not None and slots.busy else limits.hot_by
 
 
 def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
@@ -68,24 +92,26 @@ def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
 
 
 def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float, busy: bool = False) -> pr.Predictions:
+             floor: float, hot_by: str = hb.LATENCY) -> pr.Predictions:
     """The corrected predictions for each pool; none without its model.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
-    :param busy: whether pools are compared by how busy they are
+    :param hot_by: what pools are compared by
     """
-    fleet = models_of(cluster, found, floor, busy)
+    fleet = models_of(cluster, found, floor, hot_by)
     factors = np.array([pool.correction for pool in cluster.pools])
     return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
 
 
 def models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-              floor: float, busy: bool = False) -> pool_models.Fleet:
+              floor: float, hot_by: str = hb.LATENCY) -> pool_models.Fleet:
     """The same without corrections, as of :func:`fleet_of`."""
-    kind = pool_busy.BusyFleet if busy else pool_models.Fleet
-    return kind([found.get(pool.model or '') for pool in cluster.pools],
-                floor)
+    its = [found.get(pool.model or '') for pool in cluster.pools]
+    if hot_by in hb.TAILS:
+        return pool_tails.TailFleet(its, hot_by, floor)
+    kind = pool_busy.BusyFleet if hot_by == hb.BUSY else pool_models.Fleet
+    return kind(its, floor)
 
 
 def ratios(cluster: cl.Cluster, limits: lm.Limits,
@@ -123,7 +149,7 @@ def state(cluster: cl.Cluster, limits: lm.Limits,
           slots: sl.Slots | None = None) -> st.State:
     """The cluster as plans see it, as of :func:`hot_pools`."""
     fleet = fleet_of(cluster, found, limits.active_floor,
-                     slots is not None and slots.busy)
+                     hot_by(limits, slots))
     return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
 
 
@@ -166,7 +192,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     own = planner in PLANNERS
     fleet = fleet_of(cluster, found, limits.active_floor,
-                     own and slots is not None and slots.busy)
+                     hot_by(limits, slots) if own else hb.LATENCY)
     if slots is None:
         return make(cluster, fleet, limits)
     usual = demand.planned(cluster, slots)

@@ -50,10 +50,14 @@ OPTS = [
     cfg.StrOpt(
         'hot_by', default='busy', choices=[
             ('busy', 'how busy they are: the requests per second that their '
-                     'volumes ask for, by those that their models allow'),
+                     'volumes ask for, by those that their models allow; '
+                     'without window as latency'),
             ('latency', 'what is predicted that tenants see, by the '
-                        'outstanding I/Os that their volumes had')],
-        help='With window: what pools are compared by. How many requests a '
+                        'outstanding I/Os that their volumes had'),
+            ('read_p99', 'the 99th percentile of reads that is predicted, '
+                         'likewise; of models fitted with --tails'),
+            ('write_p99', 'the same of writes')],
+        help='What pools are compared by. How many requests a '
              'volume asks for is the same wherever it lives; how many of '
              'them are outstanding is not.'),
     cfg.StrOpt(

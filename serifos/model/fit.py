@@ -12,6 +12,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts import hot_by as hb
 from serifos.model import fit_runs
 from serifos.model import held_out as ho
 from serifos.model import kinds
@@ -68,6 +69,19 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         settings=parameter.settings(kinds.of(best).settings, given))
 
 
+def with_tails(model: mm.Model, dataset: ds.Dataset, kind: str = 'auto',
+               seed: int = 0) -> mm.Model:
+    """The model with models of the 99th percentiles of reads and of writes.
+
+    :param dataset: the runs that the model was fitted to
+    :param kind: of these, as of :func:`fit`
+    :raises InputError: where too few of the runs have them
+    """
+    return dataclasses.replace(model, tails={
+        figure: fit(dataset, kind, model.name, figure, seed)
+        for figure in hb.TAILS.values()})
+
+
 def why(best: str, error: Mapping[str, float],
         of_tenants: Mapping[str, float]) -> str:
     """The reason of a choice by the errors of each kind, one sentence.
@@ -106,6 +120,8 @@ class Check:
 
     :param tenant_mre: of what each tenant sees; the mean of a pool is taken
         for it where the kind has no more; None where no run says it
+    :param tails: by the name of a 99th percentile the mean relative error of
+        the model that there is of it, where runs have it
     """
 
     mre: float
@@ -113,6 +129,7 @@ class Check:
     tenant_mre: float | None
     tenant_mre_by_count: Mapping[int, float]
     samples: int
+    tails: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def check(model: mm.Model, dataset: ds.Dataset) -> Check:
@@ -133,4 +150,7 @@ def check(model: mm.Model, dataset: ds.Dataset) -> Check:
                  quality.mre_by(data.counts, data.y, predicted),
                  quality.mre(tenants.y, seen) if len(seen) else None,
                  quality.mre_by([data.counts[i] for i in tenants.run],
-                                tenants.y, seen), len(data.y))
+                                tenants.y, seen), len(data.y),
+                 {figure: check(tail, dataset).mre
+                  for figure, tail in model.tails.items()
+                  if fit_runs.usable(dataset.valid(), figure)})

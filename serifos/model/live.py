@@ -100,6 +100,8 @@ def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
             seed: int = 0) -> Refined:
     """A model fitted again, and how both do on the newest third of the runs.
 
+    Models of 99th percentiles, of which live runs tell nothing, are kept.
+
     :param dataset: its runs in the order of time
     :param kind: another one than the model's
     :raises InputError: where there are too few runs
@@ -120,7 +122,8 @@ def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
     tried = fitted(older)
     ratio = list(_ratios(model, tried, newer, model.predicts))
     return Refined(
-        dataclasses.replace(fitted(dataset), device=model.device),
+        dataclasses.replace(fitted(dataset), device=model.device,
+                            tails=model.tails),
         (split, len(samples) - split),
         (fit.check(model, newer).mre, fit.check(tried, newer).mre),
         (min(ratio), float(np.mean(ratio)), max(ratio)))

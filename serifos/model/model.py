@@ -42,6 +42,8 @@ class Model:
         on pools of fewer than :data:`LIGHT` requests outstanding
     :param parameters: the coefficients as the file writes them
     :param settings: of the fit, such as minsplit
+    :param tails: models of 99th percentiles of the same device, by the figure
+        of a run that they predict
     """
 
     name: str
@@ -53,6 +55,7 @@ class Model:
     device: Mapping[str, Any] | None = None
     dataset: Mapping[str, Any] | None = None
     settings: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    tails: Mapping[str, Model] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def predictor(self) -> kinds.Predictor:
@@ -225,7 +228,10 @@ class Model:
             quality=doc.get('quality') or {},
             predicts=doc.get('predicts', 'latency_us'),
             device=doc.get('device'), dataset=doc.get('dataset'),
-            settings=doc.get('settings') or {})
+            settings=doc.get('settings') or {},
+            tails={figure: cls.from_json({'name': doc['name'], **tail,
+                                          'predicts': figure})
+                   for figure, tail in (doc.get('tails') or {}).items()})
         model.predictor  # refuses unknown terms while the file is at hand
         return model
 
@@ -236,4 +242,12 @@ class Model:
                 'dataset': self.dataset, 'range': dict(self.range),
                 'quality': dict(self.quality),
                 'settings': dict(self.settings),
-                'parameters': dict(self.parameters)}
+                'parameters': dict(self.parameters),
+                **({'tails': {figure: tail._tail() for figure, tail
+                              in self.tails.items()}} if self.tails else {})}
+
+    def _tail(self) -> dict[str, Any]:
+        """What a file says of it beside the mean of the same device."""
+        return {name: value for name, value in self.to_json().items()
+                if name in ('kind', 'range', 'quality', 'settings',
+                            'parameters')}

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from serifos.facts import hot_by as hb
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
@@ -44,7 +45,7 @@ class BusyFleet(pool_models.Fleet):
     of a pool is their sum, µs of each second.
     """
 
-    busy = True
+    hot_by = hb.BUSY
 
     def __init__(self, models: Sequence[mm.Model | None],
                  floor: float = wl.ACTIVE_FLOOR) -> None:

@@ -15,6 +15,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import hot_by as hb
 from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
@@ -24,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 _COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
+COMMON = len(_COMMON)
+"""Features of a Load that every model reads; they come first."""
+
 _NONE = linear.Linear({}, {})
 _ABSENT = wl.Workload(0.0, 0.0, iodepth=-1.0)
 
@@ -39,7 +43,7 @@ class Fleet:
         pool has none (its latency is NaN)
     """
 
-    busy = False
+    hot_by = hb.LATENCY
 
     def __init__(self, models: Sequence[mm.Model | None],
                  floor: float = wl.ACTIVE_FLOOR) -> None:
@@ -49,7 +53,7 @@ class Fleet:
                 distinct.append(model)
         self._models = distinct
         self._floor = floor
-        self.features = len(_COMMON) + len(distinct)
+        self.features = COMMON + len(distinct)
         slot = {id(model): i for i, model in enumerate(distinct)}
         linears = [
             m.predictor if isinstance(m.predictor, linear.Linear) else _NONE
@@ -60,10 +64,10 @@ class Fleet:
             (max(one.by_count, default=0) for one in linears), default=0)
         table = np.array([
             _row(one.row(count)) for one in linears
-            for count in range(self._rows)]).reshape(-1, 1 + len(_COMMON))
+            for count in range(self._rows)]).reshape(-1, 1 + COMMON)
         self._intercept = table[:, 0].copy()
         self._terms = [(column, table[:, 1 + column].copy())
-                       for column in range(len(_COMMON))
+                       for column in range(COMMON)
                        if table[:, 1 + column].any()]
         self._least, self._greatest = np.array(
             [m.range.get('count', (0, np.inf)) for m in distinct]
@@ -96,7 +100,7 @@ class Fleet:
                 seen['write_pct'], seen['block_kib'], seen['iodepth'],
                 seen['random_pct']), 1):
             found[:, column] = np.rint(values * wl.GRID) / wl.GRID
-        for column, model in enumerate(self._models, len(_COMMON)):
+        for column, model in enumerate(self._models, COMMON):
             found[:, column] = ~functools.reduce(np.logical_and, (
                 (seen[name] >= least) & (seen[name] <= greatest)
                 for name, (least, greatest) in model.covered.items()
@@ -150,7 +154,7 @@ class Fleet:
         for other in self._others:
             its = slot == other
             middle[its] = self._models[other].predictor.many(
-                loads[its, :len(_COMMON)])
+                loads[its, :COMMON])
         middle[count == 0] = 0.0
         middle[slot < 0] = np.nan
         return middle
@@ -170,7 +174,7 @@ class Fleet:
             above the prediction as :meth:`latency` where a Load is outside
             of the training range
         """
-        slot, common = self._slot[pools], len(_COMMON)
+        slot, common = self._slot[pools], COMMON
         rest = ~np.isin(slot, [one for one, _ in self._telling])
         mean = np.zeros(len(slot))
         mean[rest] = self.latency(pools[rest], loads[rest])
@@ -208,7 +212,7 @@ class Fleet:
             found[its] = np.expm1(
                 ends[light[its].astype(np.intp)]
                 * model.predictor.log_std_many(
-                    loads[its, :len(_COMMON)])[:, None])
+                    loads[its, :COMMON])[:, None])
         return found
 
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
@@ -227,13 +231,13 @@ class Fleet:
             found[its] *= np.exp(
                 self._models[uncertain].above[1]
                 * self._models[uncertain].predictor.log_std_many(
-                    loads[its, :len(_COMMON)]))
+                    loads[its, :COMMON]))
         return found
 
     def _beyond(self, slot: Ints, loads: Floats) -> npt.NDArray[np.bool_]:
         """Whether Loads are outside of the training range: bool[n]."""
         count = loads[:, 0]
-        outside = loads[np.arange(len(loads)), len(_COMMON) + slot]
+        outside = loads[np.arange(len(loads)), COMMON + slot]
         return ((outside > 0) | (count < self._least[slot])
                 | (count > self._greatest[slot]))
 

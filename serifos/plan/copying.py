@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from serifos.facts import hot_by as hb
 from serifos.facts import reason as rs
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
@@ -160,7 +161,7 @@ def _shown_us(state: st.State, devices: Ints, copy: int,
     takes_us = problem.models.latency(
         problem.members[problem.begins[devices]], np.broadcast_to(
             problem.copies[copy], (len(devices), *problem.copies[
-                copy, None].shape))) if problem.busy else None
+                copy, None].shape))) if problem.hot_by == hb.BUSY else None
     return at_rate(state.figure_us[devices], busiest, s_per_gib, takes_us)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import reason as rs
 from serifos.facts import workload as wl
 
@@ -70,6 +71,8 @@ class Limits:
     :param max_fill: the part of a pool's space that no plan fills beyond
     :param capacity_horizon_s: for which the pools' own growth has to find
         space, or None where growth is no matter
+    :param hot_by: what pools are compared by where that is not how busy they
+        are
     :param every_refusal: whether volumes of pools that are not hot are
         refused with a reason, too
     """
@@ -83,6 +86,7 @@ class Limits:
     held: frozenset[str] | None = None
     max_fill: float = 1.0
     capacity_horizon_s: float | None = None
+    hot_by: str = hb.LATENCY
     every_refusal: bool = False
 
     @property
@@ -136,18 +140,18 @@ def keeps(min_gain: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def shortfall(before_us: float, after_us: float, min_gain: float,
-              busy: bool = False, by_type: bool = False) -> rs.Reason:
+              hot_by: str = hb.LATENCY, by_type: bool = False) -> rs.Reason:
     """Why a move whose devices show no less afterwards is not made.
 
-    :param busy: whether the figures are of how busy devices are
+    :param hot_by: what the figures are of
     :param by_type: whether min_gain is that of a volume type
     """
     if after_us > before_us:
         return rs.Reason(
-            f'the {"busier" if busy else "slower"} of both pools would show '
-            f'{figure(after_us, busy)} instead of '
-            f'{_number(before_us, busy)}',
-            rs.Code.BUSIER if busy else rs.Code.SLOWER)
+            f'the {worse(hot_by)} of both pools would show '
+            f'{figure(after_us, hot_by)} instead of '
+            f'{_number(before_us, hot_by)}',
+            rs.Code.BUSIER if hot_by == hb.BUSY else rs.Code.SLOWER)
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
         return rs.Reason('a move would gain nothing', rs.Code.NO_GAIN)
@@ -236,18 +240,24 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
     return None
 
 
-def change(was_us: float, then_us: float, busy: bool) -> str:
+def worse(hot_by: str) -> str:
+    """What a pool is of two, whose planning figure is the greater one."""
+    return 'busier' if hot_by == hb.BUSY else 'slower'
+
+
+def change(was_us: float, then_us: float, hot_by: str) -> str:
     """Two planning figures, with their unit."""
-    return f'{_number(was_us, busy)} -> {figure(then_us, busy)}'
+    return f'{_number(was_us, hot_by)} -> {figure(then_us, hot_by)}'
 
 
-def figure(figure_us: float, busy: bool) -> str:
+def figure(figure_us: float, hot_by: str) -> str:
     """A planning figure with its unit.
 
-    :param busy: whether it says how busy a device is, µs of each second
+    :param hot_by: what it is of
     """
-    return f'{_number(figure_us, busy)} {"% busy" if busy else "ms"}'
+    return f'{_number(figure_us, hot_by)} {hb.UNITS[hot_by]}'
 
 
-def _number(figure_us: float, busy: bool) -> str:
-    return f'{figure_us / 1e4:.3g}' if busy else f'{figure_us / 1000:.4g}'
+def _number(figure_us: float, hot_by: str) -> str:
+    return (f'{figure_us / 1e4:.3g}' if hot_by == hb.BUSY
+            else f'{figure_us / 1000:.4g}')

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import hot_by as hb
 from serifos.facts import workload as wl
 
 Floats = npt.NDArray[np.float64]
@@ -19,11 +20,10 @@ Ints = npt.NDArray[np.intp]
 class Predictions(Protocol):
     """The models of a cluster's pools, in its order.
 
-    :ivar busy: whether pools are compared by how busy they are, and not by
-        what tenants see there
+    :ivar hot_by: what pools are compared by, of :mod:`serifos.facts.hot_by`
     """
 
-    busy: bool
+    hot_by: str
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, additive: float[n, features]."""
@@ -58,7 +58,8 @@ class Predictions(Protocol):
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """What pools under Loads are compared by: what tenants see there.
 
-        Or how busy each is, µs of each second, where ``busy`` says so.
+        In the mean, or as a 99th percentile; or how busy each pool is, µs of
+        each second: as ``hot_by`` says.
 
         :param own: float[n, features], as of :meth:`tenants`
         :returns: µs[n], NaN where a pool has no model
@@ -76,8 +77,8 @@ class Corrected:
     factors: Floats
 
     @property
-    def busy(self) -> bool:
-        return self.models.busy
+    def hot_by(self) -> str:
+        return self.models.hot_by
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         return self.models.loads(workloads)
@@ -96,4 +97,4 @@ class Corrected:
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """How busy a pool is, no latency corrects."""
         found = self.models.figure(pools, loads, own)
-        return found if self.busy else self.factors[pools] * found
+        return found if self.hot_by == hb.BUSY else self.factors[pools] * found

@@ -122,10 +122,10 @@ class Problem:
 
         What the tenants of the cluster would see there in the mean, so that
         it rises with every tenant that comes; where a pool's model does not
-        tell tenants apart, the latency of the pool. Where :attr:`busy` says
-        so, how busy it is, µs of each second. The greatest of the device's
-        pools that have a model. Every rule of planning compares this figure
-        and no other.
+        tell tenants apart, the latency of the pool. Where :attr:`hot_by` says
+        so, the 99th percentile of these, or how busy it is, µs of each
+        second. The greatest of the device's pools that have a model. Every
+        rule of planning compares this figure and no other.
 
         :param devices: int[n], each with at least one such pool
         :param loads: float[n, slots, features]
@@ -140,10 +140,7 @@ class Problem:
         return np.maximum.reduceat(found, start) if len(row) else found
 
     def _by_all(self, pools: Ints, loads: Floats) -> Floats:
-        """µs[n] that all tenants would see in the mean; 0 for an idle pool.
-
-        Or µs of each second in which the pool is busy.
-        """
+        """The figure of pools, µs[n]; 0 for an idle one."""
         found = np.empty(len(pools))
         for piece in sl.pieces(*loads.shape[:2]):
             found[piece] = self.models.figure(
@@ -209,9 +206,9 @@ class Problem:
         return found
 
     @property
-    def busy(self) -> bool:
-        """Whether figures say how busy pools are, and not what is seen."""
-        return self.models.models.busy
+    def hot_by(self) -> str:
+        """What figures are of: :mod:`serifos.facts.hot_by` names it."""
+        return self.models.models.hot_by
 
     @functools.cached_property
     def tenants(self) -> Floats:

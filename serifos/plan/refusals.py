@@ -93,7 +93,7 @@ def against(state: st.State, moves: oc.Outcomes,
     enough = moves.worse_us <= moves.before_us * asked.keeps[which]
     worthy = iter(_against_worthy(state, moves[enough], quota))
     return [next(worthy) if fine else lm.shortfall(
-                was, then, gain, state.problem.busy, by_type)
+                was, then, gain, state.problem.hot_by, by_type)
             for fine, was, then, gain, by_type in zip(
                 enough.tolist(), moves.before_us.tolist(),
                 moves.worse_us.tolist(), asked.min_gain[which].tolist(),

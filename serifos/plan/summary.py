@@ -98,7 +98,7 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
             _known(each[row]) for each in seen)
         reason = why[row] or _reason(
             *figure[:, row], problem.thresholds.keeps[volume[row]],
-            problem.busy)
+            problem.hot_by)
         made.append(pl.Move(
             moved.id, *(pools[side[row]].name for side in pair),
             moved.size_gib, was, then, came, came_then, reason,
@@ -155,9 +155,9 @@ def _known(latency_us: float) -> float | None:
 
 
 def _reason(was_us: float, left_us: float, came_us: float,
-            keeps: float, busy: bool) -> str:
-    worse = max(left_us, came_us)
-    if worse <= was_us * keeps:
-        return (f'{"busier" if busy else "slower"} of both pools '
-                f'{lm.change(was_us, worse, busy)}')
-    return f'source {lm.change(was_us, left_us, busy)}, of several'
+            keeps: float, hot_by: str) -> str:
+    worse_us = max(left_us, came_us)
+    if worse_us <= was_us * keeps:
+        return (f'{lm.worse(hot_by)} of both pools '
+                f'{lm.change(was_us, worse_us, hot_by)}')
+    return f'source {lm.change(was_us, left_us, hot_by)}, of several'

@@ -121,7 +121,8 @@ class Serifos(base.BaseStrategy):
             if given.get(name) is not None})
         planning.tell_strays(cluster, LOG.warning)
         models = planning.models(
-            cluster, adapters.models_dir(conf, None), LOG.warning)
+            cluster, adapters.models_dir(conf, None), LOG.warning,
+            limits.hot_by)
         now = time.time()
         plan = planning.issued(
             judging.judged(conf, cluster, models, LOG.warning, limits,

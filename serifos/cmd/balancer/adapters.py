@@ -26,6 +26,7 @@ from serifos.database import connection
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import servers
 from serifos.files import documents
 from serifos.plan import limits
@@ -79,7 +80,7 @@ def settings(conf: cfg.ConfigOpts,
         demand=demand.Demand(
             said.demand, said.demand_percentile,
             float(said.demand_half_life), said.demand_slots,
-            said.joint_percentile, said.hot_by == 'busy'),
+            said.joint_percentile, said.hot_by == hb.BUSY),
         history_s=float(said.window), mend_at_once=said.mend_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,
@@ -124,7 +125,8 @@ def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
             limited=2 ** 30 / limit if limit else 0.0),
         horizon_s=said.horizon or None, hot_ratio=said.hot_ratio,
         max_fill=said.max_fill,
-        capacity_horizon_s=said.capacity_horizon or None)
+        capacity_horizon_s=said.capacity_horizon or None,
+        hot_by=hb.LATENCY if said.hot_by == hb.BUSY else said.hot_by)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:

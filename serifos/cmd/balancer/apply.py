@@ -134,7 +134,7 @@ class Evacuate(Acting):
             slots = balancer.slots(seen)
             fleet = planning.fleet_of(
                 seen.cluster, seen.models, limits.active_floor,
-                slots is not None and slots.busy)
+                planning.hot_by(limits, slots))
             plan = evacuate.plan(seen.cluster, fleet, limits,
                                  parsed_args.pool, slots)
             if slots is not None:

@@ -48,7 +48,8 @@ class Explain(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = lookup.found(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)
-        models = planning.models(cluster, directory, self.say)
+        models = planning.models(cluster, directory, self.say,
+                                 adapters.limits_of(conf).hot_by)
         judged = judging.judged(conf, cluster, models, self.say)
         document = _document(found, judged)
         output.write(parsed_args, document)

@@ -78,7 +78,8 @@ class Plan(app.Fails, command.Command):
             cluster, parsed_args.why)
         planning.tell_strays(cluster, self.say)
         directory = adapters.models_dir(conf, parsed_args.models)
-        models = planning.models(cluster, directory, self.say)
+        models = planning.models(cluster, directory, self.say,
+                                 adapters.limits_of(conf).hot_by)
         planner = parsed_args.planner or conf.balancer.planner
         if parsed_args.paper and planner != 'bfd':
             raise errors.InputError(

@@ -60,12 +60,13 @@ class Undo(verb.Verb):
         _refuse_older(cluster, done.ended_at)
         limits = pace.at_learnt_rates(settings.limits, entries)
         models = planning.models(
-            cluster, adapters.models_dir(conf, None), self.say)
+            cluster, adapters.models_dir(conf, None), self.say,
+            limits.hot_by)
         slots = histories.slots(conf, cluster, self.say)
         plan = planning.issued(dataclasses.replace(
             undo.plan(cluster, planning.fleet_of(
                 cluster, models, limits.active_floor,
-                slots is not None and slots.busy), limits, done.moves, slots),
+                planning.hot_by(limits, slots)), limits, done.moves, slots),
             window_s=0.0 if slots is None else settings.history_s),
             now, settings.plan_ttl_s)
         if plan.moves:

@@ -105,7 +105,8 @@ class Top(verb.Verb):
             conf, judged, said = self.app.conf, None, []
             if cluster is not None:
                 judged = judging.judged(conf, cluster, planning.models(
-                    cluster, conf.serifos.models_dir, said.append),
+                    cluster, conf.serifos.models_dir, said.append,
+                    adapters.limits_of(conf).hot_by),
                     said.append)
             self._kept = cluster, judged, said
         return judged, [*said]

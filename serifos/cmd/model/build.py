@@ -40,6 +40,7 @@ class Build(app.Fails, show.ShowOne):
             help='write the model, NAME.json, to this directory (default: '
                  'beside the dataset)')
         model_fit.add_kind(parser)
+        model_fit.add_tails(parser)
         design_options.add_arguments(parser)
         return parser
 
@@ -64,8 +65,11 @@ class Build(app.Fails, show.ShowOne):
         if chooser and (saved := chooser.saved(
                 design, design_options.paper())):
             measuring.say(saved)
-        model = fit.fit(documents.read_dataset(path), given, path.stem,
+        dataset = documents.read_dataset(path)
+        model = fit.fit(dataset, given, path.stem,
                         dataset_facts={'sha256': documents.digest(path)})
+        if parsed_args.tails:
+            model = fit.with_tails(model, dataset, given)
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
         documents.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')

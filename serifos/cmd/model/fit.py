@@ -43,6 +43,14 @@ def add_kind(parser: argparse.ArgumentParser) -> None:
         'cross-validated error (default: auto)')
 
 
+def add_tails(parser: argparse.ArgumentParser) -> None:
+    """The option --tails, of build and fit."""
+    parser.add_argument(
+        '--tails', action='store_true',
+        help='fit models of the 99th percentiles of reads and of writes, too, '
+        'into the same file: for [balancer] hot_by = read_p99 or write_p99')
+
+
 class Fit(app.Fails, show.ShowOne):
     """Fit a model to a dataset and write it."""
 
@@ -58,6 +66,7 @@ class Fit(app.Fails, show.ShowOne):
             '--predicts', choices=ds.FIGURES, default='latency_us',
             metavar='FIGURE', help='figure of a run that the model predicts: '
             f'{", ".join(ds.FIGURES)} (default: latency_us)')
+        add_tails(parser)
         options.add_seed(parser, 'the cross-validation')
         parser.add_argument(
             '--set', type=_setting, action='append', default=[],
@@ -79,7 +88,14 @@ class Fit(app.Fails, show.ShowOne):
             return fit.fit(
                 dataset, parsed_args.kind, parsed_args.name or out.stem,
                 parsed_args.predicts, parsed_args.seed, facts, settings)
+        if parsed_args.tails and parsed_args.predicts != 'latency_us':
+            raise errors.InputError(
+                f'--tails goes with a model of latency_us, which '
+                f'{parsed_args.predicts} is not; leave --predicts out.')
         model = self.model(parsed_args, dataset, given, fitted)
+        if parsed_args.tails:
+            model = fit.with_tails(model, dataset, parsed_args.kind,
+                                   parsed_args.seed)
         documents.write_model(out, model)
         return told(model, parsed_args)
 
@@ -131,11 +147,13 @@ class Check(app.Fails, show.ShowOne):
             self.exit_code = 1
             print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
                   f'the {most:.1%} allowed.', file=sys.stderr)
+        tails = (_percents(found.tails),) * bool(model.tails)
         return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
-                 'samples'),
+                 *('tails',) * len(tails), 'samples'),
                 (cells.percent(found.mre), _by_label(found.mre_by_count),
                  cells.percent(found.tenant_mre),
-                 _by_label(found.tenant_mre_by_count), found.samples))
+                 _by_label(found.tenant_mre_by_count), *tails,
+                 found.samples))
 
 
 def _by_label(by_count: Mapping[int, float]) -> cells.Cell:
@@ -229,10 +247,21 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         **({'tenant_mre': cells.percent(quality['tenant_mre'])}
            if quality.get('tenant_mre') is not None else {}),
         'mre_by_kind': _percents(quality.get('mre_by_kind') or {}),
+        **({'tails': _tails(model)} if model.tails else {}),
         **{name: cells.named(of) for name, of in shares.items() if of},
         'interval': cells.Cell(model.relative_interval, ' to '.join(
             f'{end:+.1%}' for end in model.relative_interval)),
         **dict(model.predictor.lines()[:most])}
+
+
+def _tails(model: mm.Model) -> cells.Cell:
+    """The models of 99th percentiles: the kind and the error of each."""
+    found = {figure: {'kind': tail.kind, 'mre': tail.quality.get('mre')}
+             for figure, tail in model.tails.items()}
+    return cells.Cell(found, ', '.join(
+        f'{figure}: {its["kind"]}, '
+        f'{cells.percent(its["mre"]).human_readable()}'
+        for figure, its in found.items()))
 
 
 def _percents(by_label: Mapping[str, float | None]) -> cells.Cell:

@@ -16,6 +16,7 @@ from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import join
+from serifos.balancer import planning
 from serifos.balancer.ready import findings as fd
 from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
@@ -154,8 +155,10 @@ class Checks(upgradecheck.UpgradeCommands):
     def _clocks(self) -> Iterable[fd.Finding]:
         return fd.services(self._inventory, time.time())
 
-    def _models_of_pools(self) -> Iterable[fd.Finding]:
-        return fd.models(self._inventory, self._used, *self._models)
+    def _models_of_pools(self) -> Iterator[fd.Finding]:
+        yield from fd.models(self._inventory, self._used, *self._models)
+        yield from map(fd.warning, planning.lacking(
+            self._models[0], self.conf.balancer.hot_by).values())
 
     def _devices(self) -> Iterator[fd.Finding]:
         inventory, models = self._inventory, self._models[0]

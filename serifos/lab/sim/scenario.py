@@ -19,6 +19,7 @@ import numpy as np
 from serifos.design import random_tests
 from serifos.facts import cluster as cl
 from serifos.facts import dataset as ds
+from serifos.facts import hot_by as hb
 from serifos.lab.sim import cloud as sc
 from serifos.lab.sim import device as dev
 from serifos.lab.sim import devices
@@ -62,7 +63,7 @@ NAMES = (PLACEMENT, *PLANNERS)
 class _ByMean:
     """Predictions of models as if they did not tell tenants apart."""
 
-    busy = False
+    hot_by = hb.LATENCY
 
     def __init__(self, models: pr.Predictions) -> None:
         self.loads, self.latency = models.loads, models.latency

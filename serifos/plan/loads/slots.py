@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from serifos.facts import caps as cp
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import workload as wl
 from serifos.plan import predictions as pr
 
@@ -147,7 +148,7 @@ class OverSlots:
         found = self.models.figure(
             np.repeat(pools, slots), flat,
             _flat(np.broadcast_to(own, loads.shape)))
-        if not self.models.busy:
+        if self.models.hot_by != hb.BUSY:
             found[flat[:, 0] == 0] = 0.0
         return self.one(found.reshape(-1, slots))
 

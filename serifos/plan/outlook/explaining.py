@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.plan import outcomes as oc
 from serifos.plan.outlook import staying
 from serifos.plan import problem as pm
@@ -151,7 +152,7 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     without = np.full(len(volumes), np.nan)
     total = float(q.sum())
     figure = np.full(len(volumes), np.nan)
-    if at >= 0 and problem.busy and problem.modelled[at]:
+    if at >= 0 and problem.hot_by == hb.BUSY and problem.modelled[at]:
         figure = problem.models.figure(
             np.full(len(volumes), at), problem.loads[volumes],
             problem.tenants)

@@ -14,6 +14,7 @@ import functools
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.plan import acceptance
 from serifos.plan import limits as lm
 from serifos.plan.outlook import staying
@@ -101,8 +102,7 @@ class Outlook:
     :param volumes: of the moves, as the cluster has them
     :param staying: why volumes stay, as the plan says
     :param frozen: what could move nowhere, whatever the plan
-    :param busy: whether planning figures tell how busy pools are, µs of each
-        second
+    :param hot_by: what planning figures are of
     """
 
     plan: pl.Plan
@@ -111,7 +111,7 @@ class Outlook:
     volumes: tuple[cl.Volume | None, ...]
     staying: tuple[staying.Staying, ...]
     frozen: tuple[staying.Staying, ...]
-    busy: bool = False
+    hot_by: str = hb.LATENCY
 
     @functools.cached_property
     def touched(self) -> frozenset[str]:
@@ -176,7 +176,7 @@ def of(plan: pl.Plan, first: st.State, last: st.State,
         plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
         staying.refused(first, plan.refused, rank),
-        staying.frozen(first, rank), first.problem.busy)
+        staying.frozen(first, rank), first.problem.hot_by)
 
 
 def carried_out(first: st.State, plan: pl.Plan) -> st.State:

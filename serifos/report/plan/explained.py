@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from serifos.facts import hot_by as hb
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import reasons
@@ -32,7 +33,8 @@ def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     goes = _goes(seen)
     return {
         'schema': SCHEMA, 'explains': 'pool', 'pool': name,
-        'window_s': seen.plan.window_s, 'busy': seen.busy,
+        'window_s': seen.plan.window_s, 'hot_by': seen.hot_by,
+        'busy': seen.hot_by == hb.BUSY,
         'volumes': its.volumes, 'active': its.active, 'seen_us': its.seen_us,
         'frozen': its.frozen, 'before': dataclasses.asdict(its.before),
         'after': dataclasses.asdict(its.after),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import textwrap
 
+from serifos.facts import hot_by as hb
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import reasons
@@ -16,6 +17,12 @@ from serifos.report.plan import wording as wd
 from serifos.report import table
 
 _VOLUMES = 20
+
+_HEAT = {hb.BUSY: ('its device is busy for', '%', ' of its time, which is'),
+         hb.LATENCY: ('its planning figure,', 'ms', ', is'),
+         hb.READ_P99: ('the 99th percentile of its reads,', 'ms', ', is'),
+         hb.WRITE_P99: ('the 99th percentile of its writes,', 'ms', ', is')}
+"""Before a figure that tells whether a pool is hot, its unit, and after."""
 
 
 def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
@@ -64,9 +71,9 @@ def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],
     goes = {move.volume: move.target for move in seen.plan.moves}
     shown = parts[:most]
     return table.Table(
-        ('volume', 'load', *('busy, %',) * seen.busy, 'outstanding', 'IOPS',
-         'KiB', 'write', 'sees, ms', 'without it, ms', 'could go to, ms',
-         'what is done'),
+        ('volume', 'load', *('busy, %',) * (seen.hot_by == hb.BUSY),
+         'outstanding', 'IOPS', 'KiB', 'write', 'sees, ms',
+         'without it, ms', 'could go to, ms', 'what is done'),
         [_row(part, its, short, goes) for part in shown], textwrap.fill(
             'Its active volumes, those first without which it would be '
             'fastest. load: their share of its outstanding I/Os; could go '
@@ -109,15 +116,14 @@ def _shown(its: ol.PoolOutlook, name: str, heat: ex.Heat | None,
         yield its.pool.drift_sentence
     if heat is not None:
         hot = 1 + heat.hot_ratio
-        show, unit = (wd.busy, '%') if seen.busy else (wd.ms, 'ms')
+        before, unit, after = _HEAT[seen.hot_by]
+        figure, level = (wd.figure(each, seen.hot_by)
+                         for each in (heat.figure_us, heat.level_us))
         yield (f'It is {"" if its.before.hot else "not "}hot: '
-               + ('its device is busy for ' if seen.busy
-                  else 'its planning figure, ')
-               + f'{show(heat.figure_us)} {unit}'
-               + (' of its time, which is ' if seen.busy else ', is ')
-               + f'{heat.figure_us / heat.level_us:.3g} times the mean of '
-               f'the pools where its volumes may live, '
-               f'{show(heat.level_us)} {unit}; hot is over {hot:.3g} times.')
+               f'{before} {figure} {unit}{after} '
+               f'{heat.figure_us / heat.level_us:.3g} times the mean of '
+               f'the pools where its volumes may live, {level} {unit}; hot '
+               f'is over {hot:.3g} times.')
 
 
 def _interval(its: ol.PoolOutlook) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from serifos.facts import hot_by as hb
 from serifos.plan.asked import undo
 from serifos.plan import copying
 from serifos.plan import evacuate
@@ -47,10 +48,16 @@ def basis(seen: ol.Outlook) -> str:
     """By what its pools are judged, in a sentence."""
     window_s = seen.plan.window_s
     if not window_s:
-        return 'Judged by the present alone, as volumes are used now.'
+        return ('Judged by the present alone, as volumes are used now'
+                + by(seen) + '.')
     return (f'Judged by {wd.window(window_s)}: predicted latencies are means '
-            'over them' + ('; pools are hot by how busy their devices are.'
-                           if seen.busy else '.'))
+            'over them' + by(seen) + '.')
+
+
+def by(seen: ol.Outlook) -> str:
+    """What pools are hot by, where that is not what the tables show."""
+    return '' if seen.hot_by == hb.LATENCY else (
+        f'; pools are hot by {hb.NAMES[seen.hot_by]}')
 
 
 def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import textwrap
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import staying as st
 from serifos.plan import plan as pl
@@ -22,6 +23,16 @@ and those that the plan touches, so many in all."""
 _MOVES, _KINDS, _HELD = 20, 12, 5
 
 _HOT = 'hot pool'
+
+_FIGURES = {
+    hb.BUSY: ('busy, %', 'busy: the part of its time for which its device '
+              'works. hot: busy '),
+    hb.READ_P99: ('read p99', 'read p99: the 99th percentile of reads, '
+                  'predicted. hot: read p99 '),
+    hb.WRITE_P99: ('write p99', 'write p99: the 99th percentile of writes, '
+                   'predicted. hot: write p99 ')}
+"""What pools are hot by, where it has a column of its own: its name, and
+what stands below the table."""
 
 _ALWAYS = 7  # columns
 
@@ -45,19 +56,18 @@ def pools(seen: ol.Outlook) -> Iterator[str]:
 def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
              ) -> table.Table:
     """A row for each of these pools."""
+    column, meaning = _FIGURES.get(seen.hot_by, ('', 'hot: '))
     return table.Table(
         ('pool', 'volumes', 'seen', 'now', 'interval', 'after',
-         *('busy, %',) * seen.busy, 'hot', 'broken', 'frozen', 'GiB free',
+         *(column,) * bool(column), 'hot', 'broken', 'frozen', 'GiB free',
          'after'),
-        [_pool(each, seen.busy) for each in shown],
+        [_pool(each, seen.hot_by) for each in shown],
         textwrap.fill(
             'Pools, the slowest first; volumes: active ones of all. '
             'Latencies, ms: seen by tenants at present, predicted now with '
             'its 90 % interval, and predicted after the plan. '
-            + 'busy: the part of its time for which its device works. '
-            * seen.busy + f'hot: {"busy " * seen.busy}over '
-            f'{100 * seen.limits.hot_ratio:g} % above the mean of the pools '
-            'where its volumes may live'
+            + f'{meaning}over {100 * seen.limits.hot_ratio:g} % above the '
+            'mean of the pools where its volumes may live'
             + ', or as its serifos_hot_ratio says' * any(
                 each.pool.hot_ratio is not None for each in shown)
             + '; broken: promises not kept; frozen: '
@@ -79,13 +89,14 @@ def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
     return [each for each in seen.pools if each.pool.name in shown]
 
 
-def _pool(each: ol.PoolOutlook, busy: bool) -> tuple[object, ...]:
+def _pool(each: ol.PoolOutlook, hot_by: str) -> tuple[object, ...]:
     was, then = each.before, each.after
     interval = '–' if was.expected is None else (
         f'{wd.ms(was.expected.low_us)} to {wd.ms(was.expected.high_us)}')
     return (wd.pool(each.pool.name), f'{each.active}/{each.volumes}',
             wd.ms(each.seen_us), _marked(was), interval, _marked(then),
-            *(_turn(wd.busy(was.figure_us), wd.busy(then.figure_us)),) * busy,
+            *(_turn(*(wd.figure(side.figure_us, hot_by)
+                      for side in (was, then))),) * (hot_by in _FIGURES),
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
             _turn(str(was.broken), str(then.broken)),
             table.percent(each.frozen, '.0f'),

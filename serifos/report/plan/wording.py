@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import textwrap
 
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import names as nm
 
 _SHOWN = 3
@@ -64,6 +65,11 @@ def ms(latency_us: float | None) -> str:
 def busy(figure_us: float | None) -> str:
     """Percent, without the sign, of µs of each second."""
     return '–' if figure_us is None else f'{figure_us / 1e4:.3g}'
+
+
+def figure(figure_us: float | None, hot_by: str) -> str:
+    """A planning figure as :func:`busy` or :func:`ms` has it."""
+    return busy(figure_us) if hot_by == hb.BUSY else ms(figure_us)
 
 
 def window(seconds: float) -> str:

@@ -28,6 +28,17 @@ def _dataset():
     return samples.dataset(d_optimal.runs(40), _truth)
 
 
+def _with_tails():
+    """The same: 99th percentiles are three and two times the mean."""
+    found = _dataset()
+    return dataclasses.replace(found, samples=tuple(
+        dataclasses.replace(each, seen=({
+            'latency_us': each.latency_us,
+            'read_p99_us': 3 * each.latency_us,
+            'write_p99_us': 2 * each.latency_us},) * len(each.workloads))
+        for each in found.samples))
+
+
 @functools.cache
 def _fitted(kind):
     return fit.fit(_dataset(), kind, 'm')
@@ -108,6 +119,32 @@ class FitTest(ModelCase):
     def test_a_figure_that_no_run_has(self):
         self.refused('read_p99_us', 'fit', self.dataset, '--out', self.model,
                      '--predicts', 'read_p99_us')
+
+    def test_tails_are_of_the_same_file(self):
+        samples.write(self.dataset, _with_tails())
+        code, said = self.run_json(
+            'fit', self.dataset, '--out', self.model, '--kind', 'outstanding',
+            '--tails')
+        doc = json.loads(self.model.read_text())
+        self.assertEqual(0, code)
+        self.assertEqual('latency_us', said['predicts'])
+        self.assertEqual({'read_p99_us', 'write_p99_us'}, {*doc['tails']})
+        for figure, its in said['tails'].items():
+            self.assertEqual('outstanding', its['kind'])
+            self.assertLess(its['mre'], 1e-4)
+        _, said = self.run_json('check', self.model, self.dataset, err=MEANS)
+        self.assertEqual({'read_p99_us', 'write_p99_us'}, {*said['tails']})
+        samples.write(self.dataset, _dataset())
+        _, said = self.run_json('check', self.model, self.dataset)
+        self.assertEqual({}, said['tails'])
+
+    def test_tails_that_no_run_has(self):
+        self.refused('0 different runs with a read_p99_us', 'fit',
+                     self.dataset, '--out', self.model, '--tails')
+
+    def test_tails_of_tails(self):
+        self.refused('leave --predicts out', 'fit', self.dataset, '--out',
+                     self.model, '--tails', '--predicts', 'write_p99_us')
 
     def test_nowhere_to_write(self):
         self.refused('cannot be written', 'fit', self.dataset, '--kind',

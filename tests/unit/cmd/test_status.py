@@ -49,9 +49,9 @@ class StatusTest(cloud.Case):
                 str(self.cinder_conf), 'upgrade', 'check', *arguments])
         return code, out.getvalue(), err.getvalue()
 
-    def checked(self):
+    def checked(self, conf=''):
         """Check → (result, details), of those that say something."""
-        code, out, err = self.status('--json')
+        code, out, err = self.status('--json', conf=conf)
         self.assertEqual('', err)
         found = {check['check']: (check['result'], check['details'])
                  for check in json.loads(out)['checks']}
@@ -113,6 +113,16 @@ class StatusTest(cloud.Case):
         self.assertEqual(2, result)
         self.assertIn('flat.json', said)
         self.assertIn('3 pools name it', said)
+
+    def test_a_model_without_what_pools_are_compared_by(self):
+        conf = '[balancer]\nhot_by = write_p99\n'
+        result, said = self.checked(conf)['Models']
+        self.assertEqual(1, result)
+        self.assertIn('Model flat says nothing of write_p99_us', said)
+        documents.write_model(
+            self.dir / 'models' / 'flat.json', dataclasses.replace(
+                cloud.MODEL, tails={'write_p99_us': cloud.MODEL}))
+        self.assertNotIn('Models', self.checked(conf))
 
     def test_many_findings(self):
         names = [f'h{i}@b#p' for i in range(30)]

@@ -98,6 +98,12 @@ class RefinedTest(testtools.TestCase):
             found.model.name, found.model.kind, found.model.device,
             found.model.dataset['runs']))
 
+    def test_what_telemetry_does_not_tell_stays(self):
+        tails = {'write_p99_us': MODEL}
+        found = live.refined(dataclasses.replace(MODEL, tails=tails),
+                             dataset(30, 1.5))
+        self.assertEqual(tails, found.model.tails)
+
     def test_a_model_that_is_right_is_not_bettered_by_few_noisy_runs(self):
         found = live.refined(MODEL, dataset(21, 1.0, 0.3, 4))
         self.assertFalse(found.better)

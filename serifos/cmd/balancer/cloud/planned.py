@@ -9,6 +9,7 @@ import dataclasses
 from oslo_config import cfg
 
 from serifos.balancer import planning
+from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
 from serifos.facts import cluster as cl
 from serifos.plan.outlook import explaining
@@ -33,9 +34,9 @@ class Planned(judging.Judged):
         :param say: is called with a sentence for what is left out
         :param plan: None for one of now
         """
-        found = judging.judged(
-            conf, cluster, planning.models(cluster, models_dir, say), say,
-            made=plan)
+        models = planning.models(cluster, models_dir, say,
+                                 adapters.limits_of(conf).hot_by)
+        found = judging.judged(conf, cluster, models, say, made=plan)
         return cls(**vars(found))
 
     def explained(self) -> dict[str, page.Explained]:
