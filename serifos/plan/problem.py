@@ -21,6 +21,7 @@ from serifos.plan import limits as lm
 from serifos.plan.loads import grouping as gp
 from serifos.plan.loads import slots as sl
 from serifos.plan import predictions as pr
+from serifos.plan.promises import promises as ps
 
 Floats = pr.Floats
 Ints = pr.Ints
@@ -231,48 +232,10 @@ class Problem:
         return self.size_gib * rates[self.attached]
 
     @functools.cached_property
-    def promise_us(self) -> Floats:
-        """µs[volumes], infinite for a volume without a promise."""
-        return np.array([np.inf if v.max_latency_us is None
-                         else v.max_latency_us for v in self.volumes], float)
-
-    @functools.cached_property
-    def promised(self) -> Ints:
-        """The volumes with a promise."""
-        return np.flatnonzero(np.isfinite(self.promise_us))
-
-    def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
-                  row: Ints) -> Floats:
-        """By how much tenants see more than they were promised, µs[n].
-
-        0 where the promise is kept, or nothing is predicted. An idle volume,
-        or one of which nothing is known, is taken to see what all tenants
-        would see there in the mean; one that is idle in a slot alone, what
-        it would see if it did there what it does in others.
-
-        :param which: int[n], index into :attr:`promised`
-        :param pools: int[n], where each is
-        :param loads: float[k, slots, features]
-        :param row: int[n], the Load of each one's device
-        """
-        volumes, seen = self.promised[which], np.empty(len(which))
-        for piece in sl.pieces(len(which), loads.shape[1]):
-            every, place = np.unique(
-                row[piece] * len(self.device) + pools[piece],
-                return_inverse=True)
-            seen[piece] = self.models.tenants(
-                every % len(self.device), loads[every // len(self.device)],
-                place, self.mix(volumes[piece]))
-        return np.nan_to_num(
-            np.maximum(seen - self.promise_us[volumes], 0.0))
-
-    def mix(self, volumes: Ints) -> Floats:
-        """float[n, slots, features]: by what mix each volume is judged."""
-        its = self.loads[volumes]
-        idle = its[..., 0] == 0
-        usual = np.where(idle.all(1)[:, None, None], self.tenants,
-                         its.sum(axis=1, keepdims=True, dtype=float))
-        return np.where(idle[..., None], usual, its)
+    def promises(self) -> ps.Promises:
+        """What volumes were promised."""
+        return ps.Promises.of(
+            self.volumes, self.models, self.loads, self.tenants)
 
     @functools.cached_property
     def shared(self) -> bool:

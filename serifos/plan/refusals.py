@@ -124,7 +124,7 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
                      f'volume {problem.volumes[broken].id} there')
             yield rs.Reason(
                 f'on {pool.name} {whose} would see more than the '
-                f'{problem.promise_us[broken]:.6g} µs that its type promises',
+                f'{problem.promises.us[broken]:.6g} µs that its type promises',
                 rs.Code.BREAKS_PROMISE)
         elif cool[row] and not eases[row]:
             yield rs.Reason(

@@ -109,10 +109,11 @@ class State:
     @functools.cached_property
     def beyond_us(self) -> Floats:
         """µs[promised] that tenants see beyond their promises, 0 if kept."""
-        problem, found = self.problem, np.zeros(len(self.problem.promised))
-        home = self.home[problem.promised]
+        problem = self.problem
+        found = np.zeros(len(problem.promises.volumes))
+        home = self.home[problem.promises.volumes]
         here = np.flatnonzero(home >= 0)
-        found[here] = problem.beyond_us(
+        found[here] = problem.promises.beyond_us(
             here, home[here], self.loads, problem.device[home[here]])
         return found
 

@@ -33,9 +33,9 @@ def by_type(first: st.State, last: st.State) -> tuple[Promised, ...]:
     def counted(which: list[int]) -> collections.Counter[tuple[str, float]]:
         return collections.Counter(
             (volumes[each].volume_type or '',
-             float(first.problem.promise_us[each])) for each in which)
+             float(first.problem.promises.us[each])) for each in which)
 
-    every = counted(first.problem.promised.tolist())
+    every = counted(first.problem.promises.volumes.tolist())
     was, then = (counted(beyond.broken(state).tolist())
                  for state in (first, last))
     return tuple(sorted(

@@ -39,7 +39,7 @@ from serifos.plan import state as st
 
 def broken(state: st.State) -> Ints:
     """The volumes that see more than they were promised."""
-    return state.problem.promised[state.beyond_us > 0]
+    return state.problem.promises.volumes[state.beyond_us > 0]
 
 
 def exceeded(state: st.State) -> Bools:
@@ -54,7 +54,7 @@ def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
 
     Of the volumes on both devices, the moved one included.
     """
-    if not len(state.problem.promised):
+    if not len(state.problem.promises.volumes):
         return np.zeros(len(moves.volume), bool)
     return Touched.by(state, moves).breaks
 
@@ -63,10 +63,11 @@ def whose(state: st.State, moves: oc.Outcomes) -> Ints:
     """int[n]: the first volume whose promise a move breaks, -1 for none."""
     none = len(state.problem.volumes)
     found = np.full(len(moves.volume), none)
-    if len(state.problem.promised):
+    if len(state.problem.promises.volumes):
         touched = Touched.by(state, moves)
+        late = touched.which[touched.anew]
         np.minimum.at(found, touched.row[touched.anew],
-                      state.problem.promised[touched.which[touched.anew]])
+                      state.problem.promises.volumes[late])
     return np.where(found < none, found, -1)
 
 
@@ -78,7 +79,7 @@ def eases(state: st.State, moves: oc.Outcomes) -> Bools:
 def excess_us(state: st.State) -> Floats:
     """µs[devices]: what tenants of each see beyond their promises, in all."""
     problem = state.problem
-    home = state.home[problem.promised]
+    home = state.home[problem.promises.volumes]
     here = home >= 0
     return np.bincount(problem.device[home[here]], state.beyond_us[here],
                        len(state.loads))
@@ -97,9 +98,9 @@ def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
     row, which = row[late], which[late]
     then = np.zeros(len(which))
     bundle = problem.bonds.bundle
-    stays = bundle[problem.promised[which]] != bundle[volumes[row]]
-    then[stays] = problem.beyond_us(
-        which[stays], state.home[problem.promised[which[stays]]],
+    stays = bundle[problem.promises.volumes[which]] != bundle[volumes[row]]
+    then[stays] = problem.promises.beyond_us(
+        which[stays], state.home[problem.promises.volumes[which[stays]]],
         state.loads[source] - problem.carried[volumes], row[stays])
     keeps = np.zeros(len(volumes), bool)
     keeps[row[then == 0]] = True
@@ -136,19 +137,19 @@ class Touched:
         loads = np.concatenate([state.loads[source] - its,
                                 state.loads[there] + its])
         row, which = _on(state, np.concatenate([source, there]))
-        stays = bundle[problem.promised[which]] != bundle[
+        stays = bundle[problem.promises.volumes[which]] != bundle[
             moves.volume[row % number]]
         row, which = row[stays], which[stays]
         comes, own = _comes(problem, moves.volume)
-        pools = np.concatenate([state.home[problem.promised[which]],
+        pools = np.concatenate([state.home[problem.promises.volumes[which]],
                                 moves.target[comes]])
         row = np.concatenate([row, number + comes])
         which = np.concatenate([which, own])
         was = state.beyond_us[which]
         return cls(number, row % number, which, was,
-                   problem.beyond_us(which, pools, loads, row),
-                   was + lm.LEAST_GAIN * problem.promise_us[
-                       problem.promised[which]])
+                   problem.promises.beyond_us(which, pools, loads, row),
+                   was + lm.LEAST_GAIN * problem.promises.us[
+                       problem.promises.volumes[which]])
 
     @property
     def anew(self) -> Bools:
@@ -192,7 +193,7 @@ class Touched:
 def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
     """The promised volumes that move with others: (row, which) each."""
     bundle = problem.bonds.bundle
-    of = bundle[problem.promised]
+    of = bundle[problem.promises.volumes]
     order = np.argsort(of, kind='stable')
     first = np.searchsorted(of[order], bundle[volumes])
     number = np.searchsorted(of[order], bundle[volumes], 'right') - first
@@ -204,7 +205,7 @@ def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
 def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
     """The promised volumes on devices: (row of the device, which) each."""
     problem = state.problem
-    home = state.home[problem.promised]
+    home = state.home[problem.promises.volumes]
     which = np.flatnonzero(home >= 0)
     at = problem.device[home[which]]
     order = np.argsort(at, kind='stable')

@@ -112,7 +112,7 @@ class _View:
     @property
     def promise_us(self) -> Floats:
         """µs[n], infinite for none."""
-        return self.problem.promise_us[self.which]
+        return self.problem.promises.us[self.which]
 
     @property
     def outstanding(self) -> Floats:
@@ -138,7 +138,7 @@ class _View:
         :returns: float[n, slots, features]; int[n], the row of each in it;
             float[n, slots, features]
         """
-        own = self.problem.mix(self.which[its])
+        own = self.problem.promises.mix(self.which[its])
         there = self.total[self.problem.device[self.pool[its]]]
         total = load * there
         total[..., 0] = np.maximum(np.rint(total[..., 0]), there[..., 0] > 0)

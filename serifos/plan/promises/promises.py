@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The promises of a planning problem, and by how much they are exceeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+import numpy as np
+
+from serifos.facts import cluster as cl
+from serifos.plan.loads import slots as sl
+
+Floats = sl.Floats
+Ints = sl.Ints
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Promises:
+    """What volumes were promised, and what predicts what they see.
+
+    :param us: µs[volumes], infinite for a volume without a promise
+    :param loads: float[volumes, slots, features]
+    :param tenants: float[slots, features], the sum of these
+    """
+
+    us: Floats
+    models: sl.OverSlots
+    loads: Floats
+    tenants: Floats
+
+    @classmethod
+    def of(cls, volumes: Sequence[cl.Volume], models: sl.OverSlots,
+           loads: Floats, tenants: Floats) -> Promises:
+        """The promises of volumes in the order of their Loads."""
+        return cls(np.array([
+            np.inf if v.max_latency_us is None else v.max_latency_us
+            for v in volumes], float), models, loads, tenants)
+
+    @functools.cached_property
+    def volumes(self) -> Ints:
+        """The volumes with a promise."""
+        return np.flatnonzero(np.isfinite(self.us))
+
+    def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
+                  row: Ints) -> Floats:
+        """By how much tenants see more than they were promised, µs[n].
+
+        0 where the promise is kept, or nothing is predicted. An idle volume,
+        or one of which nothing is known, is taken to see what all tenants
+        would see there in the mean; one that is idle in a slot alone, what
+        it would see if it did there what it does in others.
+
+        :param which: int[n], index into :attr:`volumes`
+        :param pools: int[n], where each is
+        :param loads: float[k, slots, features]
+        :param row: int[n], the Load of each one's device
+        """
+        volumes, seen = self.volumes[which], np.empty(len(which))
+        number = int(pools.max(initial=0)) + 1
+        for piece in sl.pieces(len(which), loads.shape[1]):
+            every, place = np.unique(
+                row[piece] * number + pools[piece], return_inverse=True)
+            seen[piece] = self.models.tenants(
+                every % number, loads[every // number], place,
+                self.mix(volumes[piece]))
+        return np.nan_to_num(np.maximum(seen - self.us[volumes], 0.0))
+
+    def mix(self, volumes: Ints) -> Floats:
+        """float[n, slots, features]: by what mix each volume is judged."""
+        its = self.loads[volumes]
+        idle = its[..., 0] == 0
+        usual = np.where(idle.all(1)[:, None, None], self.tenants,
+                         its.sum(axis=1, keepdims=True, dtype=float))
+        return np.where(idle[..., None], usual, its)
