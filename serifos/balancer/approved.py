@@ -25,7 +25,7 @@ def any_time(move: pl.Move) -> None:
     """Why a move waits for later rounds: never, since a person said so."""
 
 
-def due(settings: sg.BalancerSettings, latest: pl.Plan,
+def due(settings: sg.BalancerSettings, stored: plans.Plans, latest: pl.Plan,
         entries: Sequence[jn.Entry], now: float,
         cluster: cl.Cluster) -> pl.Plan | None:
     """The approved plan whose moves come next, with what is left of it.
@@ -33,15 +33,14 @@ def due(settings: sg.BalancerSettings, latest: pl.Plan,
     The oldest of those that did not expire and have moves left. Each move is
     requested once: what became of it is for a person to look at.
 
+    :param stored: where the plans are
     :param latest: the plan of this round
     :param entries: none of them in the future
     :param cluster: as it is now
     """
-    stored = plans.every(settings.plans_dir,
-                         functools.partial(LOG.warning, '%s'))
-    for each in reversed(of_plans.standings(stored, entries, now)):
-        if each.approved_by is None or each.plan.expires_at <= now:
-            continue
+    valid = stored.every(functools.partial(LOG.warning, '%s'), now,
+                         jn.approvals(entries))
+    for each in reversed(of_plans.standings(valid, entries, now)):
         moves, left = remaining.remaining(
             each.plan.moves,
             settings.pace.bounded(usable.of(each.plan, cluster)),

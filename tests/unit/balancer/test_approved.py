@@ -3,7 +3,6 @@
 
 import dataclasses
 
-from serifos.balancer import plans
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import record
@@ -103,7 +102,7 @@ class ApprovedTest(cloud.Case):
         other = dataclasses.replace(
             plan, id='older', created_at=plan.created_at - 60,
             moves=plan.moves[1:2])
-        plans.keep(self.settings.plans_dir, other, self.now, self.fail)
+        self.plans.keep(other, self.now, self.fail)
         self.approve(plan)
         self.approve(other)
         self.round()
