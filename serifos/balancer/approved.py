@@ -9,12 +9,14 @@ import functools
 
 from oslo_log import log
 
+from serifos.balancer.moving import carrying
 from serifos.balancer.moving import remaining
 from serifos.balancer import plans
 from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
 from serifos.facts import cluster as cl
 from serifos.facts import journal as jn
+from serifos.facts import times
 from serifos.plan.asked import usable
 from serifos.plan import plan as pl
 
@@ -23,6 +25,24 @@ LOG = log.getLogger(__name__)
 
 def any_time(move: pl.Move) -> None:
     """Why a move waits for later rounds: never, since a person said so."""
+
+
+def never(entries: Sequence[jn.Entry], now: float) -> None:
+    """What bars moves that need no approval: nothing."""
+
+
+def barred(plan: pl.Plan) -> carrying.Barred:
+    """What bars further moves of a plan while others are under way.
+
+    That its approval is taken back, or it expires.
+    """
+    def why(entries: Sequence[jn.Entry], now: float) -> str | None:
+        if plan.id not in jn.approvals(entries):
+            return f'the approval of plan {plan.id} was taken back'
+        if plan.expires_at <= now:
+            return f'plan {plan.id} expired at {times.text(plan.expires_at)}'
+        return None
+    return why
 
 
 def due(settings: sg.BalancerSettings, stored: plans.Plans, latest: pl.Plan,

@@ -212,7 +212,9 @@ class Balancer:
                 approved.any_time if settings.approved_only
                 else steady.too_early),
                 due.id, seen.over, settings.pace,
-                batch.devices_of(cluster), torn.bundles(cluster))
+                batch.devices_of(cluster), torn.bundles(cluster),
+                approved.barred(due) if settings.approved_only
+                else approved.never)
             self.observe()
         return kept
 
@@ -263,11 +265,12 @@ class Balancer:
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
                   devices: Mapping[str, str] = MappingProxyType({}),
-                  bundles: Mapping[str, str] = MappingProxyType({})
+                  bundles: Mapping[str, str] = MappingProxyType({}),
+                  barred: carrying.Barred = lambda *_: None
                   ) -> list[oc.Outcome]:
         """As :meth:`.carrying.Carrier.carry_out`."""
         return self.carrier.carry_out(moves, plan_id, over, pace, devices,
-                                      bundles)
+                                      bundles, barred)
 
     def ends_a_batch(self, outcome: oc.Outcome) -> bool:
         """Whether the next move must not be requested."""
