@@ -37,6 +37,9 @@ LOG = log.getLogger(__name__)
 KEPT_S = 7 * 86400.0
 """How long a plan is kept after it has expired."""
 
+_AHEAD_S = 3600.0
+"""What was made later than this from now, a wrong clock dated."""
+
 _METADATA = sa.MetaData()
 
 PLANS = sa.Table(
@@ -74,12 +77,14 @@ class Plans:
         row = _row(plan)
 
         def add(connection: sa.Connection) -> pl.Plan:
-            _delete(connection, PLANS.c.expires_at < now - KEPT_S)
+            _delete(connection, PLANS.c.number.in_(sa.select(
+                _oldest(now).c.number)))
             # Before the last one is read: what is stored after that takes it.
             number = _next(connection)
             last = connection.execute(
                 sa.select(PLANS.c.id, _DOCUMENT).where(
-                    PLANS.c.expires_at > now).order_by(
+                    PLANS.c.expires_at > now,
+                    PLANS.c.created_at < now + _AHEAD_S).order_by(
                         PLANS.c.created_at.desc(), PLANS.c.number.desc()
                         ).limit(1)).all()
             for old in self._readable(last, say):
@@ -196,6 +201,17 @@ def _delete(connection: sa.Connection,
 def _next(connection: sa.Connection) -> int:
     return 1 + (connection.scalar(
         sa.select(sa.func.max(PLANS.c.number))) or 0)
+
+
+def _oldest(now: float) -> sa.Subquery:
+    """The two oldest of those that expired long ago.
+
+    One is stored with each, so that they are soon gone; but a clock that is
+    days ahead does not delete what the other hosts go by.
+    """
+    return sa.select(PLANS.c.number).where(
+        PLANS.c.expires_at < now - KEPT_S).order_by(
+            PLANS.c.expires_at).limit(2).subquery()
 
 
 def _insert(connection: sa.Connection, row: dict[str, Any]) -> None:

@@ -6,6 +6,9 @@ import os
 import sqlite3
 
 import ddt
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from serifos.balancer import plans as files
 from serifos.database import connection
@@ -64,6 +67,17 @@ class PlansTest(plans_behaviour.Behaviour, Case):
             said, = self.said
             self.assertIn('it is no compressed document', said)
             self.assertIn(str(self.path), said)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.binary(max_size=300), st.integers(0, 300))
+    def test_any_row_is_a_plan_or_one_sentence(self, noise, at):
+        self.keep(plan('one'))
+        whole = plans_behaviour.packed(plan('one').to_json())
+        for document in noise, whole[:at] + noise + whole[at:]:
+            self.said.clear()
+            plans_behaviour.break_row(
+                self.database, 'one', document=document)
+            self.assertEqual(1, len(self.ids()) + len(self.said))
 
     def test_a_newer_journal_is_left_alone(self):
         self.keep(plan('one'))
