@@ -9,12 +9,14 @@ import functools
 
 from oslo_log import log
 
+from serifos.balancer.moving import carrying
 from serifos.balancer.moving import remaining
 from serifos.balancer import plans
 from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
 from serifos.facts import cluster as cl
 from serifos.facts import journal as jn
+from serifos.facts import times
 from serifos.plan.asked import usable
 from serifos.plan import plan as pl
 
@@ -25,7 +27,25 @@ def any_time(move: pl.Move) -> None:
     """Why a move waits for later rounds: never, since a person said so."""
 
 
-def due(settings: sg.BalancerSettings, latest: pl.Plan,
+def never(entries: Sequence[jn.Entry], now: float) -> None:
+    """What bars moves that need no approval: nothing."""
+
+
+def barred(plan: pl.Plan) -> carrying.Barred:
+    """What bars further moves of a plan while others are under way.
+
+    That its approval is taken back, or it expires.
+    """
+    def why(entries: Sequence[jn.Entry], now: float) -> str | None:
+        if plan.id not in jn.approvals(entries):
+            return f'the approval of plan {plan.id} was taken back'
+        if plan.expires_at <= now:
+            return f'plan {plan.id} expired at {times.text(plan.expires_at)}'
+        return None
+    return why
+
+
+def due(settings: sg.BalancerSettings, stored: plans.Plans, latest: pl.Plan,
         entries: Sequence[jn.Entry], now: float,
         cluster: cl.Cluster) -> pl.Plan | None:
     """The approved plan whose moves come next, with what is left of it.
@@ -33,15 +53,14 @@ def due(settings: sg.BalancerSettings, latest: pl.Plan,
     The oldest of those that did not expire and have moves left. Each move is
     requested once: what became of it is for a person to look at.
 
+    :param stored: where the plans are
     :param latest: the plan of this round
     :param entries: none of them in the future
     :param cluster: as it is now
     """
-    stored = plans.every(settings.plans_dir,
-                         functools.partial(LOG.warning, '%s'))
-    for each in reversed(of_plans.standings(stored, entries, now)):
-        if each.approved_by is None or each.plan.expires_at <= now:
-            continue
+    valid = stored.every(functools.partial(LOG.warning, '%s'), now,
+                         jn.approvals(entries))
+    for each in reversed(of_plans.standings(valid, entries, now)):
         moves, left = remaining.remaining(
             each.plan.moves,
             settings.pace.bounded(usable.of(each.plan, cluster)),

@@ -102,6 +102,8 @@ class Daemon:
             if not leads:
                 LOG.info('Another balancer acts; this one observes.')
         if not leads:
+            with _logged():
+                balancer.plans.take_over(LOG.warning)
             balancer.as_follower().observe()
             return
         try:

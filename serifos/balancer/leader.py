@@ -130,9 +130,10 @@ class Lead:
         :raises NotLeading: where it does not lead or a server does not
             answer; the lead is given back then
         """
-        journal = self.journal
+        journal, kept = self.journal, False
         try:
-            if self._is_free():
+            kept = not self._is_free()
+            if not kept:
                 LOG.warning('The lock of the balancers was lost; it is taken '
                             'again.')
                 self._forget()
@@ -144,6 +145,11 @@ class Lead:
         except errors.SerifosError as exc:
             self.give_back()
             if isinstance(exc, errors.NotLeading):
+                if kept and self._parts.scheme in _LOCAL:
+                    LOG.warning(
+                        'Whoever leads now does not use the lock %s: set '
+                        '[balancer] lock_url of all hosts that share the '
+                        'database to a lock that they share, too.', self._url)
                 raise
             raise errors.NotLeading(
                 f'Whether this balancer leads cannot be proved: {exc}'

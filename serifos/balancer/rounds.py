@@ -31,7 +31,7 @@ from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import past
 from serifos.balancer import planning
-from serifos.balancer import plans
+from serifos.balancer import plans as pn
 from serifos.balancer import recorder as rr
 from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery import diagnosis as dg
@@ -62,6 +62,7 @@ _warn = functools.partial(LOG.warning, '%s')
 class Balancer:
     """The balancer of one cloud.
 
+    :param plans: where they are stored
     :param clock: seconds of the epoch
     :param pause: waits for so many seconds; True where it is to stop
     :param prove: raises where this balancer may not change anything
@@ -77,6 +78,7 @@ class Balancer:
     cinder: inv.Cloud
     telemetry: activity.Telemetry
     journal: jn.Journal
+    plans: pn.Plans
     settings: sg.BalancerSettings
     clock: Callable[[], float]
     pause: Callable[[float], bool]
@@ -195,11 +197,11 @@ class Balancer:
                  plan.max_us.after / 1e3)
         kept = plan
         if plan.moves:
-            kept = plans.keep(settings.plans_dir, plan, self.clock(), _warn)
-            LOG.info('The plan is %s.',
-                     settings.plans_dir / f'{kept.id}.json')
-        due = approved.due(settings, kept, self.entries(), self.clock(),
-                           cluster) if settings.approved_only else (
+            kept = self.plans.keep(plan, self.clock(), _warn)
+            LOG.info('The plan is %s.', kept.id)
+        due = approved.due(
+            settings, self.plans, kept, self.entries(), self.clock(), cluster
+            ) if settings.approved_only else (
             dataclasses.replace(plan, id=kept.id) if settings.auto
             and plan.moves else None)
         if due is not None and not self.carrier.must_wait():
@@ -210,7 +212,9 @@ class Balancer:
                 approved.any_time if settings.approved_only
                 else steady.too_early),
                 due.id, seen.over, settings.pace,
-                batch.devices_of(cluster), torn.bundles(cluster))
+                batch.devices_of(cluster), torn.bundles(cluster),
+                approved.barred(due) if settings.approved_only
+                else approved.never)
             self.observe()
         return kept
 
@@ -261,11 +265,12 @@ class Balancer:
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
                   devices: Mapping[str, str] = MappingProxyType({}),
-                  bundles: Mapping[str, str] = MappingProxyType({})
+                  bundles: Mapping[str, str] = MappingProxyType({}),
+                  barred: carrying.Barred = lambda *_: None
                   ) -> list[oc.Outcome]:
         """As :meth:`.carrying.Carrier.carry_out`."""
         return self.carrier.carry_out(moves, plan_id, over, pace, devices,
-                                      bundles)
+                                      bundles, barred)
 
     def ends_a_batch(self, outcome: oc.Outcome) -> bool:
         """Whether the next move must not be requested."""

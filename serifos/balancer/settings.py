@@ -91,7 +91,8 @@ class BalancerSettings:
         return self.state_dir / 'cluster.json'
 
     @property
-    def plans_dir(self) -> pathlib.Path:
+    def old_plans_dir(self) -> pathlib.Path:
+        """The plans of earlier releases, taken over where it exists."""
         return self.state_dir / 'plans'
 
     @property

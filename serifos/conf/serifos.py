@@ -8,7 +8,8 @@ GROUP = cfg.OptGroup('serifos', title='Where serifos keeps its files')
 OPTS = [
     cfg.StrOpt(
         'state_dir', default='/var/lib/serifos',
-        help='Directory of cluster.json, of the plans and of the journal. '
+        help='Directory of cluster.json, and of the journal and the plans '
+             'unless [database] connection names another place. '
              "It belongs to the group serifos, of which cinder's user is a "
              'member.'),
     cfg.StrOpt(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of migrations and the history of volumes, in a database."""
+"""The journal of migrations, plans and the history of volumes."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -73,6 +74,10 @@ class Entry:
         return cls(str(at), str(kind), facts)
 
 
+_APPROVED = 10
+"""Plans approved last of which a long journal forgets nothing."""
+
+
 class Journal(Protocol):
     """The port of a journal."""
 
@@ -125,12 +130,14 @@ def still_matter(entries: Sequence[Entry],
 
     These are the requests without an outcome, unfinished recoveries, each
     volume's last success and failures since, its last back-off, the last
-    pause and the last resume.
+    pause and the last resume; and of the plans that were approved last, the
+    approval, the requests and their outcomes.
     """
     begin = max(0, len(entries) - newest)
     older = entries[:begin]
     asked = {id(entry) for entry in (*open_moves(entries),
-                                     *open_recoveries(entries))}
+                                     *open_recoveries(entries),
+                                     *_of_approved(entries))}
     since: dict[tuple[str, Any], list[Entry]] = {}
     for entry in older:
         volume = entry.facts.get('volume')
@@ -147,6 +154,24 @@ def still_matter(entries: Sequence[Entry],
     wanted = asked.union(*(map(id, kept) for kept in since.values()))
     return (*(entry for entry in older if id(entry) in wanted),
             *entries[begin:])
+
+
+def _of_approved(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """By what is known which moves of approved plans are left."""
+    plans = {*[*approvals(entries)][-_APPROVED:]}
+    said = {entry.facts['plan']: entry for entry in entries
+            if entry.kind == 'approve' and entry.facts['plan'] in plans}
+    yield from said.values()
+    asked: set[str] = set()
+    for entry in entries:
+        volume = entry.facts.get('volume', '')
+        if entry.kind == 'request' and (
+                volume in asked or entry.facts['plan'] in plans):
+            asked.add(volume)
+            yield entry
+        elif entry.kind == 'outcome' and volume in asked:
+            asked.discard(volume)
+            yield entry
 
 
 def open_moves(entries: Iterable[Entry]) -> tuple[Entry, ...]:

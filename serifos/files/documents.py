@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 import contextlib
+import encodings.unicode_escape  # noqa: F401  before root drops its rights
 import functools
 import hashlib
 from importlib import resources

@@ -147,6 +147,12 @@ class Plan:
         return dataclasses.replace(self, id=plan_id, created_at=now // 1,
                                    expires_at=(now + ttl_s) // 1)
 
+    @property
+    def steps(self) -> list[tuple[str, str, str]]:
+        """Volume, source and target of each move."""
+        return [(move.volume, move.source, move.target)
+                for move in self.moves]
+
     def to_json(self) -> dict[str, Any]:
         """A ``serifos-plan/1`` document."""
         doc = dataclasses.asdict(self)

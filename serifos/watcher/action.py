@@ -94,8 +94,8 @@ class Migrate(base.BaseAction):
     def _plan(self, conf: cfg.ConfigOpts) -> pl.Plan:
         """:raises InputError: where there is none that has this move"""
         wanted = self.input_parameters
-        plan = moving.plan_of(str(adapters.settings(conf).plans_dir),
-                              wanted['plan'], time.time())
+        plan = moving.plan_of(adapters.plans(conf), wanted['plan'],
+                              time.time())
         if not any((move.volume, move.source, move.target) == (
                 self.resource_id, wanted['source_pool'],
                 wanted['destination_pool']) for move in plan.moves):

@@ -20,13 +20,13 @@ from serifos.plan.affinity import torn
 from serifos.plan import plan as pl
 
 
-def plan_of(directory: str, plan_id: str, now: float) -> pl.Plan:
+def plan_of(stored: plans.Plans, plan_id: str, now: float) -> pl.Plan:
     """A plan that is kept and has not expired.
 
     :param now: seconds of the epoch
     :raises InputError: where there is none
     """
-    plan = plans.find(directory, plan_id)
+    plan = stored.stored(plan_id)
     if plan.expires_at < now:
         raise errors.InputError(
             f'Plan {plan.id} expired at {times.text(plan.expires_at)}; run '

@@ -18,7 +18,6 @@ from oslo_log import log
 from watcher.decision_engine.strategy.strategies import base
 
 from serifos.balancer import planning
-from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
 from serifos import conf as configuration
@@ -130,8 +129,7 @@ class Serifos(base.BaseStrategy):
             now, conf.balancer.plan_ttl)
         if not plan.moves:
             return plan
-        return plans.keep(adapters.settings(conf).plans_dir, plan, now,
-                          LOG.warning)
+        return adapters.plans(conf).keep(plan, now, LOG.warning)
 
 
 def _refuse_old(cluster: cl.Cluster, most_s: float) -> None:

@@ -22,6 +22,7 @@ from serifos.balancer import outcome
 from serifos.balancer import rounds
 from serifos.balancer import settings as sg
 from serifos.database import journal
+from serifos.database import plans
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.plan import plan as pl
@@ -119,10 +120,10 @@ def _balance(setting: Setting) -> None:
                                   unanswered_s=3.0))
 
     def make(pause):
+        database = servers.database(setting.connection)
         return Mover(
-            cloud, cloud, journal.Journal(
-                servers.database(setting.connection), time.time),
-            settings, time.time, pause)
+            cloud, cloud, journal.Journal(database, time.time),
+            plans.Plans(database), settings, time.time, pause)
     made = daemon.Daemon(make, lambda *_: (None, 1.0),
                          lambda: setting.lock_url)
     signal.signal(signal.SIGTERM, lambda *_: made.stop())

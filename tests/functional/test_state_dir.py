@@ -6,8 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
+from serifos.files import documents
 from tests.functional import machine
+from tests.unit.database import plans_behaviour
 from tests.unit.database import test_journal as unit
 
 NOBODY = 65534
@@ -56,6 +59,22 @@ class StateDirTest(machine.MachineTest):
                                     for path in self.state.iterdir()})
         self.assertEqual({NOBODY}, {path.stat().st_gid
                                     for path in self.state.iterdir()})
+
+    def test_plans_that_root_takes_over_belong_to_the_daemon(self):
+        old = self.state / 'plans'
+        old.mkdir()
+        documents.write_plan(old / 'one.json', plans_behaviour.plan(
+            'one', time.time()))
+        for path in old, old / 'one.json':
+            os.chown(path, NOBODY, NOBODY)
+        code, out, err = self.balancer('approve', 'one')
+        self.assertEqual(0, code, err)
+        self.assertIn('Plan one is approved', out)
+        self.assertFalse(old.exists())
+        kept = [*self.state.rglob('*')]
+        self.assertIn(self.state / 'plans.imported' / 'one.json', kept)
+        self.assertEqual({(NOBODY, NOBODY)}, {
+            (path.stat().st_uid, path.stat().st_gid) for path in kept})
 
     def test_a_file_that_root_left_is_told_with_the_chown(self):
         self.paused()

@@ -14,7 +14,8 @@ installed; ``history`` writes rounds and a day of up to 100,000 volumes and
 reads that day, beside JSON lines, with up to 1.6 GiB in /var/tmp; ``bonds``
 binds ever larger groups of volumes that are to be kept apart, or together,
 and holds each against one of half the size; ``regression`` holds trees, alone
-and twenty together, against Cubist on eight sets of runs. Without a section it
+and twenty together, against Cubist on eight sets of runs; ``plans`` stores
+plans of up to 100,000 volumes in SQLite and reads them. Without a section it
 runs them all, in 20 minutes.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
@@ -28,13 +29,15 @@ import argparse
 import bonds
 import history
 import optimum
+import plans
 import regression
 import speed
 import weigher
 
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
-            'bonds': bonds.lines, 'regression': regression.lines}
+            'bonds': bonds.lines, 'regression': regression.lines,
+            'plans': plans.lines}
 
 
 def main() -> None:

@@ -24,6 +24,9 @@ from serifos.plan import plan as pl
 
 LOG = log.getLogger(__name__)
 
+Barred = Callable[[Sequence[jn.Entry], float], str | None]
+"""(The journal's entries, now) → why no move may be requested, or None."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Carrier:
@@ -65,8 +68,8 @@ class Carrier:
     def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
                   over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
                   devices: Mapping[str, str] = MappingProxyType({}),
-                  bundles: Mapping[str, str] = MappingProxyType({})
-                  ) -> list[oc.Outcome]:
+                  bundles: Mapping[str, str] = MappingProxyType({}),
+                  barred: Barred = lambda *_: None) -> list[oc.Outcome]:
         """Carries the moves out, those of different devices in parallel.
 
         The batch ends where another move cannot be requested now, or the
@@ -76,11 +79,12 @@ class Carrier:
         :param pace: what is looked at before each move
         :param devices: pool → its device, where that is not its own
         :param bundles: as of :func:`.torn.bundles`
+        :param barred: is asked before each move, too
         """
         def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
-            now = self.executor.clock()
-            return pace.closed(now) or pace.exceeded(
-                move.size_gib, self.entries(), now) or next(
+            now, entries = self.executor.clock(), self.entries()
+            return barred(entries, now) or pace.closed(now) or pace.exceeded(
+                move.size_gib, entries, now) or next(
                     obstacles.in_flight(self.executor.cinder.inventory(),
                                         {*over, *ours}), None)
 

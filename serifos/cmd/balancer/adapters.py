@@ -23,6 +23,8 @@ from serifos.cloud import client
 from serifos.cloud import nova as nova_client
 from serifos.conf import telemetry as options
 from serifos.database import connection
+from serifos.database import old_plans
+from serifos.database import plans as pn
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import cluster as cl
@@ -143,6 +145,15 @@ def database(conf: cfg.ConfigOpts) -> connection.Database:
         f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
         '/journal.sqlite')
     return connection.Database(url, database_options(conf))
+
+
+def plans(conf: cfg.ConfigOpts) -> pn.Plans:
+    """The plans, in the database of the journal.
+
+    :raises InputError: where its URL is invalid
+    """
+    return pn.Plans(database(conf), old_plans.OldPlans(
+        settings(conf).old_plans_dir))
 
 
 def database_options(conf: cfg.ConfigOpts) -> dict[str, object]:

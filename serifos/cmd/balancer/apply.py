@@ -87,7 +87,7 @@ class Apply(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            plan = plans.find(balancer.settings.plans_dir, parsed_args.plan)
+            plan = plans.find(balancer.plans, parsed_args.plan)
             if plan.expires_at < time.time():
                 raise errors.InputError(
                     f'Plan {plan.id} expired at '
@@ -151,9 +151,9 @@ class Evacuate(Acting):
             self.refuse_hindered(seen, least=1)
             self.confirm(f'Migrate {text.volumes(len(plan.moves))} off '
                          f'{parsed_args.pool}?', parsed_args)
-            kept = plans.keep(
-                balancer.settings.plans_dir, planning.issued(
-                    plan, time.time(), balancer.settings.plan_ttl_s),
+            kept = balancer.plans.keep(
+                planning.issued(plan, time.time(),
+                                balancer.settings.plan_ttl_s),
                 time.time(), self.say)
             with self.gently():
                 self.carry_out(balancer, plan.moves, kept.id, seen)

@@ -8,9 +8,7 @@ import os
 import pwd
 import time
 
-from serifos.balancer import plans
 from serifos.balancer.standing import of_plans
-from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import clock_skew
@@ -35,16 +33,12 @@ class _Says(verb.Verb):
 
     def standing(self, plan_id: str) -> of_plans.Standing:
         """:raises InputError: where no such plan is stored"""
-        now = time.time()
-        directory = adapters.settings(self.app.conf).plans_dir
-        for each in of_plans.standings(
-                plans.every(directory, self.say), clock_skew.corrected(
-                    self.journal().entries(), now), now):
-            if each.plan.id == plan_id:
-                return each
-        raise errors.InputError(
-            f'There is no plan {errors.one_line(plan_id)} in {directory}; '
-            'serifos-balancer plans lists those that there are.')
+        now, stored = time.time(), self.plans()
+        stored.take_over(self.say)  # for the leader, on whichever host it is
+        found, = of_plans.standings(
+            [stored.stored(plan_id)], clock_skew.corrected(
+                self.journal().entries(), now), now)
+        return found
 
 
 class Approve(_Says):

@@ -11,7 +11,7 @@ import dataclasses
 import time
 from typing import Any
 
-from serifos.balancer import plans as directory
+from serifos.balancer import plans as pn
 from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
@@ -95,8 +95,7 @@ class Plans(_Looks):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now = time.time()
         found = of_plans.standings(
-            directory.every(self.settings().plans_dir, self.say),
-            self.entries(now), now)
+            self.plans().every(self.say), self.entries(now), now)
         self.show(parsed_args, [_document(each) for each in found],
                   lambda: _plans(found), _NAMES)
 
@@ -129,9 +128,9 @@ class Show(_Looks):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        now, kept = time.time(), self.settings().plans_dir
-        plan = directory.find(kept, parsed_args.plan)
-        others = [each for each in directory.every(kept, self.say)
+        now, stored = time.time(), self.plans()
+        plan = pn.find(stored, parsed_args.plan)
+        others = [each for each in stored.every(self.say, now)
                   if each.id != plan.id]
         its = next(each for each in of_plans.standings(
             [plan, *others], self.entries(now), now) if each.plan is plan)

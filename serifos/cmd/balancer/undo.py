@@ -10,7 +10,6 @@ import time
 from serifos.balancer import outlook
 from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.balancer import plans
 from serifos.balancer.standing import made as md
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -70,7 +69,7 @@ class Undo(verb.Verb):
             window_s=0.0 if slots is None else settings.history_s),
             now, settings.plan_ttl_s)
         if plan.moves:
-            plan = plans.keep(settings.plans_dir, plan, now, self.say)
+            plan = self.plans().keep(plan, now, self.say)
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()

@@ -17,6 +17,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
+from serifos.balancer import plans as pn
 from serifos.balancer import rounds
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
@@ -94,6 +95,13 @@ class Verb(app.Fails, _AsOwner):
     def journal(self) -> journal.Journal:
         """:raises InputError: where there is no state_dir"""
         return journal_of(self.app.conf)
+
+    def plans(self) -> pn.Plans:
+        """Where plans are stored.
+
+        :raises InputError: where the URL of the database is invalid
+        """
+        return adapters.plans(self.app.conf)
 
     def gather(self, balancer: rounds.Balancer) -> None:
         """Takes the readings that the source lacks.
@@ -176,7 +184,7 @@ def balancer_of(conf: cfg.ConfigOpts,
     source = adapters.telemetry(conf, stopped)
     return rounds.Balancer(
         adapters.cinder(conf, stopped), source,
-        journal_of(conf), wanted, time.time, pause,
+        journal_of(conf), adapters.plans(conf), wanted, time.time, pause,
         nova=adapters.nova(conf, stopped),
         qemu_us=adapters.qemu_us(conf, stopped),
         recorder=histories.recorder(conf, source),

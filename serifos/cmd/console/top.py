@@ -12,7 +12,6 @@ from rich import console as rc
 from rich import live
 
 from serifos.balancer import planning
-from serifos.balancer import plans
 from serifos.balancer.standing import of_plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
@@ -84,7 +83,7 @@ class Top(verb.Verb):
         seen = reading.read(conf, self.journal(), now)
         judged, said = self._judged(seen.cluster)
         valid = [each.plan for each in of_plans.standings(
-            plans.every(adapters.settings(conf).plans_dir, said.append),
+            adapters.plans(conf).every(said.append, now),
             seen.entries, now) if each.state == of_plans.VALID]
         return frame.Frame(
             time.strftime('%H:%M:%S', time.localtime(now)), seen,

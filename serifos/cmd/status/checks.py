@@ -130,6 +130,9 @@ class Checks(upgradecheck.UpgradeCommands):
             yield fd.warning('Mode auto is paused after failed migrations; '
                              'see serifos-balancer history, then run '
                              'serifos-balancer resume.')
+        said: list[str] = []
+        adapters.plans(self.conf).every(said.append)
+        yield from map(fd.warning, said)
         histories.store(self.conf).until()
 
     def _cinder(self) -> Iterator[fd.Finding]:

@@ -128,7 +128,7 @@ def run(case: Case) -> tl.Score:
         with tempfile.TemporaryDirectory() as directory:
             _balance(world, rounds.Balancer(
                 cinder.SimulatedCinder(world, case.promise_us), telemetry,
-                journal, dataclasses.replace(
+                journal, cinder.MemoryPlans(), dataclasses.replace(
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
                 lambda: world.now, world.advance,

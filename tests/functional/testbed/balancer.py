@@ -13,6 +13,7 @@ from typing import Any
 
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import plans
 from tests.functional.testbed import layout
 from tests.functional.testbed import testbed
 
@@ -97,14 +98,17 @@ class Balancer:
 
     def plan(self) -> dict | None:
         """The newest plan that is kept, None where there is none."""
-        plans = [json.loads(path.read_text())
-                 for path in (self.state / 'plans').glob('*.json')]
-        return max(plans, key=lambda plan: plan['created_at'], default=None)
+        found = plans.Plans(self._database).every(print)
+        newest = max(found, key=lambda plan: plan.created_at, default=None)
+        return newest and newest.to_json()
 
     def journal(self) -> list[dict]:
-        kept = journal.Journal(connection.Database(
-            f'sqlite:///{self.state}/journal.sqlite'), time.time)
+        kept = journal.Journal(self._database, time.time)
         return [entry.to_json() for entry in kept.entries()]
+
+    @property
+    def _database(self) -> connection.Database:
+        return connection.Database(f'sqlite:///{self.state}/journal.sqlite')
 
     def cluster(self) -> dict:
         return json.loads((self.state / 'cluster.json').read_text())
@@ -112,8 +116,7 @@ class Balancer:
     def forget(self) -> None:
         """Plans, journal and observation are gone; models stay."""
         for path in [*self.state.glob('*.json*'),
-                     *self.state.glob('*.sqlite*'),
-                     *(self.state / 'plans').glob('*.json')]:
+                     *self.state.glob('*.sqlite*')]:
             path.unlink()
 
     def assume_models(self) -> None:

@@ -13,6 +13,8 @@ from serifos.balancer import rounds
 from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import old_plans
+from serifos.database import plans
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
 from serifos.files import documents
@@ -88,14 +90,22 @@ class Case(case.DirectoryCase):
     def balancer(self):
         """A new one each time, as after a restart: files alone remain."""
         return rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.settings,
-            lambda: self.now, self.pause)
+            self.cinder, self.cinder, self.journal(), self.plans,
+            self.settings, lambda: self.now, self.pause)
 
     def journal(self):
+        return journal.Journal(self.shared, lambda: self.now,
+                               self.settings.old_journal_file)
+
+    @property
+    def plans(self):
+        return plans.Plans(self.shared, old_plans.OldPlans(
+            self.settings.old_plans_dir))
+
+    @property
+    def shared(self):
         file = self.settings.state_dir / 'journal.sqlite'
-        return journal.Journal(
-            connection.Database(f'sqlite:///{file}'), lambda: self.now,
-            self.settings.old_journal_file)
+        return connection.Database(f'sqlite:///{file}')
 
     def set(self, **changes):
         self.settings = dataclasses.replace(self.settings, **changes)

@@ -3,7 +3,6 @@
 
 import dataclasses
 
-from serifos.balancer import plans
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import record
@@ -62,6 +61,51 @@ class ApprovedTest(cloud.Case):
         self.round()
         self.assertEqual(1, len(self.asked()))
 
+    def meanwhile(self, done):
+        """A round of three moves, and what comes about in the first."""
+        plan = self.round()
+        self.set(batch=3, parallel=1)
+        self.approve(plan)
+        pause = self.pause
+
+        def paused(seconds):
+            if self.asked():
+                done(plan)
+            return pause(seconds)
+        self.pause = paused
+        self.round()
+        return plan
+
+    def test_three_go_in_a_round(self):
+        self.meanwhile(lambda _: None)
+        self.assertEqual(3, len(self.asked()))
+
+    def test_an_approval_that_is_taken_back_while_one_is_under_way(self):
+        plan = self.meanwhile(lambda plan: self.approve(plan, 'cancel'))
+        self.assertEqual([plan.moves[0].volume], self.asked())
+        self.assertEqual('success', self.outcomes()[0]['result'])
+        self.assertIn(f'the approval of plan {plan.id} was taken back',
+                      self.log.output)
+
+    def test_an_approval_that_is_given_again_later(self):
+        plan = self.meanwhile(lambda plan: self.approve(plan, 'cancel'))
+        self.approve(plan)
+        del self.pause
+        self.round()
+        self.assertEqual([move.volume for move in plan.moves[:4]],
+                         self.asked())
+
+    def test_a_plan_that_expires_while_one_is_under_way(self):
+        def much_later(plan):
+            self.now = max(self.now, plan.expires_at)
+        plan = self.meanwhile(much_later)
+        self.assertEqual([plan.moves[0].volume], self.asked())
+        self.assertIn(f'plan {plan.id} expired at', self.log.output)
+
+    def outcomes(self):
+        return [entry.facts for entry in self.entries()
+                if entry.kind == 'outcome']
+
     def test_a_plan_that_expires_meanwhile(self):
         plan = self.round()
         self.approve(plan)
@@ -103,7 +147,7 @@ class ApprovedTest(cloud.Case):
         other = dataclasses.replace(
             plan, id='older', created_at=plan.created_at - 60,
             moves=plan.moves[1:2])
-        plans.keep(self.settings.plans_dir, other, self.now, self.fail)
+        self.plans.keep(other, self.now, self.fail)
         self.approve(plan)
         self.approve(other)
         self.round()

@@ -28,8 +28,8 @@ class Case(cloud.Case):
     @property
     def balancer(self):
         return rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.settings,
-            lambda: self.now, self.pause, nova=self.nova)
+            self.cinder, self.cinder, self.journal(), self.plans,
+            self.settings, lambda: self.now, self.pause, nova=self.nova)
 
     def refusals(self, plan):
         return {each.volume: each.reason for each in plan.refused}

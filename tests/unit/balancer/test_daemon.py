@@ -9,8 +9,11 @@ from oslo_config import cfg
 from serifos.balancer import daemon
 from serifos.balancer import leader
 from serifos.balancer import rounds as balancer_rounds
+from serifos.database import plans
 from serifos import errors
+from serifos.files import documents
 from tests.unit.balancer import cloud
+from tests.unit.database import plans_behaviour
 
 PATIENCE_S = 20.0
 
@@ -40,8 +43,8 @@ class DaemonTest(cloud.Case):
             self.now += seconds
             return pause(0.001)
         return balancer_rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.settings,
-            lambda: self.now, simulated)
+            self.cinder, self.cinder, self.journal(), self.plans,
+            self.settings, lambda: self.now, simulated)
 
     def start(self, make=None, reader=None):
         made = daemon.Daemon(make or self.make, reader or (
@@ -83,6 +86,19 @@ class DaemonTest(cloud.Case):
         self.assertEqual([], self.cinder.asked)
         other.give_back()
         until(lambda: self.cinder.asked)
+
+    def test_a_follower_takes_over_the_plans_of_an_earlier_release(self):
+        other = leader.Lead(self.url, self.journal())
+        self.addCleanup(other.give_back)
+        self.assertTrue(other.take())
+        old = self.settings.old_plans_dir
+        old.mkdir()
+        documents.write_plan(old / 'p.json', plans_behaviour.plan('p'))
+        self.start()
+        until(lambda: not old.exists())
+        self.assertEqual('p', plans.Plans(self.shared).stored('p').id)
+        until(self.settings.cluster_file.exists)
+        self.assertEqual([], self.cinder.asked)
 
     def test_a_round_that_fails_is_not_the_last(self):
         self.cinder.answers = False

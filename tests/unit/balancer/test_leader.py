@@ -88,6 +88,24 @@ class LeadTest(Case):
         one.prove()
         self.assertEqual(3, one.journal.token)
 
+    def test_hosts_that_share_the_database_alone_are_told_so(self):
+        one = self.lead()
+        other = self.lead(f'{self.url}-of-another-host')
+        one.take()
+        self.assertTrue(one.take())
+        self.assertNotIn('set [balancer] lock_url', self.log.output)
+        other.take()
+        one.take()
+        self.assertIn(f'does not use the lock {self.url}: set [balancer] '
+                      'lock_url of all hosts', self.log.output)
+
+    def test_a_journal_that_is_away_is_no_other_lock(self):
+        one = self.lead()
+        one.take()
+        self.settings.state_dir.joinpath('journal.sqlite').write_text('x')
+        self.assertRaises(errors.NotLeading, one.prove)
+        self.assertNotIn('set [balancer] lock_url', self.log.output)
+
     def test_what_the_last_leader_asked_for_is_settled_first(self):
         one = self.lead()
         one.take()

@@ -3,7 +3,6 @@
 
 import ddt
 
-from serifos.balancer import plans
 from serifos import errors
 from serifos.facts import inventory as inv
 from serifos.files import documents
@@ -41,8 +40,7 @@ class RoundTest(cloud.Case):
         self.set(auto=False)
         made = [self.balancer.round() for _ in range(2)]
         self.assertEqual(made[0].id, made[1].id)
-        self.assertEqual(made[1], plans.find(
-            self.settings.plans_dir, made[1].id))
+        self.assertEqual(made[1], self.plans.stored(made[1].id))
 
     def test_an_old_copy_that_cannot_be_deleted(self):
         self.cinder.faults['u'] = 'busy'
@@ -69,12 +67,11 @@ class RoundTest(cloud.Case):
         plan = self.balancer.round()
         self.assertEqual([], self.cinder.asked)
         self.assertEqual([], self.kinds())
-        kept = plans.find(self.settings.plans_dir, plan.id)
+        kept = self.plans.stored(plan.id)
         self.assertEqual([('u', A, B)], [
             (move.volume, move.source, move.target) for move in kept.moves])
         self.rounds(3)
-        self.assertEqual(
-            1, len(list(self.settings.plans_dir.glob('*.json'))))
+        self.assertEqual(1, len(self.plans.every(self.fail)))
 
     def test_the_observation_is_there_for_the_scheduler(self):
         self.set(auto=False)
@@ -220,8 +217,8 @@ class RoundTest(cloud.Case):
         self.assertIn(f'Left out with it: {C}.', self.log.output)
 
     def test_a_torn_plan_keeps_nothing_from_moving(self):
-        self.settings.plans_dir.mkdir()
-        (self.settings.plans_dir / 'torn.json').write_text('{"schema": "s')
+        self.settings.old_plans_dir.mkdir()
+        (self.settings.old_plans_dir / 'torn.json').write_text('{"schema": "s')
         self.balancer.round()
         self.assertEqual([('u', B)], self.cinder.asked)
         self.assertEqual(1, self.log.output.count('torn.json'))

@@ -2,7 +2,6 @@
 """A plan that was carried out is taken back, in mode approve."""
 
 from serifos.balancer import planning
-from serifos.balancer import plans
 from serifos.balancer.standing import made as md
 from serifos.plan.asked import undo
 from tests.unit.balancer import cloud
@@ -36,9 +35,8 @@ class UndoneTest(cloud.Case):
         done = md.carried(self.entries(), self.plan.id)
         fleet = planning.fleet_of(
             seen.cluster, seen.models, limits.active_floor)
-        return plans.keep(
-            self.settings.plans_dir, planning.issued(undo.plan(
-                seen.cluster, fleet, limits, done.moves), self.now, 86400.0),
+        return self.plans.keep(planning.issued(undo.plan(
+            seen.cluster, fleet, limits, done.moves), self.now, 86400.0),
             self.now, self.fail)
 
     def test_all_is_as_before_though_the_volumes_cool_down(self):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import fixtures
 
-from serifos.balancer import plans
-from tests.unit.balancer.test_plans import plan
 from tests.unit.cmd import command
 from tests.unit.cmd import test_balancer_status
+from tests.unit.database.plans_behaviour import plan
 
 
 class ApproveTest(test_balancer_status.Case):
@@ -20,8 +19,8 @@ class ApproveTest(test_balancer_status.Case):
                              f'[balancer]\nmode = {mode}\n')
 
     def keep(self, name, ago_s=60.0, **more):
-        plans.keep(self.dir / 'plans', plan(name, self.now - ago_s, **more),
-                   self.now, self.fail)
+        self.stored.keep(plan(name, self.now - ago_s, **more), self.now,
+                         self.fail)
 
     def approvals(self):
         return [(entry.kind, dict(entry.facts))
@@ -58,9 +57,9 @@ class ApproveTest(test_balancer_status.Case):
         self.assertIn('mode is advise here', err)
 
     def test_what_cannot_be_approved(self):
-        self.assertIn('There is no plan two in', self.refused(
+        self.assertIn('There is no plan two', self.refused(
             'approve', 'two'))
-        self.assertIn('There is no plan two in', self.refused(
+        self.assertIn('There is no plan two', self.refused(
             'cancel', 'two'))
         self.keep('old', 3600.0, ttl=60.0, volume='w')
         self.assertIn('Plan old expired at', self.refused('approve', 'old'))

@@ -7,12 +7,13 @@ import time
 
 import ddt
 
-from serifos.balancer import plans
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import plans
 from serifos.database import pool_errors
 from serifos.facts import pool_errors as pe
 from serifos.facts import times
+from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.cmd import questions
@@ -103,9 +104,10 @@ class ReportTest(case.DirectoryCase):
         doc = json.loads(self.run_verb('plan', '-f', 'json')[1])
         move = doc['moves'][0]
         self.run_verb('plan', '--out', self.dir / 'p.json')
-        stored = plans.find(self.state, str(self.dir / 'p.json'))
-        (self.state / 'plans').mkdir()
-        plans.keep(self.state / 'plans', stored, self.now, self.fail)
+        stored = documents.read_plan(self.dir / 'p.json')
+        plans.Plans(connection.Database(
+            f'sqlite:///{self.state}/journal.sqlite')).keep(
+                stored, self.now, self.fail)
         facts = {'volume': move['volume'], 'source': move['from'],
                  'target': move['to']}
         self.entry(9000, 'request', **facts, plan=stored.id,

@@ -2,13 +2,14 @@
 import json
 import time
 
-from serifos.balancer import plans
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import plans
 from serifos.facts import times
-from tests.unit.balancer.test_plans import plan
+from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit.database.plans_behaviour import plan
 
 
 class Case(case.DirectoryCase):
@@ -22,8 +23,15 @@ class Case(case.DirectoryCase):
 
     @property
     def journal(self):
-        return journal.Journal(connection.Database(
-            f'sqlite:///{self.dir}/journal.sqlite'), lambda: self.now)
+        return journal.Journal(self.database, lambda: self.now)
+
+    @property
+    def stored(self):
+        return plans.Plans(self.database)
+
+    @property
+    def database(self):
+        return connection.Database(f'sqlite:///{self.dir}/journal.sqlite')
 
     def run_verb(self, *arguments):
         code, out, err = command.balance(
@@ -91,10 +99,9 @@ class StatusTest(Case):
 
     def test_plans_and_one_of_them(self):
         self.assertEqual('No plan is stored.\n', self.run_verb('plans'))
-        kept = self.dir / 'plans'
         for name, ago_s, volume in ('one', 90, 'v'), ('two', 9, 'w'):
-            plans.keep(kept, plan(name, self.now - ago_s, volume=volume),
-                       self.now, self.fail)
+            self.stored.keep(plan(name, self.now - ago_s, volume=volume),
+                             self.now, self.fail)
         self.requested()
         rows = self.run_verb('plans').split('\n')
         self.assertRegex(
@@ -116,6 +123,28 @@ class StatusTest(Case):
         self.assertEqual(('one', 'under way', {'v': {
             'result': None, 'reason': ''}}), (
                 doc['id'], doc['state'], doc['outcomes']))
+
+    def test_a_plan_that_is_written_to_a_file_is_one_again(self):
+        made = plan('one', self.now)
+        self.stored.keep(made, self.now, self.fail)
+        file = self.dir / 'one.json'
+        self.run_verb('show', 'one', '--out', file)
+        self.assertEqual(made, documents.read_plan(file))
+        self.assertEqual(self.run_verb('show', 'one'),
+                         self.run_verb('show', file))
+
+    def test_looking_at_plans_writes_nothing(self):
+        self.stored.keep(plan('one', self.now), self.now, self.fail)
+        old = self.dir / 'plans'
+        old.mkdir()
+        documents.write_plan(old / 'two.json', plan('two', self.now - 60))
+        before = {path: path.stat().st_mtime_ns
+                  for path in self.dir.rglob('*')}
+        self.assertRegex(self.run_verb('plans'),
+                         r'(?s)\none .* valid .*\ntwo .* superseded')
+        self.run_verb('show', 'two')
+        self.assertEqual(before, {path: path.stat().st_mtime_ns
+                                  for path in self.dir.rglob('*')})
 
     def test_a_plan_that_is_not_there(self):
         code, _, err = command.balance(

@@ -14,7 +14,6 @@ import time
 
 import ddt
 
-from serifos.balancer import plans
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 from tests.unit.cmd import test_balancer_undo
@@ -45,7 +44,7 @@ class TopTest(test_balancer_undo.Case):
                 each['workload'].update(iops=100.0 * number, latency_us=2500)
         self.doc['volumes'][0].update(name='db\x1b[2J', copy_mib_s=100.0)
         self.look()
-        plans.keep(self.dir / 'plans', self.plan, self.now, self.fail)
+        self.stored.keep(self.plan, self.now, self.fail)
 
     def asked(self):
         first = self.doc['volumes'][0]

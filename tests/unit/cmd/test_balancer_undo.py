@@ -2,7 +2,6 @@
 import json
 import shutil
 
-from serifos.balancer import plans
 from serifos.facts import times
 from serifos.files import documents
 from tests.unit.cmd import command
@@ -63,14 +62,14 @@ class UndoTest(Case):
         return command.balance('--config-file', self.file, 'undo',
                                self.plan.id, *arguments)
 
-    def stored(self):
-        return plans.every(self.dir / 'plans', self.fail)
+    def every(self):
+        return self.stored.every(self.fail)
 
     def test_the_moves_back_are_shown_and_stored_and_nothing_more(self):
         before = self.journal.entries()
         code, out, err = self.undo('--out', self.dir / 'back.json')
         self.assertEqual(0, code, err)
-        plan, = self.stored()
+        plan, = self.every()
         made = self.plan.moves[:-1]
         self.assertEqual(
             [(move.volume, move.target, move.source)
@@ -89,7 +88,7 @@ class UndoTest(Case):
 
     def test_it_is_listed_and_approved_as_any_other(self):
         self.undo()
-        plan, = self.stored()
+        plan, = self.every()
         self.assertIn(' undo ', self.run_verb('plans'))
         self.assertIn(f'Plan {plan.id} of undo', self.run_verb(
             'show', plan.id))
@@ -108,7 +107,7 @@ class UndoTest(Case):
         self.assertEqual(86400, doc['window_s'])
         self.assertEqual(0, doc['latency_us'][back.target]['before'])
         self.assertEqual({86400}, {
-            plan.window_s for plan in self.stored()})
+            plan.window_s for plan in self.every()})
         self.assertIn('Judged by the last 24 hours', ' '.join(
             self.undo()[1].split()))
 
@@ -128,7 +127,7 @@ class UndoTest(Case):
             self.volume(move.volume)['movable'] = 'a snapshot holds it'
         self.look()
         code, out, _ = self.undo()
-        self.assertEqual((1, []), (code, self.stored()))
+        self.assertEqual((1, []), (code, self.every()))
         stay = len(self.plan.moves) - 1
         self.assertEqual(
             f'{stay} volume{"s" * (stay > 1)} cannot be moved, for the '
@@ -146,4 +145,4 @@ class UndoTest(Case):
         self.look(ago_s=10.0)
         self.assertIn('is of a time before the moves ended',
                       self.refused('undo', self.plan.id))
-        self.assertEqual([], self.stored())
+        self.assertEqual([], self.every())

@@ -11,14 +11,12 @@ import time
 import ddt
 import fixtures
 
-from serifos.balancer import plans
 from serifos.cmd import app
 from serifos.cmd.balancer import apply as balancer_apply
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
 from serifos.facts import activity
-from serifos.files import documents
 from serifos.plan.loads import demand as dm
 from tests.fakes import history
 from tests.unit.balancer import cloud
@@ -103,10 +101,9 @@ class ApplyTest(Case):
 
     def test_a_plan_that_expired(self):
         plan = self.planned()
-        path = self.settings.plans_dir / f'{plan}.json'
-        doc = json.loads(path.read_text())
-        doc['expires_at'] = '2020-01-01T00:00:00Z'
-        path.write_text(json.dumps(doc))
+        self.plans.keep(dataclasses.replace(
+            self.plans.stored(plan), expires_at=1577836800.0, moves=()),
+            self.now, self.fail)
         code, _, err = self.verb(balancer_apply.Apply, plan, '--yes')
         self.assertEqual(2, code)
         self.assertIn('expired at 2020-01-01T00:00:00Z', err)
@@ -150,14 +147,13 @@ class ApplyTest(Case):
         """A plan that moves w to a, which u and then t have left."""
         self.cinder.add(record('t', C))
         plan = self.planned()
-        first, = plans.find(self.settings.plans_dir, plan).moves
+        first, = self.plans.stored(plan).moves
         later = [dataclasses.replace(
             first, volume=volume, source=source, target=target)
             for volume, source, target in (('t', C, A), ('w', B, C))]
-        documents.write_plan(
-            self.settings.plans_dir / f'{plan}.json', dataclasses.replace(
-                plans.find(self.settings.plans_dir, plan),
-                moves=(first, *later)))
+        self.plans.keep(dataclasses.replace(
+            self.plans.stored(plan), moves=(first, *later)), self.now,
+            self.fail)
         return plan
 
     def test_what_counts_on_a_move_that_failed_is_not_started(self):

@@ -12,9 +12,10 @@ import time
 
 import ddt
 
-from serifos.balancer import plans
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import plans
+from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import clouds
 from tests.unit.cmd import command
@@ -56,9 +57,10 @@ class ConsoleTest(case.DirectoryCase):
     def carried_out(self, path, move):
         """The plan of a file, of which one move was made."""
         now = time.time()
-        (self.dir / 'plans').mkdir()
-        stored = plans.find(self.dir, str(path))
-        plans.keep(self.dir / 'plans', stored, now, self.fail)
+        database = connection.Database(
+            f'sqlite:///{self.dir}/journal.sqlite')
+        stored = documents.read_plan(path)
+        plans.Plans(database).keep(stored, now, self.fail)
         facts = {'volume': move['volume'], 'source': move['from'],
                  'target': move['to']}
         for ago_s, kind, more in (
@@ -68,9 +70,8 @@ class ConsoleTest(case.DirectoryCase):
                                    'seconds': 1000.0}),
                 (600, 'achieved', {'hours': 3, 'predicted_target_us': 3000.0,
                                    'target_us': 3300.0})):
-            journal.Journal(
-                connection.Database(f'sqlite:///{self.dir}/journal.sqlite'),
-                lambda: now - ago_s).write(kind, **facts, **more)
+            journal.Journal(database, lambda: now - ago_s).write(
+                kind, **facts, **more)
         return stored.id
 
     @ddt.data(5, 30, 1000)

@@ -15,6 +15,7 @@ from serifos.facts import inventory as inv
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
+from tests.unit.database import plans_behaviour
 
 DRIVER = 'scheduler_driver = serifos.scheduler.driver.SerifosScheduler'
 
@@ -161,6 +162,13 @@ class StatusTest(cloud.Case):
         self.cinder_conf.unlink()
         self.assertEqual({'Scheduler'}, set(self.checked()))
         self.assertEqual(0, self.checked()['Scheduler'][0])
+
+    def test_a_plan_that_cannot_be_read_is_named(self):
+        self.plans.keep(plans_behaviour.plan('one', self.now), self.now,
+                        self.fail)
+        plans_behaviour.break_row(self.shared, 'one', document=b'no')
+        self.assertIn('The stored plan one cannot be read',
+                      self.checked()['Databases'][1])
 
     def test_paused(self):
         self.journal().write('pause', reason='3 failures')

@@ -12,11 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
+from serifos.balancer.standing import of_plans
 from serifos.database import connection
 from serifos.database import journal as dj
 from serifos import errors
 from serifos.facts import journal as jn
 from tests.unit import case
+from tests.unit.database import plans_behaviour
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
 OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',
@@ -224,6 +226,29 @@ class LengthTest(Case):
         self.assertEqual(7, len(jn.last_moves(entries)))
         self.assertEqual(self.now, jn.last_moves(entries)[volume])
         self.assertLess(len(entries), 67)
+
+    def test_a_plan_that_was_approved_is_not_forgotten(self):
+        journal = self.journal(long=60)
+        journal.write('approve', plan='good', by='anna')
+        journal.write('approve', plan='bad', by='anna')
+        journal.write('cancel', plan='bad', by='anna')
+        facts = {**REQUEST, 'plan': 'good'}
+        for volume, result in ('a', 'success'), ('b', 'refused'):
+            journal.write('request', volume=volume, **facts)
+            journal.write('outcome', volume=volume,
+                          **{**OUTCOME, 'result': result})
+        for number in range(150):
+            self.now += 1
+            volume = 'abc'[number % 3]
+            journal.write('request', volume=volume, **REQUEST)
+            journal.write('outcome', volume=volume, **OUTCOME)
+        entries = journal.entries()
+        self.assertLess(len(entries), 67)
+        self.assertEqual({'good': 'anna'}, jn.approvals(entries))
+        found, = of_plans.standings(
+            [plans_behaviour.plan('good')], entries, self.now)
+        self.assertEqual({'a': ('success', ''), 'b': ('refused', '')},
+                         found.outcomes)
 
     def test_a_resume_while_it_is_shortened_is_not_lost(self):
         journal = self.journal(long=20)

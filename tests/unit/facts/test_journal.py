@@ -9,7 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
+from serifos.balancer.standing import of_plans
 from serifos.facts import journal as jn
+from tests.unit.database import plans_behaviour
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
 OUTCOME = {'reason': '', 'source': 'a', 'target': 'b', 'seconds': 1.0}
@@ -152,17 +154,29 @@ class MeaningTest(Case):
 
 
 ENTRIES = st.lists(st.builds(
-    lambda at, kind, volume, result, until: jn.Entry(
+    lambda at, kind, volume, result, until, plan: jn.Entry(
         f'2027-01-15T08:{at:02}:00Z', kind,
         {} if kind in ('pause', 'resume') else {
-            'volume': volume, 'result': result, **REQUEST,
+            'plan': plan, 'by': 'anna'} if kind in ('approve', 'cancel') else {
+            'volume': volume, 'result': result, **REQUEST, 'plan': plan,
+            'reason': '',
             'until': f'2027-01-15T08:{until:02}:00Z'}),
     st.integers(0, 59), st.sampled_from(
-        'request outcome outcome outcome back-off pause resume recover'
+        'request request outcome outcome outcome back-off pause resume '
+        'recover approve cancel'
         .split()),
     st.sampled_from('uvw'), st.sampled_from(
         ['success', 'error', 'timeout', 'not started', 'gone', 'begun']),
-    st.integers(0, 59)), max_size=40)
+    st.integers(0, 59), st.sampled_from('pq')), max_size=40)
+
+PLANS = [plans_behaviour.plan(name) for name in 'pq']
+
+
+def of_approved(entries):
+    """What became of the moves of plans that are approved."""
+    return [(each.plan.id, each.approved_by, each.outcomes) for each
+            in of_plans.standings(PLANS, entries, plans_behaviour.NOW)
+            if each.approved_by]
 
 
 class ShortenedTest(testtools.TestCase):
@@ -173,7 +187,7 @@ class ShortenedTest(testtools.TestCase):
         entries = tuple(sorted(entries, key=lambda entry: entry.at))
         questions = [
             jn.open_moves, jn.open_recoveries, jn.last_moves, jn.last_outcome,
-            jn.failures_in_a_row, jn.paused,
+            jn.failures_in_a_row, jn.paused, of_approved,
             lambda e: jn.back_offs(e, 1_800_000_000.0),
             *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]
         kept = entries

@@ -3,7 +3,6 @@
 
 import dataclasses
 
-from serifos.balancer import plans
 from serifos import errors
 from serifos.watcher import moving
 from tests.unit.balancer import cloud
@@ -80,10 +79,9 @@ class MovingTest(cloud.Case):
                           self.plan.moves[0].volume)
 
     def test_a_plan_that_has_expired(self):
-        directory = str(self.settings.plans_dir)
-        plans.keep(directory, self.plan, self.now, self.fail)
+        self.plans.keep(self.plan, self.now, self.fail)
         self.assertEqual(self.plan, moving.plan_of(
-            directory, self.plan.id, self.now))
+            self.plans, self.plan.id, self.now))
         self.assertRaises(
-            errors.InputError, moving.plan_of, directory, self.plan.id,
+            errors.InputError, moving.plan_of, self.plans, self.plan.id,
             self.plan.expires_at + 1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The strategy and the action inside Watcher itself."""
 
+import dataclasses
 import datetime
 import json
 import logging
@@ -14,7 +15,8 @@ from tests.unit.watcher import engine  # first: it skips without Watcher
 import jsonschema
 from watcher.common import exception
 
-from serifos.files import documents
+from serifos.database import connection
+from serifos.database import plans
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 
@@ -47,6 +49,11 @@ class WatcherTest(days.DaysCase):
             (self.models / 'intel-s3610.json').read_text())
         self.observe(age_s=0)
         self.configure()
+
+    @property
+    def stored(self):
+        return plans.Plans(connection.Database(
+            f'sqlite:///{self.dir}/journal.sqlite'))
 
     def configure(self, *lines):
         self.watcher = engine.Engine('\n'.join((CONF.format(
@@ -92,9 +99,7 @@ class WatcherTest(days.DaysCase):
             100 * (1 - wanted['max_us']['after'] / wanted['max_us']['before']),
             reduction['value'])
 
-        kept = documents.read_plan(
-            self.dir / 'plans'
-            / f"{actions[0].input_parameters['plan']}.json")
+        kept = self.stored.stored(actions[0].input_parameters['plan'])
         self.assertEqual(len(actions), len(kept.moves))
         for action in actions:
             self.watcher.loaded(action).pre_condition()
@@ -121,9 +126,7 @@ class WatcherTest(days.DaysCase):
         actions = self.watcher.actions(self.plan(**parameters))
         self.assertEqual({'node3@ssd#ssd'}, {
             action.input_parameters['source_pool'] for action in actions})
-        kept = documents.read_plan(
-            self.dir / 'plans'
-            / f"{actions[0].input_parameters['plan']}.json")
+        kept = self.stored.stored(actions[0].input_parameters['plan'])
         self.assertEqual(86400, kept.window_s)
 
     def test_a_plan_without_moves_is_done(self):
@@ -131,7 +134,7 @@ class WatcherTest(days.DaysCase):
         plan = self.plan()
         self.assertEqual('SUCCEEDED', plan.state)
         self.assertEqual([], self.watcher.actions(plan))
-        self.assertFalse((self.dir / 'plans').exists())
+        self.assertEqual([], self.stored.every(self.fail))
 
     @ddt.data({'min_gain': 2}, {'planner': 'none'}, {'max_moves': 0},
               {'other': 1})
@@ -175,10 +178,10 @@ class WatcherTest(days.DaysCase):
 
     def test_an_action_whose_plan_has_expired(self):
         action = self.first()
-        file = self.dir / 'plans' / f"{action.input_parameters['plan']}.json"
-        doc = json.loads(file.read_text())
-        doc['expires_at'] = doc['created_at'] = '2020-01-01T00:00:00Z'
-        file.write_text(json.dumps(doc))
+        kept = self.stored.stored(action.input_parameters['plan'])
+        self.stored.keep(dataclasses.replace(
+            kept, expires_at=kept.created_at, moves=()), kept.created_at,
+            self.fail)
         error = self.assertRaises(exception.ActionExecutionFailure,
                                   self.watcher.loaded(action).pre_condition)
         self.assertIn('expired', str(error))

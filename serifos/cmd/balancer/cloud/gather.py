@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from oslo_config import cfg
 
-from serifos.balancer import plans as directory
 from serifos.balancer.standing import of_plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import planned as pn
@@ -40,16 +39,16 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
     """
     settings, cluster = adapters.settings(conf), planned.cluster
     entries: tuple[jn.Entry, ...] = ()
-    lead, hours = None, {}
+    lead, hours, plans = None, {}, []
     if settings.state_dir.is_dir():
         kept = journal.Journal(adapters.database(conf), lambda: now,
                                settings.old_journal_file)
         entries = clock_skew.corrected(kept.entries(), now)
         lead, hours = kept.last_lead(), _hours(conf, now, say)
+        plans = of_plans.standings(
+            adapters.plans(conf).every(say), entries, now)
     observed_at = reading.observed_at(cluster)
     status = reading.status(settings, entries, cluster, now)
-    plans = of_plans.standings(
-        directory.every(settings.plans_dir, say), entries, now)
     return page.render(page.Facts(
         cluster, planned.seen, planned.explained(), planned.promised(),
         hours, entries, standing.carried_out_by(status),

@@ -42,7 +42,7 @@ class Report(verb.Verb):
         if args.out:
             atomic.refuse_unwritable(args.out)
         plan = None if args.plan is None else plans.find(
-            adapters.settings(conf).plans_dir, args.plan)
+            adapters.plans(conf), args.plan)
         cluster = adapters.cluster(conf, args.cluster)
         planning.tell_strays(cluster, self.say)
         page = gather.text(conf, pn.Planned.of(

@@ -7,9 +7,12 @@ succeeds, and the new one of one that fails, is gone when it is wiped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 from typing import NoReturn
 
@@ -25,6 +28,7 @@ from serifos.facts import times
 from serifos.lab.backtest.simulated import nova
 from serifos.lab.backtest.simulated import stretch as sr
 from serifos.lab.backtest.simulated import world as wd
+from serifos.plan import plan as pl
 
 TYPE = 'backtest'
 """The volume type of all volumes."""
@@ -181,6 +185,33 @@ class MemoryJournal:
 
     def entries(self) -> tuple[jn.Entry, ...]:
         return tuple(self._entries)
+
+
+@dataclasses.dataclass
+class MemoryPlans:
+    """The plans of one balancer that nobody looks at: the last one."""
+
+    _last: tuple[pl.Plan, ...] = ()
+
+    def keep(self, plan: pl.Plan, now: float,
+             say: Callable[[str], None]) -> pl.Plan:
+        self._last = (plan,)
+        return plan
+
+    def every(self, say: Callable[[str], None],
+              expires_after: float = -math.inf,
+              ids: Collection[str] | None = None) -> list[pl.Plan]:
+        return [plan for plan in self._last
+                if plan.expires_at > expires_after
+                and (ids is None or plan.id in ids)]
+
+    def stored(self, plan_id: str) -> pl.Plan:
+        for plan in self.every(lambda _: None, ids=[plan_id]):
+            return plan
+        raise errors.InputError(f'There is no plan {plan_id}.')
+
+    def take_over(self, say: Callable[[str], None]) -> None:
+        """There is nothing earlier."""
 
 
 def failed(entries: Sequence[jn.Entry]) -> int:

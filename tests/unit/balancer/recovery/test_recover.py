@@ -195,8 +195,8 @@ class CompletingTest(Case):
             def logical_volumes(_, pool):
                 raise errors.CloudError('Cinder reports an error.')
         balancer = cloud.rounds.Balancer(
-            Deaf(), self.cinder, self.balancer.journal, self.settings,
-            lambda: self.now, self.pause)
+            Deaf(), self.cinder, self.balancer.journal, self.plans,
+            self.settings, lambda: self.now, self.pause)
         found = balancer.diagnose('u')
         self.assertFalse(found.over)
         self.assertIn('does not list the logical volumes of', found.why)

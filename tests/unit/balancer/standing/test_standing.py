@@ -12,9 +12,9 @@ from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
 from serifos.facts import journal as jn
 from serifos.facts import times
-from tests.unit.balancer.test_plans import DAY
-from tests.unit.balancer.test_plans import NOW
-from tests.unit.balancer.test_plans import plan
+from tests.unit.database.plans_behaviour import DAY
+from tests.unit.database.plans_behaviour import NOW
+from tests.unit.database.plans_behaviour import plan
 
 SETTINGS = sg.BalancerSettings('/state', '/models', auto=True, settle_s=100.0)
 

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans, in the database of the journal: each whole in one row.
+
+Their documents are compressed. A row that cannot be read is left as it is.
+Plans that an earlier release wrote to a directory of its host are read beside
+those here, and taken over by whoever writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import json
+import math
+import re
+from typing import Any
+import zlib
+
+from oslo_db import exception
+from oslo_log import log
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+from serifos.database import old_plans
+from serifos.database import tables
+from serifos import errors
+from serifos.files import atomic
+from serifos.files import documents
+from serifos.files import strict_json
+from serifos.plan import plan as pl
+
+LOG = log.getLogger(__name__)
+
+KEPT_S = 7 * 86400.0
+"""How long a plan is kept after it has expired."""
+
+_AHEAD_S = 3600.0
+"""What was made later than this from now, a wrong clock dated."""
+
+_METADATA = sa.MetaData()
+
+PLANS = sa.Table(
+    'serifos_plans', _METADATA,
+    sa.Column('number', sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column('id', sa.String(255), nullable=False, unique=True),
+    sa.Column('created_at', sa.Float(53), nullable=False),
+    sa.Column('expires_at', sa.Float(53), nullable=False),
+    sa.Column('document', sa.LargeBinary(2 ** 32 - 1), nullable=False),
+    mysql_engine='InnoDB', mysql_charset='utf8mb4',
+    mysql_collate='utf8mb4_bin')
+"""Each takes the next ``number``: of two that are stored at once only one is,
+and the other looks again."""
+
+_DOCUMENT = sa.type_coerce(PLANS.c.document, sa.types.NullType()).label(
+    'document')  # as the driver has it: it may be anything
+_ID = re.compile(r'[A-Za-z0-9_.-]{1,255}')
+_AT_ONCE = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Plans:
+    """The port :class:`.balancer.plans.Plans` over a database.
+
+    :param old: the directory of an earlier release
+    """
+
+    database: cn.Database
+    old: old_plans.OldPlans | None = None
+
+    def keep(self, plan: pl.Plan, now: float,
+             say: Callable[[str], None]) -> pl.Plan:
+        """As :meth:`.balancer.plans.Plans.keep`."""
+        self.take_over(say)
+        row = _row(plan)
+
+        def add(connection: sa.Connection) -> pl.Plan:
+            _delete(connection, PLANS.c.number.in_(sa.select(
+                _oldest(now).c.number)))
+            # Before the last one is read: what is stored after that takes it.
+            number = _next(connection)
+            last = connection.execute(
+                sa.select(PLANS.c.id, _DOCUMENT).where(
+                    PLANS.c.expires_at > now,
+                    PLANS.c.created_at < now + _AHEAD_S).order_by(
+                        PLANS.c.created_at.desc(), PLANS.c.number.desc()
+                        ).limit(1)).all()
+            for old in self._readable(last, say):
+                if old.steps == plan.steps:
+                    return old
+            _delete(connection, PLANS.c.id == plan.id)
+            _insert(connection, {**row, 'number': number})
+            return plan
+        self._prepare()
+        return self.database.run(add, write=True)
+
+    def every(self, say: Callable[[str], None],
+              expires_after: float = -math.inf,
+              ids: Collection[str] | None = None) -> list[pl.Plan]:
+        """As :meth:`.balancer.plans.Plans.every`."""
+        # In this order: what is taken over in between is found in both.
+        old = [] if self.old is None else [
+            plan for _, plan in self.old.read(say)
+            if plan.expires_at > expires_after
+            and (ids is None or plan.id in ids)]
+        found = self._found(say, expires_after, ids)
+        known = {plan.id for plan in found}
+        return [*(plan for plan in old if plan.id not in known), *found]
+
+    def stored(self, plan_id: str) -> pl.Plan:
+        """As :meth:`.balancer.plans.Plans.stored`."""
+        said: list[str] = []
+        if _ID.fullmatch(plan_id):
+            path = self.old and self.old.path(plan_id)
+            for plan in self._found(said.append, ids=[plan_id]):
+                return plan
+            for sentence in said:
+                raise errors.FormatError(sentence)
+            if path is not None:
+                return documents.read_plan(path)
+        raise errors.InputError(
+            f'There is no plan {plan_id}, neither as a file nor by this id '
+            f'in {self.database.name}; serifos-balancer plans lists those '
+            'that there are.')
+
+    def take_over(self, say: Callable[[str], None]) -> None:
+        """As :meth:`.balancer.plans.Plans.take_over`."""
+        count = 0
+        for path, plan in [] if self.old is None else self.old.read(say):
+            if not _ID.fullmatch(plan.id):
+                say(f'{path}, a plan of an earlier release, is left as it '
+                    'is: its id has other characters than letters, digits, '
+                    'dots and dashes.')
+                continue
+            self._prepare()
+            self.database.run(_addition(_row(plan)), write=True)
+            count += self.old.put_aside(path, say)
+        if count:
+            LOG.info('Plans of %s are in %s now: %d.', self.old.directory,
+                     self.database.name, count)
+
+    def _found(self, say: Callable[[str], None],
+               expires_after: float = -math.inf,
+               ids: Collection[str] | None = None) -> list[pl.Plan]:
+        query = sa.select(PLANS.c.number, PLANS.c.id).order_by(PLANS.c.number)
+        if expires_after > -math.inf:
+            query = query.where(PLANS.c.expires_at > expires_after)
+
+        def read(connection: sa.Connection) -> list[pl.Plan]:
+            if not _are_there(connection):
+                return []
+            numbers = [row.number for row in connection.execute(query)
+                       if ids is None or row.id in ids]
+            return [plan for some in _pieces(numbers)
+                    for plan in self._readable(connection.execute(
+                        sa.select(PLANS.c.id, _DOCUMENT).where(
+                            PLANS.c.number.in_(some)).order_by(
+                                PLANS.c.number)).all(), say)]
+        return self.database.run(read) if self.database.exists() else []
+
+    def _readable(self, rows: Sequence[sa.Row],
+                  say: Callable[[str], None]) -> Iterator[pl.Plan]:
+        for row in rows:
+            try:
+                yield _plan(row)
+            except ValueError as exc:
+                say(f'The stored plan {row.id} cannot be read: {exc}; delete '
+                    f'that row of {PLANS.name} in {self.database.name}.')
+
+    def _prepare(self) -> None:
+        self.database.prepare(_are_there, _METADATA.create_all)
+
+
+def _are_there(connection: sa.Connection) -> bool:
+    """:raises FormatError: where the journal beside is of another version"""
+    tables.are_there(connection)
+    return sa.inspect(connection).has_table(PLANS.name)
+
+
+def _addition(row: dict[str, Any]) -> Callable[[sa.Connection], None]:
+    """What stores a plan, unless it is there."""
+    def add(connection: sa.Connection) -> None:
+        _delete(connection, PLANS.c.number < 1)  # there is none
+        if connection.scalar(sa.select(PLANS.c.number).where(
+                PLANS.c.id == row['id'])) is None:
+            _insert(connection, {**row, 'number': _next(connection)})
+    return add
+
+
+def _delete(connection: sa.Connection,
+            which: sa.ColumnElement[bool]) -> None:
+    """Deletes plans. With this a transaction begins.
+
+    SQLite waits for another one with the first statement, if that writes.
+    """
+    connection.execute(sa.delete(PLANS).where(which))
+
+
+def _next(connection: sa.Connection) -> int:
+    return 1 + (connection.scalar(
+        sa.select(sa.func.max(PLANS.c.number))) or 0)
+
+
+def _oldest(now: float) -> sa.Subquery:
+    """The two oldest of those that expired long ago.
+
+    One is stored with each, so that they are soon gone; but a clock that is
+    days ahead does not delete what the other hosts go by.
+    """
+    return sa.select(PLANS.c.number).where(
+        PLANS.c.expires_at < now - KEPT_S).order_by(
+            PLANS.c.expires_at).limit(2).subquery()
+
+
+def _insert(connection: sa.Connection, row: dict[str, Any]) -> None:
+    try:
+        connection.execute(sa.insert(PLANS), row)
+    except exception.DBDuplicateEntry:
+        raise exception.DBDeadlock() from None  # another one: look again
+
+
+def _row(plan: pl.Plan) -> dict[str, Any]:
+    """A plan as a row, without its number.
+
+    :raises InputError: where no reader could use it
+    """
+    document = plan.to_json()
+    why = documents.fault('plan', document)
+    try:
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False,
+                          separators=(',', ':')).encode()
+    except ValueError:
+        why = why or 'a name in it is not UTF-8, or a figure not finite'
+    if why is not None:
+        raise errors.InputError(f'The plan cannot be stored: {why}.')
+    return {'id': plan.id, 'created_at': plan.created_at,
+            'expires_at': plan.expires_at, 'document': zlib.compress(text)}
+
+
+def _plan(row: sa.Row) -> pl.Plan:
+    """:raises ValueError: with a clause that says why it cannot be read"""
+    document = strict_json.loads(_text(row.document))
+    said = document.get('schema') if isinstance(document, dict) else None
+    if said != pl.PLAN_SCHEMA:
+        raise ValueError(f'its schema is {said}, and this serifos reads '
+                         f'{pl.PLAN_SCHEMA}')
+    why = documents.fault('plan', document)
+    if why is not None:
+        raise ValueError(why)
+    try:
+        plan = pl.Plan.from_json(document)
+    except errors.FormatError as exc:
+        raise ValueError(str(exc).rstrip('.')) from None
+    if plan.id != row.id:
+        raise ValueError(f'it is of plan {plan.id}')
+    return plan
+
+
+def _text(data: object) -> bytes:
+    if not isinstance(data, (bytes, memoryview)):
+        raise ValueError('it is no compressed document')
+    packed = zlib.decompressobj()
+    try:
+        text = packed.decompress(bytes(data), atomic.MOST_BYTES)
+    except zlib.error:
+        raise ValueError('it is no compressed document') from None
+    if not packed.eof:
+        raise ValueError('its document is cut short, or of more than '
+                         f'{atomic.MOST_BYTES >> 20} MiB')
+    return text
+
+
+def _pieces(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (numbers[first:first + _AT_ONCE]
+            for first in range(0, len(numbers), _AT_ONCE))

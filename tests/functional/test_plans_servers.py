@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans in real MariaDB and PostgreSQL servers, and two hosts that share one.
+"""
+
+import itertools
+import unittest
+
+import ddt
+import testtools
+
+from serifos.database import plans
+from serifos.database import tables
+from serifos import errors
+from tests.functional import machine
+from tests.functional import servers
+from tests.unit.balancer import cloud
+from tests.unit.balancer import hosts_behaviour
+from tests.unit.database import plans_behaviour
+
+
+def _cases(server, behaviour, base):
+    """What it does in any database, each test beginning empty."""
+    class OnServer(behaviour, base):
+
+        url = server.connection
+
+        def setUp(self):
+            self.database = servers.database(self.url)
+            for table in plans.PLANS, tables.HEAD:
+                self.database.run(table.metadata.drop_all)
+            super().setUp()
+
+    return unittest.defaultTestLoader.loadTestsFromTestCase(OnServer)
+
+
+@ddt.ddt
+class PlansServersTest(machine.MachineTest):
+
+    @ddt.data(*itertools.product(
+        (servers.MariaDB, servers.PostgreSQL),
+        ((plans_behaviour.Behaviour, testtools.TestCase, 11),
+         (hosts_behaviour.Behaviour, cloud.Case, 6))))
+    @ddt.unpack
+    def test_as_in_any_database(self, kind, tests):
+        behaviour, base, least = tests
+        result = unittest.TestResult()
+        _cases(kind(self), behaviour, base).run(result)
+        self.assertGreater(result.testsRun, least)
+        self.assertEqual([], [f'{case.id()}\n{why}' for case, why in (
+            *result.failures, *result.errors)])
+
+    @ddt.data(servers.MariaDB, servers.PostgreSQL)
+    def test_a_server_that_is_down(self, kind):
+        server = kind(self)
+        stored = plans.Plans(servers.database(server.connection))
+        stored.keep(plans_behaviour.plan('one'), plans_behaviour.NOW,
+                    self.fail)
+        server.stop()
+        for asked in (lambda: stored.stored('one'),
+                      lambda: stored.every(self.fail)):
+            error = self.assertRaises(errors.CloudError, asked)
+            self.assertIn('look at [database] connection', str(error))
+            self.assertNotIn('sesame', str(error))
+        server.start()
+        self.assertEqual('one', stored.stored('one').id)
