@@ -3,8 +3,9 @@
 
 A connection lives no longer than its transaction, of which there are a few
 in a minute: none is old enough for a server to have closed it, and none is
-shared with a process that was forked. A deadlock, which is what a busy
-SQLite and Galera's conflicts are to oslo.db, is tried again.
+shared with a process that was forked. A deadlock, which is what Galera's
+conflicts are to oslo.db, is tried again; SQLite has one writer at a time, the
+others wait.
 """
 
 from __future__ import annotations
@@ -165,6 +166,8 @@ class Database:
             retry_on_deadlock=True)
         def once() -> T:
             with self._engine.begin() as connection:
+                if write and self.file is not None:
+                    _write_alone(connection)
                 return work(connection)
         try:
             return once()
@@ -226,6 +229,16 @@ class Database:
         return errors.CloudError(
             f'The database of the {self.content.name}, {self.name}, cannot '
             f'be used: {said}; look at {self.content.option}.')
+
+
+def _write_alone(connection: sa.Connection) -> None:
+    """Begins a transaction of SQLite anew, as its only writer.
+
+    One that reads before it writes would fail at once, however long SQLite is
+    to wait, where another wrote in between.
+    """
+    for statement in ('COMMIT', 'BEGIN IMMEDIATE'):
+        connection.exec_driver_sql(statement)
 
 
 def _begin(connection: Any, _: object, backend: str,
