@@ -50,6 +50,8 @@ class FileTest(machine.MachineTest):
 
     def test_from_a_file_to_a_model(self):
         code, out, err = self.model('build', *self.target, '--kind', 'auto',
+                                    '--tails', '--write-pcts', '50',
+                                    '--block-kibs', '4,8,16,32,64,128',
                                     '-f', 'json')
         self.assertEqual(0, code, err)
         self.assertIn('6 sets x 1 round x 0.5 s = 0.00 h', err)
@@ -59,8 +61,16 @@ class FileTest(machine.MachineTest):
         model = documents.read_model(self.directory / 'x.json')
         self.assertEqual(6, model.dataset['runs'])
         self.assertEqual({*fit.AUTO}, {*model.quality['mre_by_kind']})
+        self.assertEqual({'read_p99_us', 'write_p99_us'}, {*model.tails})
         self.assertEqual(f'file:{self.file}', model.device['target'])
         self.assertIn('mre', out)
+
+    def test_too_few_runs_for_tails_still_make_a_model(self):
+        code, _, err = self.model('build', *self.target, '--tails')
+        self.assertEqual(2, code)
+        self.assertIn('4 different runs with a read_p99_us', err)
+        model = documents.read_model(self.directory / 'x.json')
+        self.assertEqual((6, {}), (model.dataset['runs'], {**model.tails}))
 
     def test_what_fitting_lacks_is_told_before_anything_is_made(self):
         done = subprocess.run(

@@ -68,9 +68,10 @@ class Build(app.Fails, show.ShowOne):
         dataset = documents.read_dataset(path)
         model = fit.fit(dataset, given, path.stem,
                         dataset_facts={'sha256': documents.digest(path)})
-        if parsed_args.tails:
-            model = fit.with_tails(model, dataset, given)
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
         documents.write_model(out, model)
+        if parsed_args.tails:  # of which there may be too few runs
+            model = fit.with_tails(model, dataset, given)
+            documents.write_model(out, model)
         measuring.say(f'The runs are in {path}, the model is in {out}.')
         return model_fit.told(model, parsed_args)
