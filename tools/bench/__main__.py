@@ -14,8 +14,8 @@ installed; ``history`` writes rounds and a day of up to 100,000 volumes and
 reads that day, beside JSON lines, with up to 1.6 GiB in /var/tmp; ``bonds``
 binds ever larger groups of volumes that are to be kept apart, or together,
 and holds each against one of half the size; ``regression`` holds trees, alone
-and twenty together, against Cubist on eight sets of runs. Without a section it
-runs them all, in 20 minutes.
+and twenty together, against Cubist on eight sets of runs, and ``mars`` splines
+against R's earth. Without a section it runs them all, in 20 minutes.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
 ``speed`` their patterns are blurred, since measured ones are never alike.
@@ -27,6 +27,7 @@ import argparse
 
 import bonds
 import history
+import mars
 import optimum
 import regression
 import speed
@@ -34,7 +35,8 @@ import weigher
 
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
-            'bonds': bonds.lines, 'regression': regression.lines}
+            'bonds': bonds.lines, 'regression': regression.lines,
+            'mars': mars.lines}
 
 
 def main() -> None:
