@@ -100,7 +100,7 @@ class HingeSearch:
              ) -> tuple[float, list[splines.Product]]:
         """By how much the best pair reduces the rss, and its terms.
 
-        One term alone where the other is redundant.
+        One term alone where the other is redundant, or a straight line.
         """
         best, terms = 0.0, []
         for its in self._inputs:
@@ -110,8 +110,8 @@ class HingeSearch:
                     best, terms = gain, [
                         (*its.parents[parent], splines.Factor(
                             its.column, side,
-                            float(self._x[knot, its.column])))
-                        for side in sides]
+                            float(self._x[knot, its.column]) if side
+                            else 0.0)) for side in sides]
         return best, terms
 
     def add(self, product: splines.Product) -> bool:
@@ -188,8 +188,11 @@ class _Input:
         return first - self._t * _above(weighted), first[0]
 
     def best(self, left: Floats) -> tuple[float, int, int,
-                                          tuple[str, ...]]:
-        """(gain, which parent, the run of the knot, sides of it)"""
+                                          tuple[str | None, ...]]:
+        """(gain, which parent, the run of the knot, sides of it)
+
+        The side of a straight line, which has no knot, is None.
+        """
         rc, ru = self._with(left)
         new = self._uu > self._uu_least  # b · x says something new
         share = np.where(new, self._uc / np.where(new, self._uu, 1.0), 0.0)
@@ -202,9 +205,7 @@ class _Input:
             np.argmax(straight + more), more.shape)
         gain = float(straight[parent] + more[knot, parent])
         if more[knot, parent] <= NOTHING * float(left @ left):
-            # A straight line it is: from the least x where b is not 0.
-            knot = np.flatnonzero(self._b[:, parent] > 0)[0]
-            sides: tuple[str, ...] = (splines.ABOVE,)
+            sides: tuple[str | None, ...] = (None,)
         else:
             sides = ((splines.ABOVE, splines.BELOW) if new[parent]
                      else (splines.ABOVE,))

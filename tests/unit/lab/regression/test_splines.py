@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import json
 import pathlib
 import warnings
@@ -44,6 +45,9 @@ _EARTH = {('trees', 1): (10.5653213, 0.98637756),
 #     Force.weights = TRUE); cat(format(c(a$gcv, a$rss), digits = 12))'
 _EARTH_EXACT = {1: (14.502948124, 4034.852013168),
                 2: (13.905810620, 3704.518483930)}
+
+# The same with its standard spans, of fitted runs of a part of earth_cases.
+_EARTH_FEW = 3.80020619395, 31.38234792425
 
 # Rscript -e 'options(digits = 12); coef(lm(Volume ~ Girth * Height, trees))'
 _LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
@@ -166,6 +170,25 @@ class MarsTest(testtools.TestCase):
         allowed = hinge_search.Spans().allowed(np.ones(runs, bool), 4, 1)
         self.assertEqual([9] if runs > 18 else [],
                          np.flatnonzero(allowed).tolist())
+
+    def test_the_pair_that_takes_it_too_far_is_left_out(self):
+        part = itertools.islice(
+            earth_cases.parts('friedman1', {}, 31), 3, None)
+        x, y, *_ = next(part)
+        found = mars.splines_of(x, y, degree=1)
+        self.assertTrue(np.allclose(_EARTH_FEW, (found.gcv, found.rss), 1e-9))
+
+    def test_straight_lines_of_few_runs_are_those_of_earth(self):
+        its, = (row['earth'] for row in golden.EARTH['squares'] if (
+            row['set'], row['runs'], row['degree']) == ('friedman2', 31, 2))
+        ours = earth_cases.serifos_squares('friedman2', {}, 31, 2)
+        self.assertTrue(np.allclose(its, ours, 1e-6))
+
+    def test_a_straight_line_has_no_knot_and_goes_on(self):
+        x = np.arange(60.0).reshape(-1, 1) + 40
+        found = mars.splines_of(x, 7 + 2 * x[:, 0])
+        self.assertEqual(((), (splines.Factor(0),)), found.products)
+        self.assertAlmostEqual(27, _values(found, np.array([[10.0]]))[0])
 
     def test_products_foretell_as_well_as_those_of_earth(self):
         name, runs, parts = 'ssd latency_us', 60, 10
@@ -319,7 +342,7 @@ class PredictorTest(testtools.TestCase):
 
     @ddt.data(None, [], 'count', {}, {'input': 'wind', 'above': 1},
               {'input': ['count'], 'above': 1}, {'above': 1},
-              {'input': 'count', 'beside': 1}, {'input': 'count'},
+              {'input': 'count', 'beside': 1}, {'input': 'wind'},
               {'input': 'count', 'above': None},
               {'input': 'count', 'above': 1, 'below': 2},
               {'input': 'count', 'above': float('inf')})
