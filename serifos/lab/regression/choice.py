@@ -83,14 +83,14 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
     x = np.frombuffer(x_bytes).reshape(len(y), -1)
     errors = dict.fromkeys(tried, 0.0)
     for train, test in quality.splits(list(map(tuple, x)), _SEED, _FOLDS):
-        roots = {by: growth.grown(x[train], y[train], nsplits, bool(by))
-                 for by in {method.linear_splits for method in tried}}
-        for method in tried:
-            found = tree.from_parameters('m5', {
-                'trees': [sm.nodes(roots[method.linear_splits],
-                                   method.smoothing)],
-                'within': growth.within(y[train])})
-            errors[method] += float(np.sum(
-                (found.on(x[test]) - y[test]) ** 2))
+        for by in {method.linear_splits for method in tried}:
+            root = growth.grown(x[train], y[train], nsplits, bool(by))
+            of_it = [method for method in tried
+                     if method.linear_splits == by]
+            found = np.clip(
+                sm.foretold(root, [method.smoothing for method in of_it],
+                            x[test]), *growth.within(y[train]))
+            for method, its in zip(of_it, found):
+                errors[method] += float(np.sum((its - y[test]) ** 2))
     return min(tried, key=lambda method: errors[method] * (
         1 if method.linear_splits == _BY_DEVIATION else 1 / _LOWER))
