@@ -216,6 +216,18 @@ class TreeTest(testtools.TestCase):
         self.assertLess(chosen, 1.05 * min(papers, smooth))
         self.assertLess(1.3 * chosen, max(papers, smooth))
 
+    def test_a_wild_run_does_not_choose_lines(self):
+        # The squares of its fold fall with lines, those of others rise.
+        y = _Y.copy()
+        y[240] *= 10
+        loads = list(map(tree_rows.Seen, _X))
+        chosen, deviation, lines = (
+            m5.fit(loads, y, smoothing=0, **by) for by in (
+                {}, {'linear_splits': 0}, {'linear_splits': 1}))
+        self.assertEqual(deviation, chosen)
+        self.assertLess(*(_rmse(_foretold('m5', one))
+                          for one in (deviation, lines)))
+
     def test_what_is_given_is_taken(self):
         loads = list(map(tree_rows.Seen, _X))
         found = [m5.fit(loads, _Y, 100, smoothing, linear)
