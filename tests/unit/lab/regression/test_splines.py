@@ -46,6 +46,9 @@ _EARTH = {('trees', 1): (10.5653213, 0.98637756),
 _EARTH_EXACT = {1: (14.502948124, 4034.852013168),
                 2: (13.905810620, 3704.518483930)}
 
+# The same of degree 2 with Adjust.endspan = 0.
+_EARTH_ENDS = 13.603884298
+
 # The same with its standard spans, of fitted runs of a part of earth_cases.
 _EARTH_FEW = 3.80020619395, 31.38234792425
 
@@ -109,6 +112,12 @@ class MarsTest(testtools.TestCase):
         gcv, rss = _EARTH_EXACT[degree]
         self.assertAlmostEqual(1, found.gcv / gcv, delta=1e-8)
         self.assertAlmostEqual(1, found.rss / rss, delta=1e-8)
+
+    def test_knots_of_products_that_end_as_others_differ_in_earth(self):
+        found = mars.splines_of(*_matrix('ozone1'), spans=hinge_search.Spans(
+            least=1, end=1, products=1))
+        self.assertAlmostEqual(13.539199, found.gcv, 5)
+        self.assertAlmostEqual(1, found.gcv / _EARTH_ENDS, delta=0.005)
 
     @ddt.data(1, 2)
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
