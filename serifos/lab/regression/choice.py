@@ -8,6 +8,7 @@ one by the deviation follows steps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 from typing import NamedTuple
@@ -25,6 +26,9 @@ SMOOTHINGS = (0.0, 5.0, 15.0, 45.0, 150.0, 500.0)
 _BY_DEVIATION, _BY_LINES = 0.0, 1.0
 _LOWER = 0.9
 """Of M5's squared error, that by lines at most; folds tell no less apart."""
+
+_MAY_BE_WORSE = 1
+"""Folds in which lines may be worse: one wild run decides a single one."""
 
 _FOLDS, _SEED = 5, 0
 _REMEMBERED = 32  # more than the folds of a search for settings
@@ -81,16 +85,30 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
     """Remembered, as a search fits the same runs with many settings."""
     y = np.frombuffer(y_bytes)
     x = np.frombuffer(x_bytes).reshape(len(y), -1)
-    errors = dict.fromkeys(tried, 0.0)
+    errors: dict[Method, list[float]] = {method: [] for method in tried}
     for train, test in quality.splits(list(map(tuple, x)), _SEED, _FOLDS):
-        roots = {by: growth.grown(x[train], y[train], nsplits, bool(by))
-                 for by in {method.linear_splits for method in tried}}
-        for method in tried:
-            found = tree.from_parameters('m5', {
-                'trees': [sm.nodes(roots[method.linear_splits],
-                                   method.smoothing)],
-                'within': growth.within(y[train])})
-            errors[method] += float(np.sum(
-                (found.on(x[test]) - y[test]) ** 2))
-    return min(tried, key=lambda method: errors[method] * (
-        1 if method.linear_splits == _BY_DEVIATION else 1 / _LOWER))
+        for by in {method.linear_splits for method in tried}:
+            root = growth.grown(x[train], y[train], nsplits, bool(by))
+            of_it = [method for method in tried
+                     if method.linear_splits == by]
+            found = np.clip(
+                sm.foretold(root, [method.smoothing for method in of_it],
+                            x[test]), *growth.within(y[train]))
+            for method, its in zip(of_it, found):
+                errors[method].append(float(np.sum((its - y[test]) ** 2)))
+    return _better(errors)
+
+
+def _better(errors: Mapping[Method, Sequence[float]]) -> Method:
+    """The method of the least errors; by lines only where that is sure."""
+    best, *rest = (
+        min((method for method in errors if method.linear_splits == by),
+            key=lambda method: sum(errors[method]))
+        for by in sorted({method.linear_splits for method in errors}))
+    for lines in rest:
+        ours, theirs = errors[best], errors[lines]
+        fewer = sum(b < a for a, b in zip(ours, theirs))
+        if (sum(theirs) < _LOWER * sum(ours)
+                and fewer >= len(ours) - _MAY_BE_WORSE):
+            best = lines
+    return best

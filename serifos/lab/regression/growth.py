@@ -12,7 +12,9 @@ below 5 % of that of all.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -110,32 +112,56 @@ def linear(x: Floats, y: Floats) -> tuple[float, Floats]:
     """(c, row): the linear model whose c is least.
 
     From all inputs, the one goes whose absence makes c the least, as long
-    as that does not rise.
+    as that does not rise. The models of all subsets are solved at once.
 
     :returns: c, and float[6], the intercept and a coefficient of each input
     """
-    n, middle, mean = len(y), x.mean(axis=0), float(y.mean())
-    std = x.std(axis=0)
-    used = np.flatnonzero(std > 1e-9 * (1 + abs(middle)))
-    scaled, own = (x[:, used] - middle[used]) / std[used], y - mean
-    gram = scaled.T @ scaled + n * splits.RIDGE * np.eye(len(used))
-    right = scaled.T @ own
-    best, kept, slopes = np.inf, np.arange(len(used)), np.zeros(0)
-    tried = kept[None, :]
-    while True:
-        solved = np.linalg.solve(gram[tried[:, :, None], tried[:, None, :]],
-                                 right[tried][:, :, None])[:, :, 0]
-        error = abs(own - np.einsum('njk,jk->jn', scaled[:, tried],
-                                    solved)).mean(axis=1)
-        at, p = int(error.argmin()), 1 + tried.shape[1]
-        cost = float(error[at]) * (n + p) / (n - p) if n > p else np.inf
-        if cost > best:
+    n, mean = len(y), float(y.mean())
+    used, middle, std, scaled = splits.scaled(x)
+    own, kept = y - mean, _subsets(len(used))
+    gram = scaled.T @ scaled
+    gram.flat[::len(used) + 1] += n * splits.RIDGE
+    slopes = np.linalg.solve(gram * kept.both + kept.others, (
+        kept.inputs * (own @ scaled))[:, :, None])[:, :, 0]
+    error = np.add.reduce(abs(own - slopes @ scaled.T), axis=1).tolist()
+    cost = [one / n * (n + p) / (n - p) if n > p else np.inf
+            for one, p in zip(error, kept.terms)]
+    best = len(cost) - 1  # bit i of its number is input i
+    while best:
+        fewer = min(kept.fewer[best], key=error.__getitem__)
+        if cost[fewer] > cost[best]:
             break
-        best, kept, slopes = cost, tried[at], solved[at]
-        if not len(kept):
-            break
-        tried = np.array([np.delete(kept, i) for i in range(len(kept))])
+        best = fewer
     row = np.zeros(1 + x.shape[1])
-    row[1 + used[kept]] = slopes / std[used[kept]]
-    row[0] = mean - float(row[1 + used[kept]] @ middle[used[kept]])
-    return best, row
+    row[1 + used] = slopes[best] / std
+    row[0] = mean - float(row[1 + used] @ middle)
+    return cost[best], row
+
+
+class _Subsets(NamedTuple):
+    """Each subset of k inputs.
+
+    :param inputs: float[2^k, k], 1 of its inputs
+    :param both: float[2^k, k, k], 1 of two of its inputs
+    :param others: float[2^k, k, k], 1 in the diagonal of the others
+    :param terms: of a linear model of it
+    :param fewer: the subsets without one of its inputs
+    """
+
+    inputs: Floats
+    both: Floats
+    others: Floats
+    terms: list[int]
+    fewer: list[list[int]]
+
+
+@functools.cache
+def _subsets(inputs: int) -> _Subsets:
+    kept = np.array([[number >> i & 1 for i in range(inputs)]
+                     for number in range(1 << inputs)], float)
+    return _Subsets(
+        kept, kept[:, :, None] * kept[:, None, :],
+        (1 - kept)[:, :, None] * np.eye(inputs),
+        (1 + kept.sum(axis=1)).astype(int).tolist(),
+        [[number & ~(1 << i) for i in range(inputs) if number >> i & 1]
+         for number in range(len(kept))])

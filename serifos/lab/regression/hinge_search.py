@@ -41,33 +41,40 @@ class Spans:
     Counted are the runs where the term that the hinge multiplies is not 0.
     The standard is Friedman's, by which a run of noise in one direction
     makes no knot and the ends stay straight: a hinge that rests on a run or
-    two is wild beyond them. Both are 1 where every run may be a knot.
+    two is wild beyond them, and a product of hinges more so. All are 1 where
+    every run may be a knot.
 
     :param least: a knot is at every so many runs; None is Eq. 43 of [1]_
     :param end: runs beyond the knots; None is Eq. 45
+    :param products: how many times as many runs are beyond the knots of a
+        hinge that multiplies another; 3 is the standard of R's earth
     """
 
     least: int | None = None
     end: int | None = None
+    products: int = 3
 
-    def allowed(self, counts: npt.NDArray[np.intp], inputs: int) -> Flags:
-        """The indices of the counted runs that may be knots.
+    def allowed(self, active: Flags, inputs: int, factors: int) -> Flags:
+        """Where knots may be.
 
-        :param counts: int[n, p], the number of each run, -1 of the others
-        :returns: bool[n, p]
+        :param active: bool[n], whether the term that the hinge multiplies
+            is not 0, of the runs in ascending order of the input
+        :param inputs: how many vary
+        :param factors: of the term with the hinge
+        :returns: bool[n]
         """
-        many = counts.max(axis=0) + 1
-        least = np.full(many.shape, self.least or 1)
-        end = np.full(many.shape, self.end or 0)
-        if self.least is None:
-            least = np.maximum(1, np.floor(-np.log2(
-                -math.log(1 - _ALPHA) / (inputs * np.maximum(many, 1)))
-                / 2.5)).astype(int)
-        if self.end is None:
-            end = np.full(many.shape, math.floor(
-                3 - math.log2(_ALPHA / inputs)))
-        return ((counts >= end) & (counts < many - end)
-                & ((counts - end) % least == 0))
+        runs = np.flatnonzero(active)
+        least, end = self.least, self.end
+        if least is None:
+            least = max(1, math.floor(-math.log2(-math.log(1 - _ALPHA) / (
+                inputs * max(len(runs), 1))) / 2.5))
+        if end is None:
+            end = math.floor(3 - math.log2(_ALPHA / inputs))
+        if factors > 1:
+            end *= self.products
+        found = np.zeros(len(active), bool)
+        found[runs[end:max(end, len(runs) - end):least]] = True
+        return found
 
 
 class HingeSearch:
@@ -93,7 +100,7 @@ class HingeSearch:
              ) -> tuple[float, list[splines.Product]]:
         """By how much the best pair reduces the rss, and its terms.
 
-        One term alone where the other is redundant.
+        One term alone where the other is redundant, or a straight line.
         """
         best, terms = 0.0, []
         for its in self._inputs:
@@ -103,8 +110,8 @@ class HingeSearch:
                     best, terms = gain, [
                         (*its.parents[parent], splines.Factor(
                             its.column, side,
-                            float(self._x[knot, its.column])))
-                        for side in sides]
+                            float(self._x[knot, its.column]) if side
+                            else 0.0)) for side in sides]
         return best, terms
 
     def add(self, product: splines.Product) -> bool:
@@ -157,9 +164,8 @@ class _Input:
         cc, uc, uu = s2 - 2 * t * s1 + t ** 2 * s0, s2 - t * s1, s2[0]
         qb = basis[self._order] * b
         qc, qu = _above(qb * t) - t * _above(qb), (qb * t).sum(axis=0)
-        counts = np.where(b > 0, np.cumsum(b > 0, axis=0) - 1, -1)
-        self._knots = np.hstack([self._knots, self._spans.allowed(
-            counts, self._inputs) & (b > 0)])
+        self._knots = np.column_stack([self._knots, self._spans.allowed(
+            b[:, 0] > 0, self._inputs, len(product) + 1)])
         self._b = np.hstack([self._b, b])
         self._least = np.hstack([self._least, NOTHING * cc])
         self._cc = np.hstack([self._cc, cc - (qc ** 2).sum(
@@ -182,8 +188,11 @@ class _Input:
         return first - self._t * _above(weighted), first[0]
 
     def best(self, left: Floats) -> tuple[float, int, int,
-                                          tuple[str, ...]]:
-        """(gain, which parent, the run of the knot, sides of it)"""
+                                          tuple[str | None, ...]]:
+        """(gain, which parent, the run of the knot, sides of it)
+
+        The side of a straight line, which has no knot, is None.
+        """
         rc, ru = self._with(left)
         new = self._uu > self._uu_least  # b · x says something new
         share = np.where(new, self._uc / np.where(new, self._uu, 1.0), 0.0)
@@ -196,9 +205,7 @@ class _Input:
             np.argmax(straight + more), more.shape)
         gain = float(straight[parent] + more[knot, parent])
         if more[knot, parent] <= NOTHING * float(left @ left):
-            # A straight line it is: from the least x where b is not 0.
-            knot = np.flatnonzero(self._b[:, parent] > 0)[0]
-            sides: tuple[str, ...] = (splines.ABOVE,)
+            sides: tuple[str | None, ...] = (None,)
         else:
             sides = ((splines.ABOVE, splines.BELOW) if new[parent]
                      else (splines.ABOVE,))

@@ -109,12 +109,13 @@ def _grow(x: Floats, y: Floats, pairs: int, threshold: float, degree: int,
         if gain <= max(threshold, hinge_search.NOTHING) * total:
             break
         added = [one for one in found if space.add(one)]
+        spent = gcv(space.rss, len(y), len(products) + len(added),
+                    penalty(degree))
+        if not added or spent > worst * gcv(total, len(y), 1,
+                                            penalty(degree)):
+            break  # without the pair that goes too far
         products += added
         rss, pairs = space.rss, pairs - 1
-        spent = gcv(1.0, len(y), len(products), penalty(degree))
-        if not added or rss * spent > worst * total * gcv(
-                1.0, len(y), 1, penalty(degree)):
-            break
     return products
 
 

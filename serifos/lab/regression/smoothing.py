@@ -15,7 +15,11 @@ runs are spoilt by any: :mod:`.choice`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
@@ -46,9 +50,39 @@ def nodes(root: growth.Branch, smoothing: float) -> Nodes:
     return found
 
 
-def _mixed(path: tuple[growth.Branch, ...], smoothing: float
+def foretold(root: growth.Branch, smoothings: Sequence[float],
+             x: growth.Floats) -> growth.Floats:
+    """What a tree says of some runs with each of several smoothings.
+
+    :param smoothings: k of each
+    :param x: float[n, 5]
+    :returns: float[k, n]
+    """
+    k = np.array(smoothings)[:, None]
+    found = np.empty((len(k), len(x)))
+    todo: list[tuple[tuple[growth.Branch, ...], npt.NDArray[np.intp]]] = [
+        ((root,), np.arange(len(x)))]
+    while todo:
+        path, runs = todo.pop()
+        if path[0].sides:
+            left = x[runs, path[0].column] <= path[0].at_most
+            todo += [((side, *path), runs[its]) for side, its in zip(
+                path[0].sides, (left, ~left)) if its.any()]
+            continue
+        rows = np.broadcast_to(_mixed(path, k), (len(k), 1 + x.shape[1]))
+        # Not a product of matrices, which rounds equal rows otherwise.
+        found[:, runs] = sum(
+            (rows[:, 1 + i, None] * x[runs, i] for i in range(x.shape[1])),
+            rows[:, :1])
+    return found
+
+
+def _mixed(path: tuple[growth.Branch, ...], smoothing: float | growth.Floats
            ) -> growth.Floats:
-    """The row of a leaf, from the path up to the root."""
+    """The row of a leaf, from the path up to the root.
+
+    :param smoothing: k, or float[k, 1] of several
+    """
     row = path[0].row
     for below, above in zip(path, path[1:]):
         n = len(below.runs)

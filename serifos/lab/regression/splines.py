@@ -4,12 +4,13 @@
 Standard library only: cinder-scheduler loads this module. The kinds lrm and
 mars share it [1]_. A prediction is a sum of terms, and a term a coefficient
 times factors, each of an input of :data:`.inputs.INPUTS` of its own; a term
-without factors is the constant. A factor of lrm is the input itself, one of
-mars a hinge function: how far the input is above a knot, or below it, and 0
-on the other side::
+without factors is the constant. A factor is the input itself, or of mars a
+hinge function, too: how far the input is above a knot, or below it, and 0 on
+the other side::
 
     {"coefficient": 3.2, "factors": [{"input": "block_kib", "above": 16.0},
                                      {"input": "count", "below": 4.0}]}
+    {"coefficient": 0.5, "factors": [{"input": "iodepth"}]}
 
 .. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
    of Virtualized Storage Systems using Optimized Statistical Regression
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 ABOVE, BELOW = 'above', 'below'
 
-HINGES = {'lrm': (None,), 'mars': (ABOVE, BELOW)}
-"""Kind → the sides of a knot on which its factors may be."""
+HINGES = {'lrm': (None,), 'mars': (None, ABOVE, BELOW)}
+"""Kind → the sides of a knot on which its factors may be; None is no knot."""
 
 _GREATEST = 1e12  # a product of five factors can still be squared
 
@@ -211,5 +212,5 @@ MARS = kinds.Kind(
     (parameter.Parameter('nnodes', 21, 3, 800),
      parameter.Parameter('threshold', 0.001, 0, 0.999, whole=False),
      parameter.Parameter('nprune', 800, 2, 800),
-     parameter.Parameter('degree', 2, 1, 2)))
+     parameter.Parameter('degree', 2, 1, 2)), method=2)
 """An nprune of 800 is as many as nnodes: there never are more."""

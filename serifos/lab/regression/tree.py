@@ -223,8 +223,8 @@ CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
                   (parameter.Parameter('minsplit', 20, 2, 400),
                    parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)))
 M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit',
-                (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=2)
+                (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=3)
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                     (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
                      parameter.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
-                     _LINEAR_SPLITS), method=2)
+                     _LINEAR_SPLITS), method=3)

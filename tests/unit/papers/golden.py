@@ -19,6 +19,9 @@ REGRESSION = json.loads(
 CUBIST = json.loads(
     pathlib.Path(__file__).with_name('cubist.json').read_text())
 
+EARTH = json.loads(
+    pathlib.Path(__file__).with_name('earth.json').read_text())
+
 NEIGHBOURS = json.loads(
     pathlib.Path(__file__).with_name('neighbours.json').read_text())
 

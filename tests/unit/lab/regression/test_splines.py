@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import json
 import pathlib
 import warnings
@@ -24,6 +25,8 @@ from serifos.lab.regression import mars
 from serifos.lab.regression import splines
 from serifos.model import fit
 from serifos.model import kinds
+from tests.unit.papers import earth_cases
+from tests.unit.papers import golden
 from tests.unit import samples
 
 _RUNS = d_optimal.runs(80)
@@ -32,16 +35,22 @@ _EVERY = hinge_search.Spans(least=1, end=1)
 # (data, degree) → GCV and R² of earth 5.3.2, with R:
 #   Rscript -e 'library(earth); a <- earth(Volume ~ ., data = trees,
 #     degree = 1, minspan = 1, endspan = 1, fast.k = 0); cat(a$gcv, a$rsq)'
-# and likewise earth(O3 ~ ., data = ozone1, ...) of degrees 1 and 2.
+# and likewise earth(O3 ~ ., data = ozone1, ...).
 _EARTH = {('trees', 1): (10.5653213, 0.98637756),
-          ('ozone1', 1): (14.4910327, 0.80907130),
-          ('ozone1', 2): (13.4744426, 0.83285550)}
+          ('ozone1', 1): (14.4910327, 0.80907130)}
 
-# earth's exact search, which its fast update is not: GCV and RSS of
+# earth's exact search, which its fast update is not: degree → GCV and RSS of
 #   Rscript -e 'library(earth); a <- earth(O3 ~ ., data = ozone1, degree = 1,
 #     minspan = 1, endspan = 1, fast.k = 0, weights = rep(1, 330),
 #     Force.weights = TRUE); cat(format(c(a$gcv, a$rss), digits = 12))'
-_EARTH_EXACT = 14.502948124, 4034.852013168
+_EARTH_EXACT = {1: (14.502948124, 4034.852013168),
+                2: (13.905810620, 3704.518483930)}
+
+# The same of degree 2 with Adjust.endspan = 0.
+_EARTH_ENDS = 13.603884298
+
+# The same with its standard spans, of fitted runs of a part of earth_cases.
+_EARTH_FEW = 3.80020619395, 31.38234792425
 
 # Rscript -e 'options(digits = 12); coef(lm(Volume ~ Girth * Height, trees))'
 _LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
@@ -86,7 +95,7 @@ def _explained(y, found):
 @ddt.ddt
 class MarsTest(testtools.TestCase):
 
-    @ddt.data(('trees', 1, 1e-7), ('ozone1', 1, 0.005), ('ozone1', 2, 0.005))
+    @ddt.data(('trees', 1, 1e-7), ('ozone1', 1, 0.005))
     @ddt.unpack
     def test_it_is_as_good_as_earth(self, name, degree, near):
         x, y = _matrix(name)
@@ -96,17 +105,26 @@ class MarsTest(testtools.TestCase):
         self.assertAlmostEqual(
             r2, _explained(y, _values(found, x)), delta=near)
 
-    def test_without_products_it_is_earths_exact_search(self):
-        found = mars.splines_of(*_matrix('ozone1'), degree=1, spans=_EVERY)
-        gcv, rss = _EARTH_EXACT
+    @ddt.data(*_EARTH_EXACT)
+    def test_it_is_earths_exact_search(self, degree):
+        found = mars.splines_of(*_matrix('ozone1'), degree=degree,
+                                spans=_EVERY)
+        gcv, rss = _EARTH_EXACT[degree]
         self.assertAlmostEqual(1, found.gcv / gcv, delta=1e-8)
         self.assertAlmostEqual(1, found.rss / rss, delta=1e-8)
+
+    def test_knots_of_products_that_end_as_others_differ_in_earth(self):
+        found = mars.splines_of(*_matrix('ozone1'), spans=hinge_search.Spans(
+            least=1, end=1, products=1))
+        self.assertAlmostEqual(13.539199, found.gcv, 5)
+        self.assertAlmostEqual(1, found.gcv / _EARTH_ENDS, delta=0.005)
 
     @ddt.data(1, 2)
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
         x, y = _matrix('ozone1')
         x, y = x[:60, 3:6], y[:60]
-        space = hinge_search.HingeSearch(x, y, degree, _EVERY)
+        space = hinge_search.HingeSearch(
+            x, y, degree, hinge_search.Spans(1, 1, products=1))
         products = [()]
         for _ in range(3):
             gain, found = space.best(products)
@@ -144,12 +162,51 @@ class MarsTest(testtools.TestCase):
         self.assertEqual(1, max(map(len, mars.splines_of(
             x, y, degree=1).products)))
 
-    def test_friedmans_spans_keep_knots_from_the_ends_and_apart(self):
-        ranks = np.arange(330)[:, None]
-        allowed = np.flatnonzero(hinge_search.Spans().allowed(ranks, 9))
+    @ddt.data((1, 10), (2, 30))
+    @ddt.unpack
+    def test_spans_keep_knots_from_the_ends_and_apart(self, factors, end):
+        active = np.arange(660) % 2 == 1
+        allowed = np.flatnonzero(hinge_search.Spans().allowed(
+            active, 9, factors))
         # 3 - log2(0.05 / 9) = 10.5; -log2(-ln(0.95) / (9 * 330)) / 2.5 = 6.3
-        self.assertEqual((10, 6), (allowed[0], allowed[1] - allowed[0]))
-        self.assertGreaterEqual(330 - 1 - allowed[-1], 10)
+        self.assertEqual((2 * end + 1, 2 * 6),
+                         (allowed[0], allowed[1] - allowed[0]))
+        self.assertTrue(12 > 2 * (330 - end) - allowed[-1] > 0)
+
+    @ddt.data(0, 17, 18, 19)
+    def test_few_runs_have_a_knot_in_their_middle_or_none(self, runs):
+        # 3 - log2(0.05 / 4) = 9.3
+        allowed = hinge_search.Spans().allowed(np.ones(runs, bool), 4, 1)
+        self.assertEqual([9] if runs > 18 else [],
+                         np.flatnonzero(allowed).tolist())
+
+    def test_the_pair_that_takes_it_too_far_is_left_out(self):
+        part = itertools.islice(
+            earth_cases.parts('friedman1', {}, 31), 3, None)
+        x, y, *_ = next(part)
+        found = mars.splines_of(x, y, degree=1)
+        self.assertTrue(np.allclose(_EARTH_FEW, (found.gcv, found.rss), 1e-9))
+
+    def test_straight_lines_of_few_runs_are_those_of_earth(self):
+        its, = (row['earth'] for row in golden.EARTH['squares'] if (
+            row['set'], row['runs'], row['degree']) == ('friedman2', 31, 2))
+        ours = earth_cases.serifos_squares('friedman2', {}, 31, 2)
+        self.assertTrue(np.allclose(its, ours, 1e-6))
+
+    def test_a_straight_line_has_no_knot_and_goes_on(self):
+        x = np.arange(60.0).reshape(-1, 1) + 40
+        found = mars.splines_of(x, 7 + 2 * x[:, 0])
+        self.assertEqual(((), (splines.Factor(0),)), found.products)
+        self.assertAlmostEqual(27, _values(found, np.array([[10.0]]))[0])
+
+    def test_products_foretell_as_well_as_those_of_earth(self):
+        name, runs, parts = 'ssd latency_us', 60, 10
+        its, = (row['earth'] for row in golden.EARTH['squares'] if (
+            row['set'], row['runs'], row['degree']) == (name, runs, 2))
+        ours = earth_cases.serifos_squares(
+            name, golden.CUBIST['sets'][name], runs, 2, parts)
+        self.assertLess(np.mean(np.log(np.divide(ours, its[:parts]))),
+                        2 * np.log(1.02))
 
     def test_a_single_wild_run_bends_nothing(self):
         x = np.linspace(1, 100, 60)[:, None]
@@ -294,7 +351,7 @@ class PredictorTest(testtools.TestCase):
 
     @ddt.data(None, [], 'count', {}, {'input': 'wind', 'above': 1},
               {'input': ['count'], 'above': 1}, {'above': 1},
-              {'input': 'count', 'beside': 1}, {'input': 'count'},
+              {'input': 'count', 'beside': 1}, {'input': 'wind'},
               {'input': 'count', 'above': None},
               {'input': 'count', 'above': 1, 'below': 2},
               {'input': 'count', 'above': float('inf')})

@@ -161,6 +161,47 @@ class TreeTest(testtools.TestCase):
             [nodes[2].get(name, 0) for name in inputs.ROW]))
         self.assertEqual({'intercept': 0.0, 'write_pct': 1.0}, nodes[4])
 
+    @ddt.data(False, True)
+    def test_folds_foretell_what_files_would(self, linear_splits):
+        root = growth.grown(_X, _Y, 100, linear_splits)
+        smoothings = (0.0, 15.0, 500.0)
+        found = smoothing.foretold(root, smoothings, _FRESH)
+        for k, says in zip(smoothings, found):
+            file = {'trees': [smoothing.nodes(root, k)],
+                    'within': [0.0, 1e12]}
+            self.assertTrue(np.allclose(
+                _foretold('m5', file), np.maximum(says, 0), 1e-12))
+        self.assertGreater(abs(found[0] - found[2]).max(), 1)
+
+    def test_folds_of_a_tree_without_splits_foretell_alike(self):
+        # Equal to the last bit: else rounding would choose.
+        root = growth.grown(_X, 5 + 3 * _X[:, 2], 100)
+        found = smoothing.foretold(root, (0.0, 15.0, 500.0), _FRESH)
+        self.assertEqual((), root.sides)
+        self.assertTrue((found == found[0]).all())
+
+    def test_a_line_is_that_of_leaving_one_input_out_after_another(self):
+        def cost(x, y, columns):
+            rows = np.column_stack([np.ones(len(y)), x[:, columns]])
+            left = y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]
+            n, p = rows.shape
+            return abs(left).mean() * (n + p) / (n - p)
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            runs = rng.permutation(len(_Y))[:rng.integers(8, 60)]
+            x, y = _X[runs], _Y[runs] + rng.normal(0, 3 * _Y.std(), len(runs))
+            columns = list(range(5))
+            while columns:
+                fewer = min(([c for c in columns if c != gone]
+                             for gone in columns),
+                            key=lambda its: cost(x, y, its))
+                if cost(x, y, fewer) > cost(x, y, columns):
+                    break
+                columns = fewer
+            found, row = growth.linear(x, y)
+            self.assertEqual(columns, np.flatnonzero(row[1:]).tolist())
+            self.assertAlmostEqual(1, found / cost(x, y, columns), 6)
+
     @ddt.data(('m5', 0), ('m5', 2), ('cubist', 0), ('cubist', 2))
     @ddt.unpack
     def test_what_is_chosen_foretells_as_well_as_what_is_given(
@@ -174,6 +215,18 @@ class TreeTest(testtools.TestCase):
                           {'smoothing': 500}))
         self.assertLess(chosen, 1.05 * min(papers, smooth))
         self.assertLess(1.3 * chosen, max(papers, smooth))
+
+    def test_a_wild_run_does_not_choose_lines(self):
+        # The squares of its fold fall with lines, those of others rise.
+        y = _Y.copy()
+        y[240] *= 10
+        loads = list(map(tree_rows.Seen, _X))
+        chosen, deviation, lines = (
+            m5.fit(loads, y, smoothing=0, **by) for by in (
+                {}, {'linear_splits': 0}, {'linear_splits': 1}))
+        self.assertEqual(deviation, chosen)
+        self.assertLess(*(_rmse(_foretold('m5', one))
+                          for one in (deviation, lines)))
 
     def test_what_is_given_is_taken(self):
         loads = list(map(tree_rows.Seen, _X))

@@ -112,7 +112,7 @@ class TuneTest(case.DirectoryCase):
         self.tuned()
         header, *rest = self.journal.read_text().splitlines(True)
         doc = json.loads(header)
-        self.assertEqual(2, doc.pop('method')['m5'])
+        self.assertGreater(doc.pop('method')['m5'], 1)
         self.journal.write_text(''.join([f'{json.dumps(doc)}\n', *rest]))
         code, out, err = self.tune()
         self.assertEqual((2, ''), (code, out))
