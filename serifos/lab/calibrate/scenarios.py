@@ -135,8 +135,7 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
     :param shape: of the gamma distribution of the work
     """
     a1, b1, a2, b2 = predictor.of_mix(load)
-    shares, _ = queueing.mix(load)
-    p1 = sum(share * p for share, p in zip(shares, predictor.p1))
+    p1 = predictor.p1_of(load)
     found = [network.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
                                       shape=shape)]
     if p1 and a2 + b2:
