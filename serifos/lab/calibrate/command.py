@@ -90,6 +90,8 @@ class Calibrate(app.Fails, lister.Lister):
         groups = grouped.rows(measured, model.parameters)
         documents.write_model(out, model)
         said = [*model.predictor.lines(), *(
+            (f'p1 of {label}', its.words)
+            for label, its in measured.hits().items()), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items()), *(
             (f'R² of {label}', f'{value:.4f}')
