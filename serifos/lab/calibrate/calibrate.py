@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,34 @@ class FileSetRuns:
 
     :param data: their Loads, measurements and keys
     :param gib: float[n], the file set of each, None where all are alike
+    :param cached_gib: class → the largest file set that the cache holds,
+        where a model says so
     """
 
     samples: tuple[ds.Sample, ...]
     data: fit_runs.Runs
     gib: Floats | None
+    cached_gib: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def classes(self) -> list[str]:
         """Of which class most requests of each are."""
         return queueing.classes(self.data.vectors)
+
+    @functools.cached_property
+    def cached(self) -> list[bool | None]:
+        """Whether the cache served most requests of each; None: unknown.
+
+        By the distributions; where they do not tell, by the file set.
+        """
+        return [self._by_size(run) if math.isnan(misses) else misses < 0.5
+                for run, misses in enumerate(hits.of_runs(
+                    hits.judged(self.times), len(self.samples)))]
+
+    def _by_size(self, run: int) -> bool | None:
+        bound = self.cached_gib.get(self.classes[run])
+        return None if bound is None or self.gib is None else bool(
+            self.gib[run] <= bound)
 
     @property
     def clients(self) -> Floats:

@@ -134,6 +134,19 @@ def shares(every: Mapping[str, Found]) -> dict[str, cases.Share]:
     return {label: one.share for label, one in every.items() if one.share}
 
 
+def of_runs(every: Sequence[Judged], runs: int) -> Floats:
+    """The share of each run's requests that missed: float[runs].
+
+    The mean over its workloads; NaN where one of them does not tell.
+    """
+    misses: dict[int, list[float]] = {}
+    for one in every:
+        misses.setdefault(one.seen.run, []).append(
+            math.nan if one.misses is None else one.misses)
+    return np.array([np.mean(misses.get(run, [math.nan]))
+                     for run in range(runs)])
+
+
 def _times(run: int, sample: ds.Sample) -> list[Times]:
     writes = {workload.write_pct for workload in sample.workloads}
     name = {0: 'read', 100: 'write'}.get(*writes) if len(writes) == 1 else None

@@ -60,8 +60,12 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertRegex(err, r'p1 of random_read: (29|30|31)\.\d+% up to 8 '
                          r'clients, (79|80|81)\.\d+% beyond \(± \d\.\d+%\), '
                          r'by \d+ of 24 distributions\n')
+        row = json.loads(out)[0]
+        for column in 'random_read_cached', 'random_read_uncached':
+            self.assertTrue(0 < row[column] < 0.06)
         drawn = page.read_text()
-        for words in 'p1 of random_read', 'up to 8 clients':
+        for words in ('random read cached', 'random read uncached',
+                      'p1 of random_read', 'up to 8 clients'):
             self.assertIn(words, drawn)
         parameters = documents.read_model(self.model).parameters
         self.assertEqual({'random_read': 8}, parameters['few_clients'])

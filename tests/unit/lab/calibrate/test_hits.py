@@ -12,6 +12,7 @@ from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import hits
+from serifos.lab.calibrate import scenarios
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from tests.unit import samples
@@ -140,6 +141,7 @@ class WhichRunsTest(testtools.TestCase):
         data = calibrate.runs([
             dataset((run(reads(q), cached, q) for q in range(2, 9)), gib)
             for cached, gib in ((1.0, 4.0), (0.5, 100.0))])
+        self.assertEqual([True] * 7, data.cached[:7])
         share = data.hits()['random_read'].share
         self.assertAlmostEqual(0.5, share.p1, delta=0.02)
 
@@ -158,3 +160,29 @@ class WhichRunsTest(testtools.TestCase):
     def test_runs_without_distributions_tell_nothing(self):
         self.assertEqual({}, told(samples.dataset(
             [reads(q) for q in (1, 2, 4)], lambda run: 100.0).samples))
+
+
+class CachedTest(testtools.TestCase):
+
+    def test_runs_that_mostly_hit_and_that_mostly_miss_are_apart(self):
+        data = stepping()
+        known = [(q <= 8, cached) for q, cached in zip(
+            data.clients, data.cached) if cached is not None]
+        self.assertEqual({(True, True), (False, False)}, set(known))
+        y = data.data.y
+        row = scenarios.row(data, 'of', 'it', np.arange(len(y)), np.where(
+            data.clients <= 8, y * 1.1, y * 1.3), y)
+        self.assertEqual(['random_read', 'random_read_cached',
+                          'random_read_uncached'], scenarios.columns([row]))
+        self.assertAlmostEqual(0.1, row.columns['random_read_cached'])
+        self.assertAlmostEqual(0.3, row.columns['random_read_uncached'])
+        self.assertEqual({'random_read'}, set(row.mre))
+
+    def test_without_distributions_the_file_set_says_it(self):
+        sets = [samples.dataset(
+            [reads(q) for q in range(1, 7)], lambda run: 100.0,
+            dataset((), gib).header) for gib in (4.0, 100.0)]
+        data = calibrate.runs(sets)
+        self.assertEqual([None] * 12, data.cached)
+        data = dataclasses.replace(data, cached_gib={'random_read': 4.0})
+        self.assertEqual([True] * 6 + [False] * 6, data.cached)
