@@ -132,7 +132,8 @@ def workload_command(workload: wl.Workload, region: Region,
         '--norandommap=1', '--time_based=1',
         f'--runtime={_ms(runtime_s)}',
         f'--{"startdelay" if thinks else "ramp_time"}={_ms(ramp_s)}',
-        '--lat_percentiles=1', '--percentile_list=99']
+        '--lat_percentiles=1', '--clat_percentiles=0',
+        '--percentile_list=99', '--output-format=json+']
 
 
 def _threads(workload: wl.Workload) -> int:
@@ -141,7 +142,8 @@ def _threads(workload: wl.Workload) -> int:
 
 def fill_command(region: Region, engine: str) -> list[str]:
     """The command that writes a region once, sequentially, in 128 KiB."""
-    return [*_common(region, engine, 32, _FILL_BLOCK), '--rw=write']
+    return [*_common(region, engine, 32, _FILL_BLOCK), '--rw=write',
+            '--output-format=json']
 
 
 def _common(region: Region, engine: str, iodepth: int,
@@ -156,7 +158,7 @@ def _common(region: Region, engine: str, iodepth: int,
         '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
         '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
         '--allow_file_create=0', '--allow_mounted_write=0',
-        '--fallocate=none', '--output-format=json']
+        '--fallocate=none']
 
 
 def _ms(seconds: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import fields
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 from serifos.files import strict_json
 
@@ -69,14 +70,16 @@ def written(text: str) -> int:
     return _job(text)[1]['write']['io_bytes'].whole()
 
 
-def _side(name: str, side: fields.Field) -> dict[str, float | None]:
+def _side(name: str, side: fields.Field) -> dict[str, Any]:
     some = _requests(side) > 0
     p99 = side['lat_ns']['percentile']['99.000000'] if some else None
+    times = distribution.of_bins(side['lat_ns']['bins']) if some else None
     return {
         f'{name}_latency_us': _mean_us(side) if some else None,
         f'{name}_p99_us': p99.number() / 1000 if p99 else None,
         f'{name}_iops': side['iops'].number(),
-        f'{name}_bw_kib_s': side['bw'].number()}
+        f'{name}_bw_kib_s': side['bw'].number(),
+        **({distribution.NAMES[name]: times.to_json()} if times else {})}
 
 
 def _requests(side: fields.Field) -> int:

@@ -11,6 +11,7 @@ import statistics
 from typing import Any
 
 from serifos import errors
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 
 DATASET_SCHEMA = 'serifos-dataset/1'
@@ -87,7 +88,12 @@ class Sample:
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Sample:
-        """A validated line of a dataset as a Sample."""
+        """A validated line of a dataset as a Sample.
+
+        :raises FormatError: where a distribution is none
+        """
+        for saw in doc['workloads']:
+            distribution.refuse_wrong(saw)
         return cls(
             workloads=tuple(
                 wl.Workload(**{name: float(w[name])

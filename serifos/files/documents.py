@@ -75,7 +75,7 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
             headers.append(ds.Header.from_json(doc))
         else:
             _checked(where, 'run', doc)
-            samples.append(ds.Sample.from_json(doc))
+            samples.append(_sample(where, doc))
     if not headers:
         raise errors.FormatError(
             f'{path} is empty; it should begin with a header of schema '
@@ -84,6 +84,13 @@ def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
         return ds.Dataset.of(headers, samples)
     except errors.InputError as exc:
         raise errors.InputError(f'{path}: {exc}') from None
+
+
+def _sample(where: object, doc: Mapping[str, Any]) -> ds.Sample:
+    try:
+        return ds.Sample.from_json(doc)
+    except errors.FormatError as exc:
+        raise errors.FormatError(f'{where}: {exc}; {_REMEDY}.') from None
 
 
 def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.lab.calibrate import hits
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import model as mm
@@ -37,16 +40,34 @@ class FileSetRuns:
 
     :param data: their Loads, measurements and keys
     :param gib: float[n], the file set of each, None where all are alike
-    :param classes: of which class most requests of each are
+    :param cached_gib: class → the largest file set that the cache holds,
+        where a model says so
     """
 
     samples: tuple[ds.Sample, ...]
     data: fit_runs.Runs
     gib: Floats | None
+    cached_gib: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def classes(self) -> list[str]:
+        """Of which class most requests of each are."""
         return queueing.classes(self.data.vectors)
+
+    @functools.cached_property
+    def cached(self) -> list[bool | None]:
+        """Whether the cache served most requests of each; None: unknown.
+
+        By the distributions; where they do not tell, by the file set.
+        """
+        return [self._by_size(run) if math.isnan(misses) else misses < 0.5
+                for run, misses in enumerate(hits.of_runs(
+                    hits.judged(self.times), len(self.samples)))]
+
+    def _by_size(self, run: int) -> bool | None:
+        bound = self.cached_gib.get(self.classes[run])
+        return None if bound is None or self.gib is None else bool(
+            self.gib[run] <= bound)
 
     @property
     def clients(self) -> Floats:
@@ -55,15 +76,35 @@ class FileSetRuns:
     @property
     def request_kib(self) -> Floats:
         """The mean over the requests that are outstanding, float[n]."""
-        return np.array([(load.sum_q_s_r + load.sum_q_s_w) / load.sum_iodepth
-                         for load in self.data.loads])
+        return np.array([
+            round((load.sum_q_s_r + load.sum_q_s_w) / load.sum_iodepth, 6)
+            for load in self.data.loads])
+
+    @functools.cached_property
+    def times(self) -> list[hits.Times]:
+        """The workloads with a distribution."""
+        return hits.times(self.samples)
+
+    def hits(self, train: Ints | None = None) -> dict[str, hits.Found]:
+        """Class → what the distributions in some of the runs tell, or in all.
+
+        Of several file sets, those on the largest of these runs count: the
+        model is of that.
+        """
+        some = np.arange(len(self.samples)) if train is None else train
+        runs = set(some.tolist())
+        judged = hits.judged([one for one in self.times if one.run in runs])
+        if self.gib is not None:
+            runs = set(some[self.gib[some] == self.gib[some].max()].tolist())
+        return hits.found([one for one in judged if one.seen.run in runs])
 
     def calibrated(self, train: Ints,
                    given: Mapping[str, float]) -> dict[str, Any]:
         """The parameters fitted to the runs of these indices."""
         return queueing_fit.calibrated(
             [self.data.loads[i] for i in train], self.data.y[train],
-            None if self.gib is None else self.gib[train], **given)
+            None if self.gib is None else self.gib[train],
+            shares=hits.shares(self.hits(train)), **given)
 
     def predictions(self, parameters: Mapping[str, Any],
                     test: Ints) -> Floats:
@@ -132,11 +173,14 @@ def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
     merged = ds.Dataset(dataclasses.replace(header, valid_round=1),
                         measured.samples)
     found = fit.fit(merged, 'queueing', name, predicts, seed, facts, given)
-    if measured.gib is None:
-        return found
-    every = np.arange(len(measured.data.y))
-    held_out, y = measured.held_out(given, seed), measured.data.y
+    every, shares = np.arange(len(measured.data.y)), hits.shares(
+        measured.hits())
     parameters = measured.calibrated(every, given)
+    if measured.gib is None and all(
+            share.p1_few is None for share in shares.values()):
+        # A single p1 changes what it consists of, and nothing predicted.
+        return dataclasses.replace(found, parameters=parameters)
+    held_out, y = measured.held_out(given, seed), measured.data.y
     return dataclasses.replace(
         found, parameters=parameters, quality={
             'mre': quality.mre(y, held_out),

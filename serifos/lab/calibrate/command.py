@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
@@ -82,6 +83,8 @@ class Calibrate(app.Fails, lister.Lister):
             measured, datasets[largest].header, args.name or out.stem,
             args.predicts, given, args.seed,
             {'sha256': documents.digest(args.datasets[largest])})
+        measured = dataclasses.replace(
+            measured, cached_gib=model.parameters.get('cached_gib', {}))
         rows = scenarios.scenarios(measured, given, args.seed)
         shapes = scenarios.shapes(measured.samples)
         if shapes:
@@ -90,6 +93,8 @@ class Calibrate(app.Fails, lister.Lister):
         groups = grouped.rows(measured, model.parameters)
         documents.write_model(out, model)
         said = [*model.predictor.lines(), *(
+            (f'p1 of {label}', its.words)
+            for label, its in measured.hits().items()), *(
             (f'gamma shape of {name}s', f'{shape:.3g}')
             for name, shape in shapes.items()), *(
             (f'R² of {label}', f'{value:.4f}')
@@ -103,9 +108,9 @@ class Calibrate(app.Fails, lister.Lister):
 
 
 def _table(rows: list[scenarios.Scenario]) -> Any:
-    classes = [label for label in queueing.CLASSES
-               if any(label in row.mre for row in rows)]
-    return (('scenario', 'reach', 'runs', *classes, 'mean', 'outstanding'),
+    from serifos.lab.calibrate import scenarios
+    columns = scenarios.columns(rows)
+    return (('scenario', 'reach', 'runs', *columns, 'mean', 'outstanding'),
             [(row.name, row.reach, row.runs, *map(cells.percent, (
-                *map(row.mre.get, classes), row.mean, row.outstanding)))
+                *map(row.columns.get, columns), row.mean, row.outstanding)))
              for row in rows])

@@ -35,8 +35,8 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
     :param said: what a person can check of the network, label and text
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
-    classes = [label for label in queueing.CLASSES
-               if any(label in row.pairs for row in rows)]
+    columns = scenarios.columns(rows)
+    classes = [name for name in columns if name in queueing.CLASSES]
     return page.render(
         f'{model.name}: a queueing network', 'A network that predicts '
         f'{model.predicts}, calibrated from end-to-end response times.\n'
@@ -45,8 +45,12 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                 table.Table(('part', 'value'), [*said])]),
             page.Section(
                 'Mean errors', 'By class of requests, beside those of kind '
-                'outstanding fitted to the same runs.',
-                tables=[_table(rows, classes)]),
+                'outstanding fitted to the same runs. Of some runs it is '
+                'known whether the cache served most of their requests '
+                '(cached) or not (uncached).' if columns != classes else
+                'By class of requests, beside those of kind outstanding '
+                'fitted to the same runs.',
+                tables=[_table(rows, columns)]),
             page.Section(
                 'Errors by clients and by size of a request', 'On the runs '
                 'that it was fitted to. A box is the middle half of the '
@@ -59,7 +63,7 @@ def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
                          (grouped.CLIENTS, 'by clients'),
                          (grouped.SIZES, 'by mean size of a request, KiB'))],
                     sharey=True, ylabel='error, %')],
-                tables=[_table(groups, classes)]),
+                tables=[_table(groups, columns)]),
             page.Section(
                 'Errors of the runs', 'Each dot is a run. Above 0, the '
                 'prediction is higher than the measurement.',
@@ -81,12 +85,12 @@ def _beside(rows: Sequence[scenarios.Scenario]) -> str:
 
 
 def _table(rows: Sequence[scenarios.Scenario],
-           classes: Sequence[str]) -> table.Table:
+           columns: Sequence[str]) -> table.Table:
     return table.Table(
-        ('scenario', 'reach', 'runs', *map(_words, classes), 'mean',
+        ('scenario', 'reach', 'runs', *map(_words, columns), 'mean',
          'outstanding'),
         [(row.name, row.reach, row.runs, *map(table.percent, (
-            *map(row.mre.get, classes), row.mean, row.outstanding)))
+            *map(row.columns.get, columns), row.mean, row.outstanding)))
          for row in rows])
 
 

@@ -12,6 +12,7 @@ between them, and beyond them in clients and in volumes.
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -45,6 +46,9 @@ class Scenario:
     :param pairs: class → (measured, predicted) of each run, µs
     :param outstanding: the error of kind ``outstanding``, fitted to the same
         runs, over all predicted ones
+    :param parts: the pairs of those runs of a class that the cache served
+        mostly, or mostly not: ``random_read_cached`` and
+        ``random_read_uncached``
     """
 
     name: str
@@ -52,17 +56,36 @@ class Scenario:
     runs: int
     pairs: Mapping[str, Sequence[tuple[float, float]]]
     outstanding: float
+    parts: Mapping[str, Sequence[tuple[float, float]]]
 
     @functools.cached_property
     def mre(self) -> dict[str, float]:
         """Class → mean relative error, a fraction."""
-        return {label: quality.mre(*np.array(pairs).T)
-                for label, pairs in self.pairs.items()}
+        return _mre(self.pairs)
+
+    @functools.cached_property
+    def columns(self) -> dict[str, float]:
+        """The same, and of the parts."""
+        return {**self.mre, **_mre(self.parts)}
 
     @property
     def mean(self) -> float:
         """The arithmetic mean over the classes, as the paper has it."""
         return float(np.mean(list(self.mre.values())))
+
+
+def columns(rows: Iterable[Scenario]) -> list[str]:
+    """The columns of a table of these: classes, each before its parts."""
+    found = {label for row in rows for label in row.columns}
+    return [name for label in queueing.CLASSES
+            for name in (label, f'{label}_cached', f'{label}_uncached')
+            if name in found]
+
+
+def _mre(pairs: Mapping[str, Sequence[tuple[float, float]]]
+         ) -> dict[str, float]:
+    return {label: quality.mre(*np.array(its).T)
+            for label, its in pairs.items()}
 
 
 def scenarios(measured: calibrate.FileSetRuns, given: Mapping[str, float],
@@ -135,8 +158,7 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
     :param shape: of the gamma distribution of the work
     """
     a1, b1, a2, b2 = predictor.of_mix(load)
-    shares, _ = queueing.mix(load)
-    p1 = sum(share * p for share, p in zip(shares, predictor.p1))
+    p1 = predictor.p1_of(load)
     found = [network.Station.of_times(queueing.STATIONS[0], a1, b1, clients,
                                       shape=shape)]
     if p1 and a2 + b2:
@@ -189,7 +211,12 @@ def row(measured: calibrate.FileSetRuns, name: str, reach: str,
     :param others: what kind ``outstanding`` predicts, float[m]
     """
     y, classes = measured.data.y[test], measured.classes
-    pairs = collections.defaultdict(list)
+    pairs, parts = (collections.defaultdict(list) for _ in range(2))
     for i, pair in zip(test, zip(y.tolist(), found.tolist())):
         pairs[classes[i]].append(pair)
-    return Scenario(name, reach, len(test), pairs, quality.mre(y, others))
+        cached = measured.cached[i]
+        if cached is not None:
+            parts[classes[i] + ('_cached' if cached else '_uncached')].append(
+                pair)
+    return Scenario(name, reach, len(test), pairs, quality.mre(y, others),
+                    parts)

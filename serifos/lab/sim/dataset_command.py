@@ -14,6 +14,7 @@ from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import d_optimal
 from serifos.design import design
+from serifos.design import full
 from serifos.design import random_runs
 from serifos import errors
 from serifos.facts import bounds
@@ -52,6 +53,9 @@ class Dataset(app.Fails, command.Command):
         runs.add_argument('--sampled', type=int, metavar='N',
                           help='random runs instead, as build --sampled or '
                                'study --sampled')
+        runs.add_argument('--full', action='store_true',
+                          help='every set of the vectors instead, as build '
+                          '--full')
         runs.add_argument('--mail', type=int, metavar='N',
                           help='N random runs of a mail server instead: two '
                           'to four workloads at once, of small requests; '
@@ -65,6 +69,13 @@ class Dataset(app.Fails, command.Command):
         parser.add_argument(
             '--block-kibs', type=design_options.list_of(float),
             metavar='LIST', help='block sizes that workloads may have, KiB')
+        parser.add_argument(
+            '--write-pcts', type=design_options.list_of(float),
+            metavar='LIST', help='percentages of writes of a workload')
+        parser.add_argument(
+            '--iodepths', type=design_options.list_of(float),
+            metavar='LIST', help='numbers of outstanding requests of a '
+            'workload')
         parser.add_argument(
             '--split', type=int, default=1, metavar='N',
             help='spread the outstanding requests of each workload over N '
@@ -106,11 +117,22 @@ def _least(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
-    if args.study and args.mail is not None:
-        raise errors.InputError(
-            '--study and --mail contradict each other; give one of them.')
+    for name, given in ('mail', args.mail is not None), ('full', args.full):
+        if args.study and given:
+            raise errors.InputError(
+                f'--study and --{name} contradict each other; give one of '
+                'them.')
     if args.study:
         return _of_study(args)
+    if args.full:
+        space = _asked(args, full.TRAINING)
+        number = sum(full.number(space, n) for n in set(space.counts))
+        if number > _MOST_RUNS:
+            raise errors.InputError(
+                f'These vectors have {number:,} sets, more than the '
+                f'{_MOST_RUNS:,} that can be made; narrow them by --counts, '
+                '--block-kibs, --write-pcts and --iodepths.')
+        return [*full.sets(space)]
     if args.mail is not None:
         return random_runs.runs(
             args.mail, _asked(args, random_runs.MAIL), args.seed)
@@ -124,7 +146,8 @@ def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
 def _asked(args: argparse.Namespace, space: design.Space) -> design.Space:
     """The space with the vectors that the options give."""
     return dataclasses.replace(space, **{
-        name: values for name in ('counts', 'block_kibs')
+        name: values for name in (
+            'counts', 'block_kibs', 'write_pcts', 'iodepths')
         if (values := getattr(args, name)) is not None})
 
 

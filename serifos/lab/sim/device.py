@@ -30,6 +30,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 from serifos.lab.sim import events
 from serifos.lab.sim.nand import events as flash_events
@@ -97,12 +98,24 @@ def _sample(workloads: Sequence[wl.Workload],
 
 
 def _seen(latency: np.ndarray[Any, Any], write: np.ndarray[Any, Any],
-          elapsed_us: float) -> dict[str, float | None]:
-    figures: dict[str, float | None] = {'latency_us': float(latency.mean())}
+          elapsed_us: float) -> dict[str, Any]:
+    figures: dict[str, Any] = {'latency_us': float(latency.mean())}
     for name, part in (('read', latency[~write]), ('write', latency[write])):
         some = len(part) > 0
         figures[f'{name}_latency_us'] = float(part.mean()) if some else None
         figures[f'{name}_p99_us'] = (
             float(np.percentile(part, 99)) if some else None)
         figures[f'{name}_iops'] = len(part) / elapsed_us * 1e6
+        if (times := _distribution(part)):
+            figures[distribution.NAMES[name]] = times.to_json()
     return {**figures, 'iops': len(latency) / elapsed_us * 1e6}
+
+
+def _distribution(latency: np.ndarray[Any, Any]
+                  ) -> distribution.Distribution | None:
+    """As :func:`.distribution.interval`, of many."""
+    intervals, numbers = np.unique(np.ceil(
+        distribution.PER_DOUBLING * np.log2(np.maximum(latency, 1e-3))
+        ).astype(int), return_counts=True)
+    return distribution.Distribution.of(
+        dict(zip(intervals.tolist(), numbers.tolist())))

@@ -18,10 +18,12 @@ at the station, and how many that are follows from the network. The size of
 the file set (Eq. 2-3) is constant for a device, and becomes part of the
 c's. The paper's workloads are of one class; here each request draws its
 class from the mix. Times alone do not tell p1 from μ: their product is what
-is fitted, with a p1 of 1, or of 0 for a class that never needs the media.
+is fitted, with a p1 of 1, or of 0 for a class that never needs the media, where
+the distribution of the times does not tell it.
 
-Coefficients are not negative, so that more of the same workloads, deeper
-queues or larger blocks never lower a prediction. A light workload beside
+Coefficients are not negative, and many clients have no less work each than few,
+so that more of the same workloads, deeper queues or larger blocks never lower a
+prediction. A light workload beside
 heavy ones does lower the mean over workloads, as it does on a device.
 
 .. [1] Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
@@ -34,7 +36,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
-import math
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model import parameter
+from serifos.model.queueing import cases
 from serifos.model.queueing import checks
 from serifos.model.queueing import two_stations
 
@@ -53,17 +55,6 @@ CLASSES = ('random_read', 'sequential_read', 'random_write',
            'sequential_write')
 STATIONS = ('cache', 'media')
 
-TERMS = ('us_per_client_kib', 'us_per_client', 'us_per_kib', 'us')
-"""c1 ... c4 of Eq. 1; with :data:`LN`, times ln f (Eq. 2-3)."""
-
-LN = '_ln_gib'
-"""Of a term that grows with the logarithm of the file set, GiB."""
-
-CACHED = '_cached'
-"""Of a term of file sets that the cache holds: the paper's case s1."""
-
-_KNOWN = tuple(term + suffix for suffix in ('', LN, CACHED) for term in TERMS)
-_SYMBOLS = ('t·s', 't', 's', '')
 _NOTHING = 1e-300
 
 # Whose times a class has that was never measured: the same direction's
@@ -71,22 +62,24 @@ _NOTHING = 1e-300
 _INSTEAD = {'random_read': (1, 2, 3), 'sequential_read': (0, 3, 2),
             'random_write': (3, 0, 1), 'sequential_write': (2, 1, 0)}
 
-Times = tuple[float, ...]
-"""c1 ... c4 of a class at a station, p1 and the file set within them."""
+Works = tuple[tuple[cases.Times, ...], ...]
+"""Station → class, in the order of :data:`CLASSES` → the work of a request."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Queueing:
     """The network of a device, for any mix of the classes.
 
-    :param times: station → class, in the order of :data:`CLASSES` → Times
-    :param p1: class → the probability that a request needs the media
+    :param works: of many clients, or of any number
+    :param works_few: the same of few clients
+    :param of_class: class → its cases, in the order of :data:`CLASSES`
     :param fitted: how many coefficients there are
     :param shown: what a person reads of it
     """
 
-    times: tuple[tuple[Times, ...], ...]
-    p1: Times
+    works: Works
+    works_few: Works
+    of_class: tuple[cases.Cases, ...]
     fitted: int
     shown: tuple[tuple[str, str], ...]
 
@@ -99,7 +92,23 @@ class Queueing:
 
     def of_mix(self, load: wl.Load) -> list[float]:
         """a and b of each station, a n + b being the time of n, µs."""
-        return _means(self.times, *mix(load))
+        return self._at(load, *mix(load))
+
+    def p1_of(self, load: wl.Load) -> float:
+        """The share of a Load's requests that need the media."""
+        shares, _ = mix(load)
+        return float(sum(
+            share * (its.p1_few if _few(its, load.sum_iodepth) else its.p1)
+            for share, its in zip(shares, self.of_class)))
+
+    def _at(self, load: wl.Load, shares: Any, kib: Any) -> list[Any]:
+        if all(its.few is None for its in self.of_class):
+            return _means(self.works, shares, kib)
+        few = [share * _few(its, load.sum_iodepth)
+               for share, its in zip(shares, self.of_class)]
+        more = [share - part for share, part in zip(shares, few)]
+        return [a + b for a, b in zip(_means(self.works_few, few, kib),
+                                      _means(self.works, more, kib))]
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -108,8 +117,8 @@ class Queueing:
         load = wl.Load(*loads.T)
         return np.where(
             (load.count > 0) & (load.sum_iodepth > 0),
-            two_stations.responses_us(load.sum_iodepth, *_means(
-                self.times, *mix(load, np.maximum))), 0.0)
+            two_stations.responses_us(load.sum_iodepth, *self._at(
+                load, *mix(load, np.maximum))), 0.0)
 
     def classes(self, loads: npt.NDArray[np.float64]) -> list[str]:
         """As :meth:`.kinds.ClassPredictor.classes` says."""
@@ -151,10 +160,15 @@ def classes(loads: npt.NDArray[np.float64]) -> list[str]:
     return [CLASSES[i] for i in np.argmax(shares, axis=0)]
 
 
-def _means(times: Any, shares: Any, kib: Any) -> list[Any]:
+def _few(its: cases.Cases, clients: Any) -> Any:
+    """1 where clients are few, else 0; of a number or an array."""
+    return 0.0 if its.few is None else (clients <= its.few) * 1.0
+
+
+def _means(works: Works, shares: Any, kib: Any) -> list[Any]:
     """a and b of each station at a mix; of numbers or of arrays."""
     found = []
-    for of_class in times:
+    for of_class in works:
         for first in (0, 2):
             found.append(sum(
                 share * (s * c[first] + c[first + 1])
@@ -168,17 +182,14 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
     :raises FormatError: where a station, class, term or figure is unfit
     """
     stations = checks.mapping(parameters.get('stations'), 'stations', STATIONS)
+    of_class = cases.read(parameters, CLASSES)
     for name, classes in stations.items():
         for label, row in checks.mapping(classes, name, CLASSES).items():
             for term, value in checks.mapping(
-                    row, f'{name} {label}', _KNOWN).items():
+                    row, f'{name} {label}', cases.KNOWN).items():
                 checks.figure(f'{term} of {name} {label}', value, checks.MOST)
-    p1 = checks.mapping(parameters.get('p1') or {}, 'p1', CLASSES)
-    for label, value in p1.items():
-        checks.figure(f'p1 of {label}', value, 1.0)
-    gib = parameters.get('file_set_gib', 1.0)
-    checks.figure('file_set_gib', gib, checks.MOST)
-    cached = _cached_gib(parameters.get('cached_gib') or {}, stations)
+            cases.refuse_unbounded(label, row, of_class[label])
+            of_class[label].refuse_falling(label, row, name == STATIONS[1])
     fitted = sum(bool(value) for classes in stations.values()
                  for row in classes.values() for value in row.values())
     if not fitted:
@@ -186,13 +197,13 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
             'The stations of the model take no time at all; ' + checks.AGAIN)
     measured = {label for classes in stations.values() for label in classes}
     sources = [nearest(label, measured) for label in CLASSES]
-    times = tuple(tuple(
-        _times(stations.get(name, {}).get(label, {}), gib,
-               cached.get(label), p1.get(label, 1.0) if name == 'media'
-               else 1.0)
+    usual, few = (tuple(tuple(
+        of_class[label].work(stations.get(name, {}).get(label, {}),
+                             name == STATIONS[1], is_few)
         for label in sources) for name in STATIONS)
-    return Queueing(times, tuple(p1.get(label, 1.0) for label in sources),
-                    fitted, tuple(_lines(stations, p1, gib, cached)))
+        for is_few in (False, True))
+    return Queueing(usual, few, tuple(of_class[label] for label in sources),
+                    fitted, tuple(_lines(stations, of_class)))
 
 
 def nearest(label: str, measured: Collection[str]) -> str:
@@ -201,59 +212,16 @@ def nearest(label: str, measured: Collection[str]) -> str:
         CLASSES[i] for i in _INSTEAD[label] if CLASSES[i] in measured)
 
 
-def _times(row: Mapping[str, float], gib: float,
-           cached: float | None = None, p1: float = 1.0) -> Times:
-    """:param cached: the largest file set of case s1, GiB, or None"""
-    if cached is not None and gib <= cached:
-        return tuple(p1 * row.get(term + CACHED, 0.0) for term in TERMS)
-    log = math.log(max(gib, 1.0))
-    return tuple(p1 * (row.get(term, 0.0) + row.get(term + LN, 0.0) * log)
-                 for term in TERMS)
-
-
-def _cached_gib(doc: object, stations: Mapping[str, Any]
-                ) -> Mapping[str, float]:
-    """Class → the largest file set that the cache holds, GiB."""
-    cached = checks.mapping(doc, 'cached_gib', CLASSES)
-    for label, value in cached.items():
-        checks.figure(f'cached_gib of {label}', value, checks.MOST)
-    for classes in stations.values():
-        for label, row in classes.items():
-            if label not in cached and any(
-                    term.endswith(CACHED) for term in row):
-                raise errors.FormatError(
-                    f'A queueing model has times of {label} for file sets '
-                    'that a cache holds and no cached_gib, the size of the '
-                    f'largest of them; {checks.AGAIN}')
-    return cached
-
-
-def _lines(stations: Mapping[str, Any], p1: Mapping[str, float],
-           gib: float, cached: Mapping[str, float]
+def _lines(stations: Mapping[str, Any], of_class: Mapping[str, cases.Cases]
            ) -> list[tuple[str, str]]:
     used = [name for name in STATIONS if any(
         any(row.values()) for row in stations.get(name, {}).values())]
-    said = [('stations', ' and '.join(used) if len(used) > 1 else
-             'one (its times do not tell cache and media apart)')]
-    for name in used:
-        for label, row in stations[name].items():
-            share = p1.get(label, 1.0)
-            for case, size in _cases(gib, cached.get(label)):
-                times = _times(row, size, cached.get(label))
-                if any(times):
-                    said.append((f'{name} {label}{case}', kinds.formula(
-                        zip(times, _SYMBOLS)) + (
-                            f' (p1 {share:.3g})' if name == 'media'
-                            and share != 1 else '')))
-    return said
-
-
-def _cases(gib: float, cached: float | None) -> list[tuple[str, float]]:
-    """What each of the paper's cases s1 and s2 is called; a size of it."""
-    if cached is None:
-        return [('', gib)]
-    found = [(f', up to {cached:g} GiB', cached)]
-    return [*found, (f', {gib:g} GiB', gib)] if gib > cached else found
+    return [('stations', ' and '.join(used) if len(used) > 1 else
+             'one (its times do not tell cache and media apart)'),
+            *((f'{name} {label}{words}', text) for name in used
+              for label, row in stations[name].items()
+              for words, text in of_class[label].lines(
+                  row, name == STATIONS[1]))]
 
 
 QUEUEING = kinds.Kind(

@@ -31,15 +31,25 @@ class Data:
     :param rows: float[n, m]; a station's times are a = rows @ θa and
         b = rows @ θb
     :param labels: the class and the terms (of a, of b) of each column
+    :param visits: float[n, m], the share of the requests of a column that
+        come to the second station; None where it is the same in all runs
     """
 
     clients: Floats
     y: Floats
     rows: Floats
     labels: tuple[tuple[str, str, str], ...]
+    visits: Floats | None = None
+
+    @property
+    def each(self) -> tuple[Floats, ...]:
+        """The rows of a1, b1, a2, b2."""
+        media = self.rows if self.visits is None else self.rows * self.visits
+        return self.rows, self.rows, media, media
 
     def times(self, theta: Floats) -> list[Floats]:
-        return [self.rows @ each for each in theta.reshape(4, -1)]
+        return [rows @ its for rows, its in zip(
+            self.each, theta.reshape(4, -1))]
 
     def misfit(self, theta: Floats) -> Floats:
         """(predicted - measured) / measured."""
@@ -55,21 +65,21 @@ class Data:
             each[(i + 1) * n:(i + 2) * n] += step
         here, *there = two_stations.responses_us(
             np.tile(self.clients, 5), *moved).reshape(5, n)
-        return np.hstack([((each - here) / step / self.y)[:, None]
-                          * self.rows for each in there])
+        return np.hstack([((each - here) / step / self.y)[:, None] * rows
+                          for each, rows in zip(there, self.each)])
 
 
 def single(data: Data) -> Floats:
     """A single station, a and b of it; the second takes no time."""
     rows = np.hstack([data.rows * data.clients[:, None], data.rows])
     return np.concatenate([
-        _least(rows / data.y[:, None], np.ones(len(data.y))),
+        least(rows / data.y[:, None], np.ones(len(data.y))),
         np.zeros(rows.shape[1])])
 
 
 def two(data: Data) -> Floats:
     """Two stations, from the better of the :func:`_starts`."""
-    return min((_fitted(data, start, start >= 0)
+    return min((fitted(data, start, start >= 0)
                 for start in _starts(data, single(data))),
                key=lambda theta: schwarz(data, theta))
 
@@ -89,21 +99,21 @@ def _starts(data: Data, one: Floats) -> list[Floats]:
                             for each in (a * half, b * half)])]
 
 
-def _least(rows: Floats, y: Floats) -> Floats:
+def least(rows: Floats, y: Floats) -> Floats:
     """Least squares without a negative coefficient."""
     scale = np.maximum(np.sqrt((rows ** 2).sum(axis=0)), 1e-300)
     return optimize.nnls(rows / scale, y)[0] / scale
 
 
-def _fitted(data: Data, theta: Floats,
-            kept: npt.NDArray[np.bool_]) -> Floats:
+def fitted(data: Data, theta: Floats,
+           kept: npt.NDArray[np.bool_]) -> Floats:
     """Gauss-Newton from here, with the kept coefficients alone."""
     theta = np.where(kept, theta, 0.0)
     misfit = data.misfit(theta)
     for _ in range(_STEPS):
         slopes = data.slopes(theta)[:, kept]
         aim = np.zeros(len(theta))
-        aim[kept] = _least(slopes, slopes @ theta[kept] - misfit)
+        aim[kept] = least(slopes, slopes @ theta[kept] - misfit)
         step, was = 1.0, misfit @ misfit
         while step > _LEAST_STEP:
             new = data.misfit(theta + step * (aim - theta))
@@ -126,7 +136,7 @@ def pruned(data: Data, theta: Floats, alpha: float) -> Floats:
     classes = np.tile([label for label, *_ in data.labels], 4)
     kept = theta > 0
     while True:
-        theta = _fitted(data, theta, kept)
+        theta = fitted(data, theta, kept)
         kept = theta > 1e-9 * theta.max()
         p = _p_values(data, theta, kept)
         for label in set(classes):

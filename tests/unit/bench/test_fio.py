@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import json
+import pathlib
 
 import ddt
 import testtools
@@ -8,14 +9,22 @@ import testtools
 from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos import errors
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
+
+HALF_CACHED = pathlib.Path(__file__).with_name('half_cached.json')
+"""What fio 3.33 printed of 32,768 reads of 4 KiB, each once, of a file of
+which the page cache held the first half: by ``tests.functional.
+test_distribution``, without what serifos does not read."""
 
 REGION = fio.Region('/dev/sdx', 2 ** 30, 2 ** 31, 7)
 
 
-def side(requests, mean_us=None, p99_us=None, bw=0):
+def side(requests, mean_us=None, p99_us=None, bw=0, bins=None):
     percentile = {} if p99_us is None else {
         'percentile': {'99.000000': p99_us * 1000}}
+    if bins is not None:
+        percentile['bins'] = bins
     return {'iops': min(requests, 10 ** 15) / 10, 'bw': bw,
             'total_ios': requests, 'lat_ns': {
                 'N': requests, 'mean': (mean_us or 0) * 1000, **percentile}}
@@ -41,7 +50,8 @@ class CommandTest(testtools.TestCase):
                        '--runtime=15000ms', '--ramp_time=1000ms',
                        '--percentage_random=100', '--norandommap=1',
                        '--offset=1073741824', '--size=2147483648',
-                       '--filename=/proc/self/fd/7', '--output-format=json'):
+                       '--filename=/proc/self/fd/7', '--output-format=json+',
+                       '--lat_percentiles=1'):
             self.assertIn(option, options)
 
     def test_it_makes_no_file_and_writes_to_nothing_mounted(self):
@@ -110,6 +120,32 @@ class ParseTest(testtools.TestCase):
         self.assertIsNone(found['read_p99_us'])
         self.assertEqual(0, found['read_iops'])
 
+    def test_its_bins_are_a_distribution_of_microseconds(self):
+        found = fio_result.parse(output(side(4, 50, 60, bins={
+            '7936': 1, '15872': 2, '31744': 1}), side(1, 50, 60, bins={})))
+        self.assertEqual(
+            {'from_us': 8, 'shares': [0.25, 0.25, 0.25, 0.25, 0.75, 0.75,
+                                      0.75, 0.75, 1]},
+            found['read_distribution'])
+        self.assertNotIn('write_distribution', found)
+
+    def test_a_fio_without_bins_has_no_distribution(self):
+        self.assertNotIn('read_distribution', fio_result.parse(
+            output(side(10, 50, 60), side(0))))
+
+    def test_what_fio_printed(self):
+        found = fio_result.parse(HALF_CACHED.read_text())
+        times = distribution.of_seen(found, 'read')
+        # fio's own 99th percentile, to an interval of 19 %.
+        p99 = next(end_us for end_us, share in zip(
+            times.ends_us, times.shares) if share >= 0.99)
+        self.assertLess(p99 / 2 ** 0.25, found['read_p99_us'])
+        self.assertGreater(p99 * 1.01, found['read_p99_us'])
+        # Of the middles of the intervals the mean is that of the requests.
+        mean = sum(end_us / 2 ** 0.125 * share for end_us, share in zip(
+            times.ends_us, times.within))
+        self.assertAlmostEqual(1, mean / found['read_latency_us'], delta=0.1)
+
     @ddt.data(
         ('', 'nothing at all'), ('rubbish', 'rubbish'),
         ('{}', 'its jobs is null'),
@@ -119,6 +155,9 @@ class ParseTest(testtools.TestCase):
         (output(side(10, 50, 60), side(0)) * 2, 'Extra data'),
         (output(side(10, float('nan'), 60), side(0)), 'NaN'),
         (output(side(10, 50), side(0)), 'read.lat_ns.percentile'),
+        (output(side(10, 50, 60, bins=[5]), side(0)), 'lat_ns.bins is a list'),
+        (output(side(10, 50, 60, bins={'-5': 1}), side(0)), 'nanoseconds'),
+        (output(side(10, 50, 60, bins={'5': -1}), side(0)), 'bins.5 is -1'),
         (output(side(10 ** 400, 50, 60), side(0)), 'not a finite number'),
         (output(side(10, 1e300, 60), side(0)), 'read.lat_ns.mean'),
         (output(side(10, 50, 60), side(0), ended_ms='x'), 'timestamp_ms'),

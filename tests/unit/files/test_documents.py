@@ -32,6 +32,12 @@ _RUN = {'workloads': [{'write_pct': 25, 'block_kib': 4}],
         'latency_us': 3100.5}
 
 
+def distributed(shares):
+    """What a run has where its reads have a distribution."""
+    return {'workloads': [{**_RUN['workloads'][0], 'read_distribution': {
+        'from_us': 16, 'shares': shares}}]}
+
+
 class StoreCase(case.DirectoryCase):
 
     def write(self, name, *docs):
@@ -153,7 +159,10 @@ class DatasetFileTest(StoreCase):
         ({'workloads': []}, 'workloads'),
         ({'workloads': [{'write_pct': 101, 'block_kib': 4}]}, 'write_pct'),
         ({'workloads': [{'write_pct': 10}]}, 'block_kib'),
-        ({'round': 0}, 'round'))
+        ({'round': 0}, 'round'),
+        (distributed([2.0]), 'read_distribution'),
+        (distributed([]), 'read_distribution'),
+        (distributed([0.5, 0.2, 1]), 'never fall and end with 1'))
     @ddt.unpack
     def test_a_broken_run_is_refused_with_its_line(self, change, words):
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN,

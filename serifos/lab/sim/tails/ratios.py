@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 from serifos.files import documents
 
@@ -124,7 +125,9 @@ def _with(saw: Seen, ratios: Floats) -> Seen:
         mean, p99 = saw[f'{side}_latency_us'], saw[f'{side}_p99_us']
         if mean is not None and p99 is not None:
             longer[f'{side}_p99_us'] = max(p99, mean * float(ratio))
-    return {**saw, **longer}
+    # Of a tail that was laid over, the distribution is not known.
+    return {**{name: value for name, value in saw.items()
+               if name not in distribution.NAMES.values()}, **longer}
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from serifos.facts import dataset as ds
 from serifos.files import documents
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands
+from tests.unit.lab.calibrate import test_hits
 from tests.unit import samples
 
 
@@ -47,6 +48,29 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.model.write_text(json.dumps(doc))
         code, shown = self.run_json('show', self.model)
         self.assertEqual((0, False), (code, 'r2' in shown))
+
+    def test_distributions_tell_hits_from_misses(self):
+        path = samples.write(self.dir / 'cache.jsonl', ds.Dataset(
+            samples.HEADER, test_hits.stepping().samples))
+        page = self.dir / 'page.html'
+        code, out, err = command.model(
+            'calibrate', path, '--out', self.model, '-f', 'json', '--page',
+            page)
+        self.assertEqual(0, code, err)
+        self.assertRegex(err, r'p1 of random_read: (29|30|31)\.\d+% up to 8 '
+                         r'clients, (79|80|81)\.\d+% beyond \(± \d\.\d+%\), '
+                         r'by \d+ of 24 distributions\n')
+        row = json.loads(out)[0]
+        for column in 'random_read_cached', 'random_read_uncached':
+            self.assertTrue(0 < row[column] < 0.06)
+        drawn = page.read_text()
+        for words in ('random read cached', 'random read uncached',
+                      'p1 of random_read', 'up to 8 clients'):
+            self.assertIn(words, drawn)
+        parameters = documents.read_model(self.model).parameters
+        self.assertEqual({'random_read': 8}, parameters['few_clients'])
+        code, shown = self.run_json('show', self.model)
+        self.assertEqual(0, code)
 
     def test_the_table_speaks_in_percent(self):
         _, out, _ = command.model('calibrate', self.dataset, '--stations',

@@ -74,6 +74,18 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual({2, 4}, set(self.counts(
             option, 12, '--counts', '2,4')))
 
+    def test_every_set_of_the_vectors(self):
+        found = self.dataset(
+            'SSD1', '--full', '--counts', '1,2', '--write-pcts', '0,100',
+            '--block-kibs', '4', '--iodepths', '2')
+        self.assertEqual(
+            [(0,), (0, 0), (0, 100), (100,), (100, 100)], sorted(
+                tuple(w.write_pct for w in s.workloads)
+                for s in found.valid()))
+        self.assertEqual({(4, 2)}, {(w.block_kib, w.iodepth)
+                                    for s in found.valid()
+                                    for w in s.workloads})
+
     @ddt.data(('1', [8.0]), ('2', [4.0, 4.0]), ('3', [3.0, 3.0, 2.0]))
     @ddt.unpack
     def test_a_workload_is_spread_over_volumes(self, volumes, depths):
@@ -109,6 +121,7 @@ class DatasetTest(case.DirectoryCase):
 
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
               ('--mail', 0), ('--rounds', 0), ('--study', '--mail', 3),
+              ('--study', '--full'), ('--full', '--counts', '1,2,3,4,5,6'),
               ('--chance', -1), ('--study', '--counts', '3'),
               ('--study', '--counts', '0'), ('--counts', '99'),
               ('--study', '--counts', '2', '--runs', 6), ('--split', 0),

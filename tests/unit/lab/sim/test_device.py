@@ -11,6 +11,7 @@ import numpy as np
 import testtools
 
 from serifos import errors
+from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.lab.sim import device
@@ -53,6 +54,21 @@ class LawsTest(testtools.TestCase):
         kept = [w['iops'] * w['latency_us'] / 1e6 for w in sample.seen]
         asked = sum(w.iodepth for w in run)
         self.assertLess(abs(sum(kept) - asked), 0.08 * asked)
+
+    @few
+    @hypothesis.given(workloads, st.sampled_from(TRUTHS),
+                      st.integers(0, 99))
+    def test_distributions_are_of_the_same_requests(self, run, ssd, seed):
+        for saw in measured(ssd, run, seed, ios=1000).seen:
+            for name in distribution.NAMES:
+                times = distribution.of_seen(saw, name)
+                mean = saw[f'{name}_latency_us']
+                self.assertEqual(mean is None, times is None)
+                if times:
+                    highest = sum(e * share for e, share in zip(
+                        times.ends_us, times.within))
+                    self.assertLess(mean, 1.01 * highest)
+                    self.assertGreater(1.01 * mean, highest / 2 ** 0.25)
 
     @few
     @hypothesis.given(st.sampled_from(TRUTHS), st.sampled_from([1.0, 8.0]),

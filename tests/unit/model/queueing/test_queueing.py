@@ -15,6 +15,7 @@ from serifos import errors
 from serifos.facts import workload as wl
 from serifos.model import fit
 from serifos.model import model as mm
+from serifos.model.queueing import cases
 from serifos.model.queueing import fit as queueing_fit
 from serifos.model.queueing import predict as queueing
 from serifos.model.queueing import two_stations
@@ -38,9 +39,9 @@ _ONE = {
 
 _FIGURE = st.floats(0, 500)
 _TERMS = st.dictionaries(
-    st.sampled_from([*queueing.TERMS,
-                     *(t + queueing.LN for t in queueing.TERMS),
-                     *(t + queueing.CACHED for t in queueing.TERMS)]),
+    st.sampled_from([*cases.TERMS,
+                     *(t + cases.LN for t in cases.TERMS),
+                     *(t + cases.CACHED for t in cases.TERMS)]),
     _FIGURE)
 _PARAMETERS = st.fixed_dictionaries({
     'stations': st.fixed_dictionaries({

@@ -53,6 +53,12 @@ class TailsTest(testtools.TestCase):
         self.assertEqual((3000.0, None), (
             found['read_p99_us'], found['write_p99_us']))
 
+    def test_a_tail_that_was_laid_over_has_no_distribution(self):
+        found, = over([run((SMALL, ratio(10.0, 4.0)))], (LARGE, {
+            **saw(200.0, 210.0, 50.0, 51.0),
+            'read_distribution': {'from_us': 200, 'shares': [1]}}))
+        self.assertNotIn('read_distribution', found)
+
     def test_one_run_is_drawn_of_those_most_like_it(self):
         like = [run(*[(wl.Workload(50, 8 + i), ratio(2.0 + i))] * 2)
                 for i in range(tails.LIKE)]

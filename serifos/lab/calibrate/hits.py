@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""p1 and p2 of the paper: which requests a cache serves.
+
+From the distributions of the response times in the runs of a dataset, where
+they have two modes: see :mod:`.modes`. A run counts whose requests are all
+reads, or all writes: where both are mixed, reads that wait for writes are slow
+too. And a class counts whose modes are there with the fewest clients: modes
+that come with more of them are of requests that wait. A distribution of one
+mode is of hits alone where it is below the valley of a run that is no heavier,
+whose misses were slower; it is of misses alone above that of a run that is no
+lighter.
+
+The share of the misses may step up with the clients: the cases s1 and s2 of
+the paper, whose p1 is 48.32 % to 30 threads and 99.91 % above.
+
+Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of Virtualized
+Storage Systems, section IV-D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.facts import dataset as ds
+from serifos.facts.seen import distribution
+from serifos.facts import workload as wl
+from serifos.lab.calibrate import modes
+from serifos.model.queueing import cases
+from serifos.model.queueing import predict as queueing
+
+Floats = npt.NDArray[np.float64]
+
+LEAST = 3
+"""Workloads of a class whose hits and misses are apart, at least; with fewer
+clients than a step, and with more, too."""
+
+_ALL = 0.98
+_EXACT = 0.01  # shares closer than that are the same
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """The response times of a workload in a run of reads or writes alone.
+
+    :param label: the class of most of its requests
+    :param load: of the run, what makes a request slow: clients, KiB
+        outstanding, KiB of a request of this workload
+    """
+
+    run: int
+    label: str
+    load: tuple[float, float, float]
+    times: distribution.Distribution
+    parted: modes.Parted | None
+
+    @property
+    def clients(self) -> float:
+        return self.load[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """The same, with the share of the requests that missed; None: unknown."""
+
+    seen: Times
+    misses: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What the distributions of a class tell.
+
+    :param share: None where they do not determine it
+    :param deviation: the standard deviation of p1 over the workloads
+    :param told: workloads that tell hits from misses, of all that have a
+        distribution
+    """
+
+    share: cases.Share | None
+    deviation: float
+    told: int
+    all: int
+
+    @property
+    def words(self) -> str:
+        """Such as '48.3 % ± 9.6, by 25 of 40 distributions'."""
+        by = f'{self.told} of {self.all} distributions'
+        if self.share is None:
+            return f'not determined: {by} tell hits from misses'
+        its = self.share
+        p1 = f'{its.p1:.2%}' if its.p1_few is None else (
+            f'{its.p1_few:.2%} up to {its.clients:g} clients, {its.p1:.2%} '
+            'beyond')
+        return f'{p1} (± {self.deviation:.2%}), by {by}'
+
+
+def times(samples: Sequence[ds.Sample]) -> list[Times]:
+    """The workloads of runs of reads alone, or of writes alone."""
+    return [one for run, sample in enumerate(samples)
+            for one in _times(run, sample)]
+
+
+def judged(every: Sequence[Times]) -> list[Judged]:
+    """Which of them tell hits from misses, by each other's valleys."""
+    return [one for label in queueing.CLASSES
+            for one in _of_class([one for one in every if one.label == label])]
+
+
+def _of_class(every: Sequence[Times]) -> list[Judged]:
+    apart = [one for one in every if one.parted]
+    least = min((one.clients for one in every), default=0.0)
+    light = [bool(one.parted) or _all(one, apart) is not None
+             for one in every if one.clients == least]
+    if 2 * sum(light) < len(light):
+        return [Judged(one, None) for one in every]
+    return [Judged(one, one.parted.slow if one.parted else _all(one, apart))
+            for one in every]
+
+
+def found(every: Sequence[Judged]) -> dict[str, Found]:
+    """Class → what its distributions tell; those that have any."""
+    return {label: _found(its) for label in queueing.CLASSES if (
+        its := [one for one in every if one.seen.label == label])}
+
+
+def shares(every: Mapping[str, Found]) -> dict[str, cases.Share]:
+    """Those that are determined."""
+    return {label: one.share for label, one in every.items() if one.share}
+
+
+def of_runs(every: Sequence[Judged], runs: int) -> Floats:
+    """The share of each run's requests that missed: float[runs].
+
+    The mean over its workloads; NaN where one of them does not tell.
+    """
+    misses: dict[int, list[float]] = {}
+    for one in every:
+        misses.setdefault(one.seen.run, []).append(
+            math.nan if one.misses is None else one.misses)
+    return np.array([np.mean(misses.get(run, [math.nan]))
+                     for run in range(runs)])
+
+
+def _times(run: int, sample: ds.Sample) -> list[Times]:
+    writes = {workload.write_pct for workload in sample.workloads}
+    name = {0: 'read', 100: 'write'}.get(*writes) if len(writes) == 1 else None
+    if name is None:
+        return []
+    load = sum(map(wl.Load.of, sample.tenants), wl.Load())
+    seen = [(workload, distribution.of_seen(saw, name)) for workload, saw in
+            zip(sample.workloads, sample.seen)]
+    return [Times(
+        run, f'{"random" if w.random_pct >= 50 else "sequential"}_{name}',
+        (load.sum_iodepth, load.sum_q_s_r + load.sum_q_s_w, w.block_kib),
+        its, modes.parted(its)) for w, its in seen if its]
+
+
+def _all(one: Times, apart: Sequence[Times]) -> float | None:
+    """0 where one mode is of hits, 1 where it is of misses, else None.
+
+    :param apart: of the same class, those of two modes
+    """
+    for other in apart:
+        below = _share_below(one.times, other.parted.cut_us)
+        if below >= _ALL and _no_more(other.load, one.load):
+            return 0.0
+        if below <= 1 - _ALL and _no_more(one.load, other.load):
+            return 1.0
+    return None
+
+
+def _no_more(a: Sequence[float], b: Sequence[float]) -> bool:
+    return all(x <= y for x, y in zip(a, b))
+
+
+def _share_below(times: distribution.Distribution, us: float) -> float:
+    return max((share for end_us, share in zip(times.ends_us, times.shares)
+                if end_us <= us), default=0.0)
+
+
+def _found(every: Sequence[Judged]) -> Found:
+    told = [one for one in every if one.misses is not None]
+    y = np.array([one.misses for one in told], float)
+    if len(told) < LEAST or not 0 < y.mean() < 1:
+        return Found(None, math.nan, len(told), len(every))
+    clients = np.array([one.seen.clients for one in told])
+    bounds = [None, *(float(t) for t in np.unique(clients) if LEAST <= (
+        clients <= t).sum() <= len(told) - LEAST)]
+    best = min(bounds, key=lambda bound: _criterion(y, clients, bound))
+    p1 = float(y[clients > (best or 0)].mean())
+    few = None if best is None else float(y[clients <= best].mean())
+    if few is not None and few >= p1:  # see the queueing page
+        best, few, p1 = None, None, float(y.mean())
+    expected = np.full(len(y), p1)
+    if best is not None:
+        expected[clients <= best] = few
+    deviation = float(np.sqrt(np.mean((y - expected) ** 2)))
+    return Found(cases.Share(p1, few, best, float(clients.max())), deviation,
+                 len(told), len(every))
+
+
+def _criterion(y: Floats, clients: Floats, bound: float | None) -> float:
+    """Schwarz's, of a share that steps after so many clients."""
+    parts = [y] if bound is None else [y[clients <= bound],
+                                       y[clients > bound]]
+    wrong = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+    n = len(y)
+    return n * math.log(wrong / n + _EXACT ** 2) + math.log(n) * (
+        2 * len(parts) - 1)

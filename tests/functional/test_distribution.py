@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The distribution of response times, as real fio measures it.
+
+Reads of a file through the page cache, each block once and in random order,
+hit as often as there is of the file in the cache: which is known.
+"""
+
+import os
+
+import ddt
+
+from serifos.bench import fio_result
+from serifos.facts.seen import distribution
+from serifos.files import documents
+from serifos.lab.calibrate import modes
+from tests.functional import machine
+
+_MIB = 64
+
+
+@ddt.ddt
+class DistributionTest(machine.MachineTest):
+
+    programs = ('fio',)
+
+    def file(self, cached):
+        """A file of which the page cache holds this share, the first."""
+        path = self.directory / 'file'
+        with path.open('wb') as file:
+            for _ in range(_MIB):
+                file.write(os.urandom(2 ** 20))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        with path.open('rb', buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            for _ in range(round(_MIB * cached)):
+                file.read(2 ** 20)
+        return path
+
+    @ddt.data(0.25, 0.5, 0.75)
+    def test_hits_are_told_from_misses(self, cached):
+        path = self.file(cached)
+        found = fio_result.parse(self.run_tool(
+            'fio', '--name=serifos', '--thread=1', f'--filename={path}',
+            '--direct=0', '--invalidate=0', '--ioengine=psync',
+            '--rw=randread', '--bs=4096', '--lat_percentiles=1',
+            '--clat_percentiles=0', '--percentile_list=99',
+            '--output-format=json+'))
+        parted = modes.parted(distribution.of_seen(found, 'read'))
+        self.need(parted is not None, 'the disk is as fast as its page cache, '
+                  'or too busy to tell')
+        self.assertAlmostEqual(1 - cached, parted.slow, delta=0.06)
+
+    def test_a_build_keeps_those_of_each_run(self):
+        self.need_programs('lsblk', 'findmnt')
+        code, _, err = self.model(
+            'build', f'file:{self.directory}/x', '--size-gib', '0.0625',
+            *machine.SIX)
+        self.assertEqual(0, code, err)
+        for sample in documents.read_dataset(
+                self.directory / 'x.jsonl').samples:
+            for workload, saw in zip(sample.workloads, sample.seen):
+                for name, is_there in (('read', workload.write_pct < 100),
+                                       ('write', workload.write_pct > 0)):
+                    times = distribution.of_seen(saw, name)
+                    self.assertEqual(is_there, times is not None)
+                    if times:
+                        self.assertLess(saw[f'{name}_p99_us'],
+                                        1.01 * times.ends_us[-1])
