@@ -25,6 +25,9 @@ Key = tuple[tuple[float, ...], ...]
 """Of runs of the same workloads: their sorted patterns, then what tells their
 conditions apart, where they have any."""
 
+CONDITIONS = ('file_set_gib', 'scheduler')
+"""The names of what a :class:`Condition` has."""
+
 _ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
           'think_time_us')
 _NONE = -1.0
@@ -71,7 +74,7 @@ class Condition:
 
     def to_json(self) -> dict[str, Any]:
         """Without what is None."""
-        return {name: value for name in ('file_set_gib', 'scheduler')
+        return {name: value for name in CONDITIONS
                 if (value := getattr(self, name)) is not None}
 
 

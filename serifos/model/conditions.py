@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,3 +64,37 @@ def of(runs: Sequence[ds.Condition]) -> Conditions | None:
     if not values.any():
         return None
     return Conditions(values, tuple(every) if both else ())
+
+
+def of_model(runs: Sequence[ds.Condition],
+             parameters: Mapping[str, Any]) -> Conditions | None:
+    """The conditions of runs in the numbers of a model's parameters.
+
+    What a run does not tell is what the model predicts for.
+
+    :returns: None of a model that predicts alike under all
+    :raises InputError: where runs are by a scheduler that it does not know
+    """
+    at = parameters.get('at')
+    if at is None:
+        return None
+    names = parameters.get('schedulers') or []
+    for one in runs:
+        if names and one.scheduler not in (None, *names):
+            raise errors.InputError(
+                f'The runs are by the I/O scheduler {one.scheduler}, and the '
+                f'model is of {" and ".join(names)}; take others.')
+    return Conditions(np.array([
+        [at['file_set_gib'] if one.file_set_gib is None or not at[
+            'file_set_gib'] else one.file_set_gib,
+         names.index(one.scheduler) if one.scheduler in names
+         else at['scheduler']] for one in runs]), tuple(names))
+
+
+def under(parameters: Mapping[str, Any],
+          row: Sequence[float]) -> dict[str, Any]:
+    """Parameters that predict under another condition.
+
+    :param row: of :attr:`Conditions.values`
+    """
+    return {**parameters, 'at': dict(zip(ds.CONDITIONS, map(float, row)))}

@@ -59,6 +59,12 @@ class ConditionsTest(machine.MachineTest):
         # The table is printed again from the dataset, without a target.
         again = self.model('study', self.dataset, '-f', 'json')[1]
         self.assertEqual(json.loads(out), json.loads(again))
+        code, out, err = self.model('fit', self.dataset, '--kind', 'lrm',
+                                    '--out', 'x.json')
+        self.assertEqual(0, code, err)
+        self.assertRegex(out, r'predicts for .*file_set_gib 0\.06, scheduler')
+        code, _, err = self.model('check', 'x.json', self.dataset)
+        self.assertEqual(0, code, err)
         self.refused(2, 'varied', 'study', self.target, '--name', 'x',
                      '--size-gib', '0.06', '--runs', '12', '--runtime', '0.5')
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from serifos.lab.regression import growth
+from serifos.lab.regression import inputs
 from serifos.lab.regression import smoothing as sm
 from serifos.lab.regression import tree
 from serifos.model import quality
@@ -87,6 +88,7 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
                  for by in {method.linear_splits for method in tried}}
         for method in tried:
             found = tree.from_parameters('m5', {
+                **inputs.anywhere(x.shape[1]),
                 'trees': [sm.nodes(roots[method.linear_splits],
                                    method.smoothing)],
                 'within': growth.within(y[train])})

@@ -114,7 +114,7 @@ def _of_count(space: design.Space, count: int, number: int | None,
               conditions: Sequence[ds.Condition]) -> list[Pair]:
     has = terms(count, space, conditions)
     if number is None:
-        number = RUNS_A_TERM * has if count == 1 else RUNS
+        number = max(RUNS, RUNS_A_TERM * has) if count == 1 else RUNS
     bounds.refuse_outside('--runs', number, has + 2, _MOST)
     candidates = [
         (run, one) for run in _candidates(space, count, number, rng)
