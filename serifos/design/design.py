@@ -6,13 +6,16 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import functools
+import itertools
 import math
 
 from serifos import errors
 from serifos.facts import bounds
+from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 
 _MOST_PATTERNS = 200_000
@@ -87,6 +90,7 @@ class Design:
     :param choose: makes the runs
     :param seconds: count of workloads → seconds of one run
     :param valid_round: the round that counts, from 1 to ``rounds``
+    :param conditions: that of each run; empty where none has any
     """
 
     numbers: Mapping[int, int]
@@ -94,6 +98,7 @@ class Design:
     seconds: Callable[[int], float]
     rounds: int = 1
     valid_round: int = 1
+    conditions: tuple[ds.Condition, ...] = ()
 
     def __post_init__(self) -> None:
         bounds.refuse_outside('--rounds', self.rounds, 1, 1000)
@@ -107,6 +112,12 @@ class Design:
         return tuple(self.choose())
 
     @property
+    def under(self) -> Iterator[tuple[Run, ds.Condition]]:
+        """The runs with their conditions."""
+        return zip(self.runs, self.conditions
+                   or itertools.repeat(ds.Condition()))
+
+    @property
     def total(self) -> int:
         """Runs of one round."""
         return sum(self.numbers.values())
@@ -116,7 +127,7 @@ class Design:
         first = self.runs[:number]
         return dataclasses.replace(
             self, numbers=collections.Counter(map(len, first)),
-            choose=lambda: first)
+            choose=lambda: first, conditions=self.conditions[:number])
 
     def hours(self, count: int | None = None) -> float:
         """Hours of measuring in all rounds, of one count or of all."""

@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import statistics
 from typing import Any
+import zlib
 
 from serifos import errors
 from serifos.facts.seen import distribution
@@ -22,10 +23,60 @@ FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
 """The figures of a run that a model may predict."""
 
 Key = tuple[tuple[float, ...], ...]
-"""Of runs of the same workloads: their sorted patterns."""
+"""Of runs of the same workloads: their sorted patterns, then what tells their
+conditions apart, where they have any."""
+
+CONDITIONS = ('file_set_gib', 'scheduler')
+"""The names of what a :class:`Condition` has."""
 
 _ASKED = ('write_pct', 'block_kib', 'iodepth', 'random_pct',
           'think_time_us')
+_NONE = -1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Condition:
+    """What a run is made under; None where it is as it always is.
+
+    Factors of Table 1 of [1]_.
+
+    :param file_set_gib: size of the files that all its workloads share, GiB
+    :param scheduler: I/O scheduler of the block device, such as mq-deadline
+
+    .. [1] Noorshams, Bruhn, Kounev, Reussner: Predictive Performance Modeling
+       of Virtualized Storage Systems using Optimized Statistical Regression
+       Techniques, ICPE 2013.
+    """
+
+    file_set_gib: float | None = None
+    scheduler: str | None = None
+
+    @property
+    def key(self) -> tuple[tuple[float, ...], ...]:
+        """Numbers that tell conditions apart; none where there are none."""
+        if self == Condition():
+            return ()
+        return ((_NONE if self.file_set_gib is None else self.file_set_gib,
+                 _NONE if self.scheduler is None
+                 else float(zlib.crc32(self.scheduler.encode()))),)
+
+    @property
+    def words(self) -> str:
+        """Such as 'on 0.5 GiB, by mq-deadline'; empty without any."""
+        return ', '.join([
+            *([] if self.file_set_gib is None
+              else [f'on {self.file_set_gib:g} GiB']),
+            *([] if self.scheduler is None else [f'by {self.scheduler}'])])
+
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Condition:
+        """Those of a validated line of a dataset."""
+        return cls(doc.get('file_set_gib'), doc.get('scheduler'))
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what is None."""
+        return {name: value for name in CONDITIONS
+                if (value := getattr(self, name)) is not None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +88,7 @@ class Sample:
     :param latency_us: the mean over the workloads of each one's mean, µs
     :param request_latency_us: the mean over all requests, µs, or None
     :param seen: the figures of each workload, named as in the file format
+    :param condition: what else it was made under
     """
 
     workloads: tuple[wl.Workload, ...]
@@ -44,6 +96,7 @@ class Sample:
     request_latency_us: float | None = None
     round: int = 1
     seen: tuple[Mapping[str, Any], ...] = ()
+    condition: Condition = Condition()
 
     @property
     def count(self) -> int:
@@ -51,7 +104,7 @@ class Sample:
 
     @property
     def key(self) -> Key:
-        return key(self.workloads)
+        return key(self.workloads, self.condition)
 
     @property
     def words(self) -> str:
@@ -103,7 +156,8 @@ class Sample:
             request_latency_us=doc.get('request_latency_us'),
             round=doc.get('round', 1),
             seen=tuple({name: value for name, value in w.items()
-                        if name not in _ASKED} for w in doc['workloads']))
+                        if name not in _ASKED} for w in doc['workloads']),
+            condition=Condition.from_json(doc))
 
     def to_json(self) -> dict[str, Any]:
         seen = self.seen or ({},) * self.count
@@ -113,12 +167,14 @@ class Sample:
                 for workload, saw in zip(self.workloads, seen)],
             'latency_us': self.latency_us,
             'request_latency_us': self.request_latency_us,
-            'round': self.round}
+            'round': self.round, **self.condition.to_json()}
 
 
-def key(workloads: Iterable[wl.Workload]) -> Key:
+def key(workloads: Iterable[wl.Workload],
+        condition: Condition = Condition()) -> Key:
     """The same for runs of the same workloads, whatever their order."""
-    return tuple(sorted(workload.pattern for workload in workloads))
+    return (*sorted(workload.pattern for workload in workloads),
+            *condition.key)
 
 
 @dataclasses.dataclass(frozen=True)

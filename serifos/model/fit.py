@@ -13,6 +13,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import hot_by as hb
+from serifos.model import conditions as mc
 from serifos.model import fit_runs
 from serifos.model import held_out as ho
 from serifos.model import kinds
@@ -142,10 +143,16 @@ def check(model: mm.Model, dataset: ds.Dataset) -> Check:
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts.')
-    predicted = np.array([model.predict(load) for load in data.loads])
+    conditions = mc.of_model(data.under, model.parameters)
+    predicted = (
+        np.array([model.predict(load) for load in data.loads])
+        if conditions is None else ho.predicted(
+            model.kind, model.parameters,
+            dataclasses.replace(data, conditions=conditions)))
     tenants = data.tenants
-    seen = ho.tenants_of(model.predictor, data.vectors[tenants.run],
-                         tenants.own)
+    seen = (predicted[tenants.run] if conditions is not None else
+            ho.tenants_of(model.predictor, data.vectors[tenants.run],
+                          tenants.own))
     return Check(quality.mre(data.y, predicted),
                  quality.mre_by(data.counts, data.y, predicted),
                  quality.mre(tenants.y, seen) if len(seen) else None,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.model import conditions as mc
 from serifos.model import kinds
 from serifos.model import quality
 
@@ -26,6 +27,8 @@ class Runs:
 
     :param seen: for each run its tenants and what they saw of ``predicts``,
         where the dataset says so
+    :param under: the condition of each
+    :param conditions: the same in numbers, where they vary
     """
 
     loads: tuple[wl.Load, ...]
@@ -33,6 +36,8 @@ class Runs:
     keys: tuple[Any, ...]
     seen: tuple[tuple[tuple[wl.Workload, kinds.Seen], ...], ...] = ()
     predicts: str = 'latency_us'
+    under: tuple[ds.Condition, ...] = ()
+    conditions: mc.Conditions | None = None
 
     @property
     def counts(self) -> list[int]:
@@ -48,7 +53,9 @@ class Runs:
         return Runs(tuple(self.loads[i] for i in which),
                     self.y[list(which)], tuple(self.keys[i] for i in which),
                     tuple(self.seen[i] for i in which) if self.seen else (),
-                    self.predicts)
+                    self.predicts,
+                    tuple(self.under[i] for i in which) if self.under else (),
+                    self.conditions and self.conditions.some(which))
 
     @functools.cached_property
     def tenants(self) -> Tenants:
@@ -81,11 +88,13 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
     :raises InputError: where the name is not a figure
     """
     having = usable(samples, predicts)
+    under = tuple(s.condition for s, _ in having)
     return Runs(
         tuple(load for _, load in having),
         np.array([_measured(s, predicts) for s, _ in having], float),
         tuple(s.key for s, _ in having),
-        tuple(_seen(s, predicts) for s, _ in having), predicts)
+        tuple(_seen(s, predicts) for s, _ in having), predicts, under,
+        mc.of(under))
 
 
 OF_TENANTS = {

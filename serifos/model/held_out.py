@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import workload as wl
+from serifos.model import conditions as mc
 from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
@@ -47,10 +48,15 @@ def predictions(kind: str, data: fit_runs.Runs,
     found = np.full((4, n + len(tenants.y)), np.nan)
     its: kinds.Predictor | None = None
     for train, test in quality.splits(data.keys, seed):
-        its = kinds.predictor(kind, parameters(kind, data.some(train), given))
+        fitted = parameters(kind, data.some(train), given)
+        its = kinds.predictor(kind, fitted)
         asked = np.isin(tenants.run, test)
         loads, own = data.vectors[test], tenants.own[asked]
         whose, here = data.vectors[tenants.run[asked]], np.flatnonzero(asked)
+        if _by_conditions(kind, data):
+            found[0, test] = predicted(kind, fitted, data.some(test))
+            found[0, n + here] = found[0, tenants.run[asked]]
+            continue
         found[0, test] = its.many(loads)
         found[0, n + here] = tenants_of(its, whose, own)
         if isinstance(its, kinds.UncertainPredictor):
@@ -79,22 +85,39 @@ def parameters(kind: str, data: fit_runs.Runs,
                given: Mapping[str, float]) -> Mapping[str, Any]:
     """The parameters of a model file, fitted to runs."""
     return kinds.of(kind).fit(data.loads, data.y, given, data.seen,
-                              data.predicts)
+                              data.predicts, data.conditions)
+
+
+def predicted(kind: str, parameters: Mapping[str, Any],
+              data: fit_runs.Runs) -> Floats:
+    """The prediction of each run, under its own condition: float[n]."""
+    if not _by_conditions(kind, data):
+        return kinds.predictor(kind, parameters).many(data.vectors)
+    assert data.conditions is not None
+    found, vectors = np.empty(len(data.y)), data.vectors
+    for row in np.unique(data.conditions.values, axis=0):
+        here = (data.conditions.values == row).all(axis=1)
+        found[here] = kinds.predictor(
+            kind, mc.under(parameters, row)).many(vectors[here])
+    return found
+
+
+def _by_conditions(kind: str, data: fit_runs.Runs) -> bool:
+    return data.conditions is not None and kinds.of(kind).conditions
 
 
 def refit(kind: str, data: fit_runs.Runs, given: Mapping[str, float]
           ) -> Callable[[quality.Ints, quality.Ints], Floats]:
     """A function that fits to the first indices, predicts the second."""
-    return lambda train, test: kinds.predictor(
-        kind, parameters(kind, data.some(train), given)).many(
-            data.vectors[test])
+    return lambda train, test: predicted(
+        kind, parameters(kind, data.some(train), given), data.some(test))
 
 
 def summary(kind: str, parameters: Mapping[str, Any],
             data: fit_runs.Runs, held_out: HeldOut) -> dict[str, Any]:
     """What a model file says of its quality."""
     predictor = kinds.predictor(kind, parameters)
-    fitted = predictor.many(data.vectors)
+    fitted = predicted(kind, parameters, data)
     tenants = data.tenants
     return {
         'mre': quality.mre(data.y, held_out.y),

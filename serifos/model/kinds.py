@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from serifos.model import conditions as mc
+
 LOG = logging.getLogger(__name__)
 
 
@@ -167,6 +169,9 @@ class Kind:
         saw, and ``predicts``, the name of the figure
     :param method: raised by one where the fitter makes another model of the
         same runs and settings, so that no search goes on from old errors
+    :param conditions: whether its fitter also takes ``conditions``, those of
+        the runs where they vary, and its parameters then have ``at``, those
+        for which they predict
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
@@ -174,14 +179,19 @@ class Kind:
     settings: tuple[parameter.Parameter, ...] = ()
     tenants: bool = False
     method: int = 1
+    conditions: bool = False
 
     def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float],
             seen: Sequence[Sequence[tuple[wl.Workload, Seen]]] = (),
-            predicts: str = 'latency_us') -> Mapping[str, Any]:
+            predicts: str = 'latency_us',
+            conditions: mc.Conditions | None = None) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = parameter.settings(self.settings, given)
-        more = {'seen': seen, 'predicts': predicts} if self.tenants else {}
+        more: dict[str, Any] = (
+            {'seen': seen, 'predicts': predicts} if self.tenants else {})
+        if self.conditions and conditions is not None:
+            more['conditions'] = conditions
         return pkgutil.resolve_name(self.fitter)(
             loads, y, **more, **settings)
 

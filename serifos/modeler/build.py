@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
+import contextlib
 import dataclasses
 import functools
 import pathlib
 import re
+
+from oslo_log import log
 
 from serifos.bench import fio
 from serifos.bench import host
@@ -17,7 +21,10 @@ from serifos.design import design as dn
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.modeler import campaign
+from serifos.modeler import conditions
 from serifos.modeler import design_runs
+
+LOG = log.getLogger(__name__)
 
 START_S = 2.0
 """About what a run takes beside its runtime: the ramp, and fio's start."""
@@ -53,6 +60,7 @@ class Build:
 
     :param adaptive: which runs follow the first of the design, if not simply
         the others
+    :param under: the conditions under which the runs are made
     :param made: how many runs are in the dataset already
     :param complete: whether no run is missing
     """
@@ -60,6 +68,7 @@ class Build:
     options: BuildOptions
     design: dn.Design
     adaptive: design_runs.Adaptive | None
+    under: conditions.Under | None
     target: tg.Target
     path: pathlib.Path
     header: ds.Header
@@ -125,15 +134,26 @@ class Build:
                 say(f'Preconditioned: {state.words}.')
             if options.precondition == 'only':
                 return
-            failed = design_runs.run(
-                self.design, self.path, header,
-                fio.measurer(area.regions, engine, options.hang_s,
-                             host.watched if options.observe_host
-                             else host.unwatched),
-                ports, self.adaptive)
+            failed = self._made(area, header, ports)
         if failed:
             warn(f'Runs that failed twice and are missing: {failed}; the '
                  'same command tries them again.')
+
+    def _made(self, area: tg.Area, header: ds.Header,
+              ports: campaign.Ports) -> int:
+        options = self.options
+
+        def measurer(regions: Sequence[fio.Region]) -> design_runs.Measure:
+            return fio.measurer(
+                regions, options.target_options.engine, options.hang_s,
+                host.watched if options.observe_host else host.unwatched)
+
+        with (contextlib.nullcontext() if self.under is None else
+              self.under.made(area, options.target_options.count,
+                              measurer)) as under:
+            return design_runs.run(
+                self.design, self.path, header, measurer(area.regions),
+                ports, self.adaptive, under)
 
 
 def look(options: BuildOptions, design: dn.Design,
@@ -144,7 +164,18 @@ def look(options: BuildOptions, design: dn.Design,
     """
     fio.refuse_hang(options.hang_s)
     version = fio.version()
+    recovered = conditions.recover(options.target)
+    if recovered is not None:
+        LOG.warning('%s', recovered)
+    under = conditions.find(design, options.target)
+    if under is not None:
+        options = dataclasses.replace(
+            options, target_options=under.sized(options.target_options))
     target = tg.find(options.target, options.target_options)
+    if under is not None:
+        target = under.shown(target)
+        under.refuse_unrunnable(design.runs, target,
+                                options.target_options.count)
     if options.precondition == 'only' and (
             target.purge is None or target.fresh):
         raise errors.InputError(
@@ -162,7 +193,7 @@ def look(options: BuildOptions, design: dn.Design,
     had = design_runs.had(path, header)
     todo = design_runs.todo(design, had, adaptive)
     return Build(
-        options, design, adaptive, target, path, header,
+        options, design, adaptive, under, target, path, header,
         len(had) if adaptive else design.total * design.rounds - len(todo),
         not todo)
 

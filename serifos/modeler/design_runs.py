@@ -19,11 +19,11 @@ from serifos.files import jsonl
 from serifos.modeler import campaign
 
 Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
-DesignRun = tuple[dn.Run, int]
-"""Workloads, and the round in which they run."""
+DesignRun = tuple[dn.Run, int, ds.Condition]
+"""Workloads, the round in which they run, and what else they run under."""
 
 _SAME = ('runtime_s', 'valid_round')
-_SAME_DEVICE = ('workload_gib', 'ioengine')
+_SAME_DEVICE = ('workload_gib', 'ioengine', 'varied')
 
 
 def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
@@ -50,12 +50,12 @@ def missing(design: dn.Design,
     counts = collections.Counter((s.key, s.round) for s in made)
     found = []
     for number in range(1, design.rounds + 1):
-        for workloads in design.runs:
-            name = ds.key(workloads), number
+        for workloads, condition in design.under:
+            name = ds.key(workloads, condition), number
             if counts[name]:
                 counts[name] -= 1
             else:
-                found.append((workloads, number))
+                found.append((workloads, number, condition))
     return tuple(found)
 
 
@@ -86,16 +86,19 @@ def todo(design: dn.Design, made: Sequence[ds.Sample],
     left = tuple(run for run in first if run not in failed)
     if left or not adaptive:
         return left
-    gone = [ds.key(workloads) for workloads, _ in failed]
-    return tuple((workloads, 1) for workloads in adaptive.choose(made, gone))
+    gone = [ds.key(workloads) for workloads, *_ in failed]
+    return tuple((workloads, 1, ds.Condition())
+                 for workloads in adaptive.choose(made, gone))
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
         measure: Measure, ports: campaign.Ports,
-        adaptive: Adaptive | None = None) -> int:
+        adaptive: Adaptive | None = None,
+        under: Callable[[ds.Condition], Measure] | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
     :param measure: makes one run; a ToolError costs that run only
+    :param under: makes the same of a condition, where the design has any
     :param adaptive: what to run after the first of the design, in one round,
         and until it is enough
     :returns: how many runs failed twice and are missing
@@ -106,8 +109,10 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
         return design.seconds(len(one[0]))
 
     def make(one: DesignRun) -> None:
+        workloads, number, condition = one
         sample = dataclasses.replace(
-            measure(one[0], seconds(one)), round=one[1])
+            (under(condition) if under else measure)(workloads, seconds(one)),
+            round=number, condition=condition)
         _append(path, sample)
         made.append(sample)
 

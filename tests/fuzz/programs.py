@@ -13,6 +13,8 @@ from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
 from serifos.bench import purge_methods
+from serifos.bench.put_back import mountinfo
+from serifos.bench.put_back import place
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from tests.fuzz import files
@@ -45,6 +47,13 @@ def erasing(data: bytes) -> None:
     """The outputs of hdparm and nvme that tell how to purge a device."""
     purge_methods.sanitize_state(files.text(data))
     purge_methods.ata('/dev/sdx', files.text(data))
+
+
+def mounts(data: bytes) -> None:
+    """/proc/PID/mountinfo."""
+    found = mountinfo.parse(files.text(data))
+    for mount in found:
+        place.refusal(place.Place(mount.point, True, found, {'x': found}))
 
 
 def mount(data: bytes) -> None:

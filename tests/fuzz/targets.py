@@ -182,6 +182,7 @@ TARGETS: Mapping[str, Target] = {
     'lvm': programs.volume_group,
     'purge': programs.erasing,
     'findmnt': programs.mount,
+    'mountinfo': programs.mounts,
 }
 """Name → the parser, in the order in which they are run."""
 

@@ -8,6 +8,7 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING
 
+from serifos.cmd.model import condition_options
 from serifos.cmd import options
 from serifos.design import design
 from serifos.design import full
@@ -87,8 +88,14 @@ def paper() -> design.Design:
 
 
 def study(args: argparse.Namespace) -> design.Design:
-    """The paper's single-workload study with these options."""
-    return _full(args, full.STUDY)
+    """The paper's single-workload study with these options.
+
+    Every set of workloads under every condition, to be counted.
+    """
+    found = _full(args, full.STUDY)
+    times = len(condition_options.conditions(args)) or 1
+    return dataclasses.replace(found, numbers={
+        count: number * times for count, number in found.numbers.items()})
 
 
 def refuse_several(args: argparse.Namespace) -> None:

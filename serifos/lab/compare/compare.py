@@ -21,6 +21,7 @@ from scipy import stats
 
 from serifos import errors
 from serifos.lab.regression import inputs
+from serifos.model import conditions as mc
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
@@ -133,10 +134,12 @@ def with_others(data: fit_runs.Runs, divided: Parts, others: fit_runs.Runs
             f'No run of the --test dataset has a {others.predicts}; leave '
             'that figure out, or measure it.')
     number = len(data.y)
+    under = data.under + others.under
     return (dataclasses.replace(
         data, loads=data.loads + others.loads,
         y=np.concatenate([data.y, others.y]), keys=data.keys + others.keys,
-        seen=data.seen + others.seen),
+        seen=data.seen + others.seen, under=under,
+        conditions=mc.of(under)),
         dataclasses.replace(divided, tested={
             **divided.tested,
             OTHERS: np.arange(number, number + len(others.y))}))

@@ -18,24 +18,27 @@ from sklearn import tree as sk
 
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
+from serifos.model import conditions as mc
 
 _DEEPEST = 30  # as rpart has it
 
 
 def fit(loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
-        minsplit: float = 20, cp: float = 0.01) -> dict[str, Any]:
+        minsplit: float = 20, cp: float = 0.01,
+        conditions: mc.Conditions | None = None) -> dict[str, Any]:
     """The parameters of a cart model.
 
     :param minsplit: runs below which a node is not split
     :param cp: the share of the total variance by which a split must reduce
         what is left
+    :param conditions: of the runs, where they vary
     """
     grown = sk.DecisionTreeRegressor(
         max_depth=_DEEPEST, min_samples_split=int(minsplit),
         min_samples_leaf=max(1, round(minsplit / 3)),
         ccp_alpha=cp * float(np.var(y)), random_state=0)
-    return plain(grown.fit(np.array([inputs.of(load) for load in loads]),
-                           y).tree_, y)
+    return {**inputs.named(conditions), **plain(
+        grown.fit(inputs.of_runs(loads, conditions), y).tree_, y)}
 
 
 def plain(grown: Any, y: npt.NDArray[np.float64]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from serifos.lab.regression import choice
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
 from serifos.lab.regression import tree
+from serifos.model import conditions as mc
 
 _DEVIATIONS, _LEAST_UNIT = 5, 1e-9
 _BEYOND = 0.05  # of the range measured, how far a neighbour may correct
@@ -32,8 +33,8 @@ Floats = npt.NDArray[np.float64]
 
 def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
         ntrees: float = 1, ninstances: float = 0,
-        smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN
-        ) -> dict[str, Any]:
+        smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN,
+        conditions: mc.Conditions | None = None) -> dict[str, Any]:
     """The parameters of a cubist model.
 
     :param nsplits: splits of each tree in the forward step, at most
@@ -43,17 +44,20 @@ def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
     :param linear_splits: 1 where splits are by lines, see :mod:`.splits`;
         where either is to be chosen, what a single tree needs is that of
         them all
+    :param conditions: of the runs, where they vary
     """
-    x = np.array([inputs.of(load) for load in loads])
+    x = inputs.of_runs(loads, conditions)
     method = choice.chosen(x, y, int(nsplits), linear_splits, smoothing)
     trees: list[list[dict[str, Any]]] = []
+    about = inputs.named(conditions)
     target = y
     for _ in range(int(ntrees)):
         trees.append(method.nodes(x, target, int(nsplits)))
         alone = tree.from_parameters(
-            'cubist', {'trees': [trees[-1]], 'within': [0.0, 0.0]})
+            'cubist', {**about, 'trees': [trees[-1]], 'within': [0.0, 0.0]})
         target = 2 * y - dataclasses.replace(alone, within=_ANYWHERE).on(x)
-    found: dict[str, Any] = {'trees': trees, 'within': growth.within(y)}
+    found: dict[str, Any] = {**about, 'trees': trees,
+                             'within': growth.within(y)}
     if ninstances:
         found['neighbours'] = neighbours(
             x, y, y - tree.from_parameters('cubist', found).on(x),
@@ -65,7 +69,7 @@ def neighbours(x: Floats, y: Floats, left: Floats, nearest: int
                ) -> dict[str, Any]:
     """The runs and their residuals, as Cubist's program weighs them.
 
-    :param x: float[n, 5]
+    :param x: float[n, inputs]
     :param y: float[n], measured
     :param left: float[n], residuals of the trees
     :returns: of a model file, for :class:`.tree.Neighbours`

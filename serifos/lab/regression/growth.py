@@ -22,8 +22,8 @@ import numpy.typing as npt
 from serifos.lab.regression import inputs
 from serifos.lab.regression import splits
 
-LEAST_RUNS = 2 * len(inputs.INPUTS)
-"""Runs of a leaf, at least: two for each input."""
+LEAST_RUNS = 2 * len(inputs.PLAIN)
+"""Runs of a leaf, at least: two for each input that all datasets have."""
 
 _ALIKE = 0.05
 _ROUNDING = 1e-7  # of the standard deviation: no gain at all
@@ -46,7 +46,7 @@ class Branch:
 
     :param runs: int[n], which they are
     :param sides: the two below, at most ``at_most`` and above; none of a leaf
-    :param row: float[6], intercept and coefficients of its linear model
+    :param row: float[1 + inputs], intercept and coefficients of its line
     """
 
     runs: npt.NDArray[np.intp]
@@ -59,7 +59,7 @@ class Branch:
 
 def grown(x: Floats, y: Floats, nsplits: int,
           linear_splits: bool = False) -> Branch:
-    """The root of the simplified tree, for float[n, 5] and float[n].
+    """The root of the simplified tree, for float[n, inputs] and float[n].
 
     :param nsplits: splits before it is simplified, at most
     :param linear_splits: whether splits are by lines, see :mod:`.splits`
@@ -114,7 +114,7 @@ def linear(x: Floats, y: Floats) -> tuple[float, Floats]:
     From all inputs, the one goes whose absence makes c the least, as long
     as that does not rise. The models of all subsets are solved at once.
 
-    :returns: c, and float[6], the intercept and a coefficient of each input
+    :returns: c, and float[1 + inputs], the intercept and the coefficients
     """
     n, mean = len(y), float(y.mean())
     used, middle, std, scaled = splits.scaled(x)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
 from serifos.lab.regression import splines
+from serifos.model import conditions as mc
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,13 +29,17 @@ as many terms as runs would overfit."""
 _ALIASED = 1e-7  # of a term's length is new, as R's lm has it
 
 
-def fit(loads: Sequence[wl.Load], y: Floats) -> dict[str, Any]:
+def fit(loads: Sequence[wl.Load], y: Floats,
+        conditions: mc.Conditions | None = None) -> dict[str, Any]:
     """The parameters of an lrm model.
 
     All products of a number of inputs are used, or none of them.
+
+    :param conditions: of the runs, where they vary
     """
-    x = np.array([inputs.of(load) for load in loads])
-    return splines.to_parameters(*interactions(x, y))
+    x = inputs.of_runs(loads, conditions)
+    return {**inputs.named(conditions),
+            **splines.to_parameters(*interactions(x, y))}
 
 
 def interactions(x: Floats, y: Floats) -> tuple[list[splines.Product],

@@ -11,25 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from serifos.facts import workload as wl
 from serifos.lab.regression import choice
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
 from serifos.lab.regression import tree
+from serifos.model import conditions as mc
 
 
 def fit(loads: Sequence[wl.Load], y: growth.Floats, nsplits: float = 100,
-        smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN
-        ) -> dict[str, Any]:
+        smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN,
+        conditions: mc.Conditions | None = None) -> dict[str, Any]:
     """The parameters of an m5 model.
 
     :param nsplits: splits in the forward step, at most
     :param smoothing: k of :mod:`.smoothing`
     :param linear_splits: 1 where splits are by lines, see :mod:`.splits`
+    :param conditions: of the runs, where they vary
     """
-    x = np.array([inputs.of(load) for load in loads])
+    x = inputs.of_runs(loads, conditions)
     method = choice.chosen(x, y, int(nsplits), linear_splits, smoothing)
-    return {'trees': [method.nodes(x, y, int(nsplits))],
+    return {**inputs.named(conditions),
+            'trees': [method.nodes(x, y, int(nsplits))],
             'within': growth.within(y)}

@@ -27,6 +27,7 @@ from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
 from serifos.lab.regression import lrm
 from serifos.lab.regression import splines
+from serifos.model import conditions as mc
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +51,8 @@ class FittedSplines:
 
 def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
         threshold: float = 0.001, nprune: float = 800,
-        degree: float = 2) -> dict[str, Any]:
+        degree: float = 2,
+        conditions: mc.Conditions | None = None) -> dict[str, Any]:
     """The parameters of a mars model.
 
     :param nnodes: terms of the forward pass at most; a pair counts as two,
@@ -59,11 +61,13 @@ def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
         the variance than this, or all but this is explained
     :param nprune: terms that are left at most
     :param degree: factors of a term at most: 1 is without interactions
+    :param conditions: of the runs, where they vary
     """
-    x = np.array([inputs.of(load) for load in loads])
+    x = inputs.of_runs(loads, conditions)
     found = splines_of(x, y, int(nnodes), threshold, int(nprune),
                        int(degree))
-    return splines.to_parameters(found.products, found.coefficients)
+    return {**inputs.named(conditions), **splines.to_parameters(
+        found.products, found.coefficients)}
 
 
 def splines_of(x: Floats, y: Floats, nnodes: int = 21,

@@ -64,7 +64,7 @@ def arrays(tree: Tree) -> tuple[Any, Any]:
 
 
 def values(splits: Sequence[Any], rows: Any, x: Any) -> Any:
-    """:func:`value` for many inputs: float[n, 5] → float[n]."""
+    """:func:`value` for many inputs: float[n, inputs] → float[n]."""
     import numpy as np  # the scheduler, which has none, never calls this
     column, at_most, then, other = splits
     each, node = np.arange(len(x)), np.zeros(len(x), int)
@@ -73,7 +73,7 @@ def values(splits: Sequence[Any], rows: Any, x: Any) -> Any:
         node = np.where(then[node] > 0,
                         np.where(left, then[node], other[node]), node)
     linear = rows[node, 1] * x[:, 0]
-    for i in range(1, _WIDTH):
+    for i in range(1, x.shape[1]):
         linear += rows[node, 1 + i] * x[:, i]
     return rows[node, 0] + linear
 

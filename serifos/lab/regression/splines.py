@@ -95,15 +95,21 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Splines:
-    """A sum of terms."""
+    """A sum of terms.
+
+    :param at: the condition under which it predicts
+    :param says: that for people
+    """
 
     sum_of: tuple[Term, ...]
+    at: inputs.At = ()
+    says: tuple[tuple[str, str], ...] = ()
 
     def predict(self, load: wl.Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
         if load.count == 0:
             return 0.0
-        x = inputs.of(load)
+        x = inputs.of(load, self.at)
         total = 0.0
         for term in self.sum_of:
             value = term.coefficient
@@ -116,7 +122,7 @@ class Splines:
              ) -> npt.NDArray[np.float64]:
         """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # the scheduler, which has none, never calls this
-        x = inputs.of_many(loads)
+        x = inputs.of_many(loads, self.at)
         total = np.zeros(len(x))
         for term in self.sum_of:
             total += values(term.factors, x, term.coefficient)
@@ -135,8 +141,8 @@ class Splines:
 
     def lines(self) -> list[tuple[str, str]]:
         """Such as ('term 1', '113.4'), ('term 2', '22.1 block_kib')."""
-        return [(f'term {number}', str(term))
-                for number, term in enumerate(self.sum_of, 1)]
+        return [*self.says, *((f'term {number}', str(term))
+                              for number, term in enumerate(self.sum_of, 1))]
 
 
 def values(product: Product, x: npt.NDArray[np.float64],
@@ -168,8 +174,10 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Splines:
     terms = parameters.get('terms')
     if not isinstance(terms, list) or not terms:
         raise _error(kind, 'There is no list of terms')
-    return Splines(tuple(_term(kind, number, term)
-                         for number, term in enumerate(terms, 1)))
+    at = inputs.at(kind, parameters)
+    return Splines(tuple(_term(kind, number, term, inputs.allowed(parameters))
+                         for number, term in enumerate(terms, 1)),
+                   at, tuple(inputs.lines(parameters, at)))
 
 
 def _error(kind: str, what: str) -> errors.FormatError:
@@ -181,23 +189,26 @@ def _number(value: object) -> bool:
     return fields.is_number(value, -_GREATEST, _GREATEST)
 
 
-def _term(kind: str, number: int, term: object) -> Term:
+def _term(kind: str, number: int, term: object,
+          names: Sequence[str]) -> Term:
     if not (isinstance(term, dict) and set(term) == {'coefficient', 'factors'}
             and _number(term['coefficient'])
             and isinstance(term['factors'], list)):
         raise _error(kind, f'Term {number} is not a coefficient with factors')
-    factors = [_factor(kind, number, factor) for factor in term['factors']]
+    factors = [_factor(kind, number, factor, names)
+               for factor in term['factors']]
     if len({factor.input for factor in factors}) < len(factors):
         raise _error(kind, f'Term {number} has an input twice')
     return Term(float(term['coefficient']), tuple(factors))
 
 
-def _factor(kind: str, number: int, factor: object) -> Factor:
+def _factor(kind: str, number: int, factor: object,
+            names: Sequence[str]) -> Factor:
     rest: Sequence[Any] = ()
     if isinstance(factor, dict):
         rest = [key for key in factor if key != 'input'] or [None]
     if (len(rest) != 1 or rest[0] not in HINGES[kind]
-            or factor.get('input') not in inputs.INPUTS
+            or factor.get('input') not in names
             or rest[0] and not _number(factor[rest[0]])):
         raise _error(kind, f'Term {number} has a factor that is not '
                      f'{"a hinge of " if kind == "mars" else ""}an input')
@@ -206,11 +217,13 @@ def _factor(kind: str, number: int, factor: object) -> Factor:
                   float(factor[side]) if side else 0.0)
 
 
-LRM = kinds.Kind(from_parameters, 'serifos.lab.regression.lrm:fit')
+LRM = kinds.Kind(from_parameters, 'serifos.lab.regression.lrm:fit',
+                 conditions=True)
 MARS = kinds.Kind(
     from_parameters, 'serifos.lab.regression.mars:fit',
     (parameter.Parameter('nnodes', 21, 3, 800),
      parameter.Parameter('threshold', 0.001, 0, 0.999, whole=False),
      parameter.Parameter('nprune', 800, 2, 800),
-     parameter.Parameter('degree', 2, 1, 2)), method=2)
+     parameter.Parameter('degree', 2, 1, 2)), method=2,
+    conditions=True)
 """An nprune of 800 is as many as nnodes: there never are more."""

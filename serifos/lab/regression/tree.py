@@ -45,7 +45,7 @@ HALF = 0.5
 CHOSEN = -1
 """As a setting of a fit: that of the least cross-validated error."""
 
-_WIDTH = len(inputs.INPUTS)
+_WIDTH = len(inputs.PLAIN)
 _STEPS = 16  # of a distance, in a distance of 1
 _ROWS_AT_ONCE = 512  # of distances to every run
 
@@ -83,7 +83,7 @@ class Neighbours:
         for d, run in zip(far, self.runs):
             if d <= last:
                 weight = (share if d == last else 1.0) / (d + HALF)
-                total += weight * self._bound(found + run[_WIDTH])
+                total += weight * self._bound(found + run[-1])
                 weights += weight
         return total / weights
 
@@ -100,7 +100,7 @@ class Neighbours:
     def all_corrected(self, x: npt.NDArray[np.float64],
                       found: npt.NDArray[np.float64]
                       ) -> npt.NDArray[np.float64]:
-        """The same for float[n, 5] and float[n]."""
+        """The same for float[n, inputs] and float[n]."""
         import numpy as np  # the scheduler, which has none, never calls this
         runs = np.array(self.runs)
         made = np.empty(len(x))
@@ -118,7 +118,7 @@ class Neighbours:
                      / ties.sum(axis=1, keepdims=True))
             weights = (np.where(far < last, 1.0, np.where(ties, share, 0.0))
                        / (far + HALF))
-            says = np.clip(found[part, None] + runs[:, _WIDTH], *self.between)
+            says = np.clip(found[part, None] + runs[:, -1], *self.between)
             # cumsum adds row by row: alike in any company, unlike sum
             made[part] = ((weights * says).cumsum(axis=1)[:, -1]
                           / weights.cumsum(axis=1)[:, -1])
@@ -127,17 +127,23 @@ class Neighbours:
 
 @dataclasses.dataclass(frozen=True)
 class Forest:
-    """A committee of trees, often of a single one."""
+    """A committee of trees, often of a single one.
+
+    :param at: the condition under which it predicts
+    :param says: that for people
+    """
 
     trees: tuple[nd.Tree, ...]
     within: tuple[float, float]
     neighbours: Neighbours | None = None
+    at: inputs.At = ()
+    says: tuple[tuple[str, str], ...] = ()
 
     def predict(self, load: wl.Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
         if load.count == 0:
             return 0.0
-        x = inputs.of(load)
+        x = inputs.of(load, self.at)
         found = sum(nd.value(tree, x) for tree in self.trees) / len(self.trees)
         least, greatest = self.within
         if self.neighbours:
@@ -150,10 +156,10 @@ class Forest:
         """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # the scheduler, which has none, never calls this
         return np.where(loads[:, 0] == 0, 0.0,
-                        self.on(inputs.of_many(loads)))
+                        self.on(inputs.of_many(loads, self.at)))
 
     def on(self, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Predictions for inputs: float[n, 5] → float[n]."""
+        """Predictions for inputs: float[n, inputs] → float[n]."""
         import numpy as np  # the scheduler, which has none, never calls this
         found = np.zeros(len(x))
         for splits, rows in self._arrays:
@@ -193,7 +199,7 @@ class Forest:
             found.append((
                 'corrected by', f'the nearest {self.neighbours.nearest} of '
                 f'{len(self.neighbours.runs)} runs'))
-        return found
+        return [*self.says, *found]
 
 
 def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
@@ -203,6 +209,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
     """
     tree_parameters.check(kind, parameters)
     about = parameters.get('neighbours')
+    at = inputs.at(kind, parameters)
     return Forest(
         tuple(tuple(map(nd.TreeNode.of, tree))
               for tree in parameters['trees']),
@@ -210,7 +217,8 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
         about and Neighbours(
             about['nearest'], tuple(map(float, about['units'])),
             tuple(map(float, about['between'])),
-            tuple(tuple(map(float, run)) for run in about['runs'])))
+            tuple(tuple(map(float, run)) for run in about['runs'])),
+        at, tuple(inputs.lines(parameters, at)))
 
 
 _NSPLITS = parameter.Parameter('nsplits', 100, 2, 400)
@@ -221,10 +229,12 @@ _LINEAR_SPLITS = parameter.Parameter('linear_splits', CHOSEN, CHOSEN, 1,
 
 CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
                   (parameter.Parameter('minsplit', 20, 2, 400),
-                   parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)))
+                   parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)),
+                  conditions=True)
 M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit',
-                (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=3)
+                (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=3,
+                conditions=True)
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                     (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
                      parameter.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
-                     _LINEAR_SPLITS), method=3)
+                     _LINEAR_SPLITS), method=3, conditions=True)

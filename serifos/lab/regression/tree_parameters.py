@@ -7,13 +7,13 @@ Standard library only: cinder-scheduler loads this module.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
 from serifos.lab.regression import inputs
 
-_WIDTH = len(inputs.INPUTS)
 _GREATEST, _LEAST_UNIT = 1e30, 1e-9  # what is computed of them is finite
 _SPLIT = {'input', 'at_most', 'then', 'else'}
 
@@ -26,6 +26,7 @@ def check(kind: str, parameters: Mapping[str, Any]) -> None:
                 f'{what} in the parameters of a {kind} model; fit it again '
                 'with serifos-model fit.')
 
+    names = inputs.allowed(parameters)
     trees, within = parameters.get('trees'), parameters.get('within')
     need(isinstance(trees, list) and bool(trees) and all(
         isinstance(tree, list) and tree for tree in trees),
@@ -34,10 +35,10 @@ def check(kind: str, parameters: Mapping[str, Any]) -> None:
          'There are no two ends "within", neither negative,')
     for number, tree in enumerate(trees, 1):
         for index, node in enumerate(tree):
-            need(_is_node(node, index, len(tree)),
+            need(_is_node(node, index, len(tree), names),
                  f'Node {index} of tree {number} is no split and no leaf')
     about = parameters.get('neighbours')
-    need(about is None or _is_neighbours(about),
+    need(about is None or _is_neighbours(about, len(names)),
          'There is no list of runs, their units, the bounds between which '
          'they may correct and how many are nearest in the neighbours')
 
@@ -51,25 +52,26 @@ def _numbers(values: object, many: int) -> bool:
             and all(map(_number, values)))
 
 
-def _is_node(node: object, index: int, many: int) -> bool:
+def _is_node(node: object, index: int, many: int,
+             names: Sequence[str]) -> bool:
     if not isinstance(node, dict):
         return False
     if inputs.INTERCEPT in node:
-        return (set(node) <= set(inputs.ROW)
+        return (set(node) <= {inputs.INTERCEPT, *names}
                 and all(map(_number, node.values())))
-    return (set(node) == _SPLIT and node['input'] in inputs.INPUTS
+    return (set(node) == _SPLIT and node['input'] in names
             and _number(node['at_most']) and all(
                 type(node[side]) is int and index < node[side] < many
                 for side in ('then', 'else')))
 
 
-def _is_neighbours(about: object) -> bool:
+def _is_neighbours(about: object, width: int) -> bool:
     return (isinstance(about, dict)
             and type(about.get('nearest')) is int
-            and _numbers(about.get('units'), _WIDTH)
+            and _numbers(about.get('units'), width)
             and all(unit >= _LEAST_UNIT for unit in about['units'])
             and _numbers(about.get('between'), 2)
             and 0 <= about['between'][0] <= about['between'][1]
             and isinstance(about.get('runs'), list)
             and 0 < about['nearest'] <= len(about['runs'])
-            and all(_numbers(run, _WIDTH + 1) for run in about['runs']))
+            and all(_numbers(run, width + 1) for run in about['runs']))

@@ -46,7 +46,7 @@ class Screen(app.Fails, lister.Lister):
         _refuse_with_compare(parsed_args)
         job = screening.CheckedScreening.of(options)
         others = [screening.CheckedScreening.of(dataclasses.replace(
-            options, target=other, rounds=None, keys=None))
+            options, target=other, rounds=None, keys=None, remount=False))
             for other in parsed_args.compare]
         for other in others:
             _refuse_unlike(job, other)
@@ -145,6 +145,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         '--output', metavar='JOURNAL', help='write the journal to this '
         'file, or resume it (default: NAME-screening.jsonl in the current '
         'directory, NAME taken from the target)')
+    group.add_argument(
+        '--remount', action='store_true',
+        help='unmount the file system of the directory, which must be its '
+        'mount point, and mount it again before each run; only as root')
     # A run also writes its files.
     measuring.add_hang_after(group, 300.0)
     measuring.add_yes_destroy(group)

@@ -33,7 +33,10 @@ _LEAST = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class ScreeningHeader:
-    """The facts that runs must share to be compared."""
+    """The facts that runs must share to be compared.
+
+    :param remounted: the file system was mounted anew before each run
+    """
 
     device: Mapping[str, Any]
     host: str
@@ -44,6 +47,7 @@ class ScreeningHeader:
     held: Mapping[str, str]
     said: tuple[str, ...] = ()
     created_at: str | None = None
+    remounted: bool = False
 
     @property
     def space(self) -> sl.Levels:
@@ -58,10 +62,12 @@ class ScreeningHeader:
     def unlike(self, other: ScreeningHeader) -> list[str]:
         """The differences that forbid to compare the effects of both.
 
-        The length of a run, and the level of what neither varies.
+        The length of a run, whether each was on a file system mounted anew,
+        and the level of what neither varies.
         """
         ours, theirs = (
-            {'runtime_s': header.runtime_s, **header.held}
+            {'runtime_s': header.runtime_s, 'remounted': header.remounted,
+             **header.held}
             for header in (self, other))
         return ds.differences(ours, theirs, [
             name for name in ours if name in theirs])
@@ -161,7 +167,7 @@ def _header(doc: fields.Field) -> ScreeningHeader:
         {name: _level(name, one) for name, one in doc['held'].pairs()},
         () if said.value is None else tuple(
             one.text() for one in said.items()),
-        doc['created_at'].text_or_none())
+        doc['created_at'].text_or_none(), doc['remounted'].flag(False))
 
 
 def _run(doc: fields.Field) -> ScreeningRun:

@@ -33,6 +33,7 @@ class ScreeningOptions:
     :param output: the journal, None for one after the target
     :param hang_after: seconds beyond its time after which a fio is killed
     :param yes_destroy: the answer to the confirmation, None to ask
+    :param remount: mount the directory's file system anew before each run
     """
 
     target: str
@@ -51,6 +52,7 @@ class ScreeningOptions:
     yes_destroy: str | None
     response: str
     scale: str
+    remount: bool = False
 
     def __post_init__(self) -> None:
         bounds.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')

@@ -17,6 +17,8 @@ from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos.bench import open_files
+from serifos.bench.put_back import mountinfo
+from serifos.bench.put_back import remount
 from serifos.bench import safe_names
 from serifos.bench import sizes
 from serifos.bench import target as tg
@@ -27,10 +29,13 @@ from serifos.lab.screening import levels as sl
 
 Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
+Claims = Callable[[], contextlib.AbstractContextManager['Claim']]
+"""What is claimed by each run."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A device or directory that is locked for the runs.
+    """A device or directory that is locked for one run or for all.
 
     :param fd: its descriptor
     :param written: what fio may write there
@@ -47,18 +52,21 @@ class Screened:
     """The target of a screening.
 
     :param target: looked at, and not yet touched
-    :param open: claims it
+    :param open: claims it for all runs, and gives what each run claims
+    :param mount: what is unmounted and mounted again before each run
     """
 
     target: tg.Target
     place: sl.JobTarget
-    open: Callable[[], contextlib.AbstractContextManager[Claim]]
+    open: Callable[[], contextlib.AbstractContextManager[Claims]]
+    mount: mountinfo.Mount | None = None
 
 
-def find(text: str, size_gib: float) -> Screened:
+def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
     """The directory or device of this name; nothing is written to it.
 
     :param size_gib: of all files of a run together
+    :param remounted: the file system is mounted anew before each run
     :raises DeviceError: where there is none, or it may not be measured
     """
     options = tg.TargetOptions(1, size_gib, purge='none')
@@ -68,7 +76,11 @@ def find(text: str, size_gib: float) -> Screened:
             f'{text} cannot be screened; name a directory, for files in it '
             'that serifos makes and removes, or a block device.')
     if os.path.isdir(text):
-        return _directory(pathlib.Path(text).absolute(), size_gib)
+        return _directory(pathlib.Path(text).absolute(), size_gib, remounted)
+    if remounted:
+        raise errors.InputError(
+            f'{text} is no directory, and --remount mounts the file system of '
+            'one anew; leave it out.')
     safe_names.refuse_unsafe(text)
     if not os.path.lexists(text):
         raise errors.DeviceError(
@@ -79,16 +91,22 @@ def find(text: str, size_gib: float) -> Screened:
                          target.logical_block)
 
     @contextlib.contextmanager
-    def claim() -> Iterator[Claim]:
+    def claim() -> Iterator[Claims]:
         with target.open() as area:
             fd = area.pieces[0].fd
             assert fd is not None
             device = open_files.identity(os.fstat(fd))
-            yield Claim(fd, lambda: (device,))
+            yield _same(Claim(fd, lambda: (device,)))
     return Screened(target, place, claim)
 
 
-def _directory(path: pathlib.Path, size_gib: float) -> Screened:
+def _same(claim: Claim) -> Claims:
+    """One claim for all runs."""
+    return lambda: contextlib.nullcontext(claim)
+
+
+def _directory(path: pathlib.Path, size_gib: float,
+               remounted: bool) -> Screened:
     safe_names.refuse_unsafe(str(path / folder.NAME))
     size = int(size_gib * sizes.GIB)
     why = folder.refusal(path, size)
@@ -99,39 +117,67 @@ def _directory(path: pathlib.Path, size_gib: float) -> Screened:
     block = filesystem.smallest_direct(path)
     place = sl.JobTarget(str(path / folder.NAME), size, True, block)
 
+    mount = remount.find(path) if remounted else None
+
     @contextlib.contextmanager
-    def claim() -> Iterator[Claim]:
+    def made() -> Iterator[Claim]:
         with folder.made(path, size) as (fd, empty):
             yield Claim(fd, lambda: folder.written(fd), empty)
+
+    @contextlib.contextmanager
+    def anew() -> Iterator[Claim]:
+        assert mount is not None
+        remount.again(mount)
+        with made() as claim:
+            yield claim
+
+    @contextlib.contextmanager
+    def claim() -> Iterator[Claims]:
+        if mount is None:
+            with made() as one:
+                yield _same(one)
+        else:
+            with remount.held(mount):
+                yield anew
     return Screened(
         tg.Target(
-            str(path), None,
+            str(path), None if mount is None else mount.point,
             {'directory': f'{path / folder.NAME} (made, and removed '
                           'afterwards)',
              'size': f'up to {size_gib:.4g} GiB in files at a time',
              'filesystem': f'{kind} on {source}',
-             'model': model or 'unknown', 'serial': serial or 'none'},
+             'model': model or 'unknown', 'serial': serial or 'none',
+             **_remount_words(mount)},
             {'model': model or f'files on {kind} ({disk or source})',
              'serial': serial, 'target': str(path), 'size_gib': size_gib},
             (), block, None, True, contextlib.nullcontext),
-        place, claim)
+        place, claim, mount)
 
 
-def measurer(place: sl.JobTarget, claim: Claim, runtime_s: float,
+def _remount_words(mount: mountinfo.Mount | None) -> dict[str, str]:
+    if mount is None:
+        return {}
+    return {'remount': f'{mount.source} is unmounted from {mount.point} '
+                       'before each run; what is on it stays, and it is '
+                       f'mounted again by {remount.words(mount)}'}
+
+
+def measurer(place: sl.JobTarget, claims: Claims, runtime_s: float,
              hang_s: float = fio.HANG_S) -> Measure:
     """A ``measure(levels) -> figures`` by real fio."""
     def measure(levels: Mapping[str, str]) -> Mapping[str, float]:
-        claim.empty()
-        try:
-            text, = fio.run(
-                [['fio', '--output-format=json', '-']], (claim.fd,),
-                claim.written, runtime_s, hang_s,
-                screen_job.job(levels, place, claim.fd, runtime_s))
-        except fio_result.FioError as exc:
-            raise fio_result.FioError(f'{exc}, with {words(levels)}'
-                                      ) from None
-        claim.empty()
-        return figures(text)
+        with claims() as claim:
+            claim.empty()
+            try:
+                text, = fio.run(
+                    [['fio', '--output-format=json', '-']], (claim.fd,),
+                    claim.written, runtime_s, hang_s,
+                    screen_job.job(levels, place, claim.fd, runtime_s))
+            except fio_result.FioError as exc:
+                raise fio_result.FioError(f'{exc}, with {words(levels)}'
+                                          ) from None
+            claim.empty()
+            return figures(text)
     return measure
 
 

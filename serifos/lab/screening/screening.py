@@ -8,6 +8,7 @@ import dataclasses
 import pathlib
 
 from serifos.bench import fio
+from serifos.bench.put_back import remount
 from serifos.cmd import measuring
 from serifos.cmd import progress
 from serifos import errors
@@ -41,10 +42,17 @@ class CheckedScreening:
     def of(cls, options: so.ScreeningOptions) -> CheckedScreening:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
+            if options.remount:
+                raise errors.InputError(
+                    f'{path} is measured already, so leave --remount out; '
+                    'name a directory to measure it.')
             header, _ = journal.read(path)
             return cls(options, None, header, path, _design(options, header))
         version = fio.version()
-        found = screen.find(options.target, options.size_gib)
+        mounted = remount.recover(pathlib.Path(options.target))
+        if mounted is not None:
+            measuring.warn(mounted)
+        found = screen.find(options.target, options.size_gib, options.remount)
         header = _header(options, found, version)
         return cls(options, found, header, _journal(options, found),
                    _design(options, header))
@@ -108,10 +116,10 @@ class CheckedScreening:
         if self.screened is None or not plan.missing(runs, self.had()):
             return self.had()
         with (progress.Stop() as stop, progress.shown() as shown,
-              self.screened.open() as claim):
+              self.screened.open() as claims):
             run(runs, self.path, self.header,
                 screen.measurer(
-                    self.screened.place, claim, self.header.runtime_s,
+                    self.screened.place, claims, self.header.runtime_s,
                     self.options.hang_after),
                 campaign.Ports(shown, stop))
         return self.had()
@@ -225,11 +233,14 @@ def _header(options: so.ScreeningOptions, found: screen.Screened,
     return journal.ScreeningHeader(
         dict(found.target.identity), fio=version, runtime_s=options.runtime,
         varied=dict(space.varied), held=dict(space.held), said=space.said,
-        **campaign.this_machine())
+        remounted=options.remount, **campaign.this_machine())
 
 
 def _journal(options: so.ScreeningOptions,
              found: screen.Screened) -> pathlib.Path:
     stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
-    return campaign.journal_path(options.output or f'{stem}-screening.jsonl',
+    path = campaign.journal_path(options.output or f'{stem}-screening.jsonl',
                                  'journal')
+    if found.mount is not None:
+        remount.refuse_on(found.mount, path)
+    return path

@@ -105,4 +105,5 @@ def _repeated(runs: Iterable[Sequence[ds.Sample]],
         values = tuple(value for sample in same
                        if (value := sample.figure(figure)))
         if len(values) > 1:
-            yield Repeated(same[0].words, values)
+            yield Repeated(' '.join(filter(None, (
+                same[0].words, same[0].condition.words))), values)

@@ -19,6 +19,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import cells
 from serifos.cmd import measuring
+from serifos.facts import dataset as ds
 from serifos.files import documents
 from serifos.lab.study import options
 
@@ -33,6 +34,9 @@ W: writes, %; X: random requests, %; S: block size, KiB; INTCP: intercept.
 coefficient: microseconds for one more of it. effect_ms: by how much latency
 changes over the range of it that was measured. p_value: that it would look
 so if it had no effect (type-III ANOVA); significant at 0.05."""
+
+CONDITIONS = """\
+F: file set, GiB; E: 1 by the I/O scheduler {1}, 0 by {0}."""
 
 TOGETHER = """\
 separate: terms of each workload; sums: of all workloads added. The row
@@ -66,11 +70,22 @@ class Study(app.Fails, lister.Lister):
                 parsed_args, options.chosen(parsed_args))
         if path is None:
             return (), ()
-        models = study.models(documents.read_dataset(path))
+        dataset = documents.read_dataset(path)
+        models = study.models(dataset)
         measuring.say(LEGEND)
+        _say_conditions(dataset)
         if any(model.separate_p is not None for model in models):
             measuring.say(TOGETHER)
         return HEADER, list(_rows(models))
+
+
+def _say_conditions(dataset: ds.Dataset) -> None:
+    from serifos.model import conditions
+    found = conditions.of([s.condition for s in dataset.valid()])
+    if found is not None:
+        measuring.say(CONDITIONS.format(*found.schedulers)
+                      if found.schedulers
+                      else CONDITIONS.partition(';')[0] + '.')
 
 
 def _rows(models: Sequence[study.Model]) -> Iterator[tuple[object, ...]]:

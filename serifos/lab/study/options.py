@@ -5,12 +5,20 @@ from __future__ import annotations
 
 import argparse
 import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+from typing import Any
+from typing import TYPE_CHECKING
 
+from serifos.cmd.model import condition_options
 from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import design
 from serifos import errors
+
+if TYPE_CHECKING:
+    from serifos.lab.study import runs as study_runs
 
 _ONE = {'iodepths': '--iodepths', 'think_times_us': '--think-times'}
 
@@ -20,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--runs', type=int, metavar='N',
         help='make N runs of each count, D-optimal for the terms of the '
-             'study (default: 40)')
+             'study (default: 40; of one workload up to 80 where file sets '
+             'and schedulers vary)')
     group.add_argument(
         '--full', action='store_true',
         help="make the paper's design in 5 rounds: 660 runs of one workload; "
@@ -30,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='make N random runs within the ranges of the lists below')
     options.add_seed(group, 'the choice of runs')
     design_options.add_vectors(group)
+    condition_options.add_arguments(group)
 
 
 def refuse_measured(args: argparse.Namespace) -> None:
@@ -40,7 +50,8 @@ def refuse_measured(args: argparse.Namespace) -> None:
     given = [f'--{name.replace("_", "-")}' for name in (
         'runs', 'full', 'sampled', 'write_pcts', 'block_kibs', 'iodepths',
         'random_pcts', 'think_times', 'counts', 'rounds', 'valid_round',
-        'runtime') if getattr(args, name) not in (None, False)]
+        'runtime', 'file_set_gibs', 'schedulers')
+        if getattr(args, name) not in (None, False)]
     if given:
         raise errors.InputError(
             f'{args.target} is measured already, so leave out '
@@ -58,27 +69,44 @@ def chosen(args: argparse.Namespace) -> design.Design:
     spaces = [dataclasses.replace(
         design_options.space(args, study_runs.vectors(count)),
         counts=(count,)) for count in sorted(set(counts))]
-    _refuse_uncontrolled(spaces)
+    conditions = condition_options.conditions(args)
+    _refuse_uncontrolled(spaces, 2 if conditions else 3)
     if args.full:
-        numbers = {n: study_runs.number(space, n)
+        numbers = {n: study_runs.number(space, n) * (len(conditions) or 1)
                    for space in spaces for n in space.counts}
         if sum(numbers.values()) > design_options.MOST:
             raise errors.InputError(
                 f'These vectors make {sum(numbers.values()):,} runs, more '
                 f'than the {design_options.MOST:,} that can be made; leave '
                 'out --full, or give shorter lists.')
+        times = design_options.times(args, 5, *design_options.FULL_S)
+        if conditions:
+            return _of(study_runs.all_pairs(spaces, conditions, args.seed),
+                       times)
         return design.Design(
             numbers=numbers, choose=lambda: [
                 run for space in spaces for run in study_runs.every(space)],
-            **design_options.times(args, 5, *design_options.FULL_S))
-    runs = study_runs.some(spaces, args.runs, args.sampled, args.seed)
+            **times)
+    return _of(study_runs.pairs(spaces, args.runs, args.sampled, args.seed,
+                                conditions),
+               design_options.times(args, 1, 15, 15), bool(conditions))
+
+
+def _of(pairs: Sequence[study_runs.Pair], times: Mapping[str, Any],
+        conditioned: bool = True) -> design.Design:
+    runs = [run for run, _ in pairs]
     return design.Design(
         numbers=dict(collections.Counter(map(len, runs))),
-        choose=lambda: runs, **design_options.times(args, 1, 15, 15))
+        choose=lambda: runs, conditions=tuple(
+            one for _, one in pairs) if conditioned else (), **times)
 
 
-def _refuse_uncontrolled(spaces: list[design.Space]) -> None:
-    """Refuses lists that the terms of a study do not tell apart."""
+def _refuse_uncontrolled(spaces: list[design.Space],
+                         random_pcts: int) -> None:
+    """Refuses lists that the terms of a study do not tell apart.
+
+    :param random_pcts: how many of these a study of one workload needs
+    """
     for space in spaces:
         together = space.counts[0] > 1
         one = {**_ONE, **({'random_pcts': '--random-pcts'} if together
@@ -94,7 +122,8 @@ def _refuse_uncontrolled(spaces: list[design.Space]) -> None:
                   **({} if together else {'--random-pcts':
                                           space.random_pcts})}
         for option, values in varied.items():
-            if len(set(values)) < 3:
+            least = random_pcts if option == '--random-pcts' else 3
+            if len(set(values)) < least:
                 raise errors.InputError(
-                    f'{option} needs at least 3 different values: the study '
-                    'asks what they change.')
+                    f'{option} needs at least {least} different values: the '
+                    'study asks what they change.')

@@ -25,6 +25,8 @@ from serifos.design import full
 from serifos.design import random_runs
 from serifos import errors
 from serifos.facts import bounds
+from serifos.facts import dataset as ds
+from serifos.model import conditions as mc
 
 TOGETHER = design.Space(
     write_pcts=full.STUDY.write_pcts, block_kibs=full.STUDY.block_kibs,
@@ -32,8 +34,16 @@ TOGETHER = design.Space(
 """Of workloads that run together: 66 patterns, so 4,356 ordered pairs."""
 
 RUNS = 40
-"""Runs of each count that a study makes where nobody says how many: four for
-each term of the polynomial."""
+"""Runs of each count that a study makes where nobody says how many."""
+
+RUNS_A_TERM = 4
+"""Those of one workload for each term of the polynomial, where conditions
+vary, too; without them they are 40."""
+
+Pair = tuple[design.Run, ds.Condition]
+"""A run and the condition that it is made under."""
+
+_ALWAYS = (ds.Condition(),)
 
 _MOST = 1000  # the exchange grows with the third power
 _CANDIDATES_PER_RUN = 20
@@ -45,24 +55,37 @@ def vectors(count: int) -> design.Space:
                                counts=(count,))
 
 
-def least(count: int) -> int:
-    """The fewest runs of so many workloads that a study can be made of."""
-    return 12 if count == 1 else 2 * count + 3
+def terms(count: int, space: design.Space,
+          conditions: Sequence[ds.Condition] = _ALWAYS) -> int:
+    """How many terms the largest model of so many workloads has."""
+    runs = [((one,) * count, conditions[0]) for one in space.patterns]
+    return _rows([*runs, *((runs[0][0], one) for one in conditions)]).shape[1]
 
 
 def some(spaces: Sequence[design.Space], number: int | None,
          sampled: int | None, seed: int) -> list[design.Run]:
     """As many runs of each space: the short ones, or random ones.
 
-    :param number: how many short ones, :data:`RUNS` where None
+    :param number: how many short ones, as many as :data:`RUNS` says where
+        None
     :param sampled: how many random ones instead
     :raises InputError: as :func:`short` does
     """
+    return [run for run, _ in pairs(spaces, number, sampled, seed, ())]
+
+
+def pairs(spaces: Sequence[design.Space], number: int | None,
+          sampled: int | None, seed: int,
+          conditions: Sequence[ds.Condition]) -> list[Pair]:
+    """The same, each with one of the conditions."""
+    among = tuple(conditions) or _ALWAYS
+    rng = np.random.default_rng([seed, 1])
     if sampled is not None:
-        return [run for space in spaces
+        return [(run, among[int(rng.integers(len(among)))])
+                for space in spaces
                 for run in random_runs.runs(sampled, space, seed)]
-    return [run for space in spaces for run in short(
-        space, RUNS if number is None else number, seed)]
+    return [pair for space in spaces for pair in _short(
+        space, number, seed, among)]
 
 
 def short(space: design.Space, number: int,
@@ -76,15 +99,26 @@ def short(space: design.Space, number: int,
     :param number: how many of each count
     :raises InputError: where these are too few, or more than there are
     """
+    return tuple(run for run, _ in _short(space, number, seed, _ALWAYS))
+
+
+def _short(space: design.Space, number: int | None, seed: int,
+           conditions: Sequence[ds.Condition]) -> list[Pair]:
     rng = np.random.default_rng(seed)
-    return tuple(run for count in sorted(set(space.counts))
-                 for run in _of_count(space, count, number, rng))
+    return [pair for count in sorted(set(space.counts))
+            for pair in _of_count(space, count, number, rng, conditions)]
 
 
-def _of_count(space: design.Space, count: int, number: int,
-              rng: np.random.Generator) -> list[design.Run]:
-    bounds.refuse_outside('--runs', number, least(count), _MOST)
-    candidates = _candidates(space, count, number, rng)
+def _of_count(space: design.Space, count: int, number: int | None,
+              rng: np.random.Generator,
+              conditions: Sequence[ds.Condition]) -> list[Pair]:
+    has = terms(count, space, conditions)
+    if number is None:
+        number = max(RUNS, RUNS_A_TERM * has) if count == 1 else RUNS
+    bounds.refuse_outside('--runs', number, has + 2, _MOST)
+    candidates = [
+        (run, one) for run in _candidates(space, count, number, rng)
+        for one in conditions]
     if len(candidates) < number:
         raise errors.InputError(
             f'The vectors hold {len(candidates)} different runs of {count} '
@@ -109,26 +143,44 @@ def _candidates(space: design.Space, count: int, number: int,
     return [tuple(patterns[i] for i in each) for each in found]
 
 
-def _rows(runs: Sequence[design.Run]) -> npt.NDArray[np.float64]:
+def _rows(pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
     """float[n, terms]: the terms of each run, its factors from -1 to 1."""
+    runs = [run for run, _ in pairs]
     alone = len(runs[0]) == 1
     factors = np.array([
         [value for w in run for value in (
             (w.write_pct, w.random_pct, w.block_kib) if alone
             else (w.write_pct, w.block_kib))] for run in runs])
+    varied = mc.of([one for _, one in pairs])
+    if varied is not None:
+        moving = np.ptp(varied.values, axis=0) > 0
+        factors = np.column_stack([factors, varied.values[:, moving]])
     low, high = factors.min(axis=0), factors.max(axis=0)
     scaled = (2 * factors - low - high) / np.where(high > low, high - low, 1)
     columns = [np.ones(len(runs)), *scaled.T]
     if alone:
         columns += [
             one * other for one, other
-            in itertools.combinations_with_replacement(scaled.T, 2)]
+            in itertools.combinations_with_replacement(scaled.T, 2)
+            if one is not other or len(np.unique(one)) > 2]
     return np.column_stack(columns)
 
 
 def number(space: design.Space, count: int) -> int:
     """How many ordered runs of so many workloads a space has."""
     return space.size ** count
+
+
+def all_pairs(spaces: Sequence[design.Space],
+              conditions: Sequence[ds.Condition], seed: int) -> list[Pair]:
+    """Every ordered run of each space under every condition.
+
+    In a random order, so that what drifts is no effect of a condition.
+    """
+    found = [(run, one) for space in spaces for run in every(space)
+             for one in conditions]
+    order = np.random.default_rng(seed).permutation(len(found))
+    return [found[i] for i in order]
 
 
 def every(space: design.Space) -> Iterator[design.Run]:

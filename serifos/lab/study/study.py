@@ -5,7 +5,9 @@ Of one workload: mean latency over write ratio (W), randomness (X) and block
 size (S), as a polynomial and as a linear model (Tables 3 and 4 of [1]_), and
 as a linear one without randomness (Eq. 6-7). Of several together: with terms
 of each workload (Table 5), and with their sums (Eq. 8-13), and whether the
-sums may stand for them. p-values are of a type-III ANOVA.
+sums may stand for them. Where runs vary the file set (F) or the I/O scheduler
+(E, which the kernel calls elevator), both have terms of their own. p-values
+are of a type-III ANOVA.
 
 .. [1] Yao, Papapanagiotou, Griffith: Serifos: Workload Consolidation and
    Load Balancing for SSD Based Cloud Storage Systems, section 4.
@@ -17,11 +19,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 
 import numpy as np
 
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.model import conditions
 from serifos.model.linear import ols
 
 LINEAR = ('W', 'X', 'S')
@@ -74,22 +78,48 @@ def tables(dataset: ds.Dataset) -> tuple[ols.Anova, ols.Anova]:
 
 def _alone(dataset: ds.Dataset) -> Iterator[Model]:
     single = [s for s in dataset.valid() if s.count == 1]
+    varied = _varied(single)
     factors = {
         'W': np.array([s.workloads[0].write_pct for s in single]),
         'X': np.array([s.workloads[0].random_pct for s in single]),
         'S': np.array([s.workloads[0].block_kib for s in single])}
     for letter, name in zip('WXS', ('write_pct', 'random_pct', 'block_kib')):
-        if len(set(factors[letter])) < 3:
+        least = 2 if letter == 'X' and varied else 3
+        if len(set(factors[letter])) < least:
             raise errors.InputError(
-                'The study needs single-workload runs of at least 3 '
+                f'The study needs single-workload runs of at least {least} '
                 f'different {name}, and the dataset has '
                 f'{len(set(factors[letter]))}; measure with serifos-model '
                 'study.')
-    _refuse_few(single, len(POLYNOMIAL), 'single-workload runs')
+    factors |= varied
+    terms = polynomial(factors)
+    _refuse_few(single, len(terms), 'single-workload runs')
     y = np.array([s.latency_us for s in single])
-    yield Model('polynomial', ols.anova(y, factors, POLYNOMIAL), {})
+    yield Model('polynomial', ols.anova(y, factors, terms), {})
     yield _linear('linear', y, factors)
-    yield _linear('without X', y, {t: factors[t] for t in WITHOUT_X})
+    yield _linear('without X', y, {
+        term: factors[term] for term in (*WITHOUT_X, *varied)})
+
+
+def polynomial(factors: _Factors) -> tuple[str, ...]:
+    """The factors, their products, and the squares of what is no 0 or 1.
+
+    Without conditions these are :data:`POLYNOMIAL`.
+    """
+    names = tuple(factors)
+    return (*names, *(f'{one}:{other}' for one, other
+                      in itertools.combinations(names, 2)),
+            *(f'{name}^2' for name in names
+              if len(set(factors[name])) > 2))
+
+
+def _varied(samples: Sequence[ds.Sample]) -> dict[str, ols.Floats]:
+    """The factors among the conditions of runs: F and E where they vary."""
+    found = conditions.of([s.condition for s in samples])
+    if found is None:
+        return {}
+    return {letter: values for letter, values
+            in zip('FE', found.values.T) if np.ptp(values)}
 
 
 def _together(samples: Sequence[ds.Sample], count: int) -> Iterator[Model]:
@@ -107,6 +137,8 @@ def _together(samples: Sequence[ds.Sample], count: int) -> Iterator[Model]:
     sums = {letter: np.sum([values for term, values in separate.items()
                             if term[0] == letter], axis=0)
             for letter in WITHOUT_X}
+    varied = _varied(samples)
+    separate, sums = separate | varied, sums | varied
     y = np.array([s.latency_us for s in samples])
     yield _linear(f'{count} separate', y, separate)
     yield dataclasses.replace(

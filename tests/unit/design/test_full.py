@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import json
 
 import ddt
 from hypothesis import given
@@ -11,6 +12,7 @@ import testtools
 from serifos.design import design
 from serifos.design import full
 from serifos import errors
+from tests.unit.cmd import command
 from tests.unit.papers import golden
 
 
@@ -30,6 +32,23 @@ class CombinationsTest(testtools.TestCase):
                          made.total())
         self.assertEqual(
             [12, 78, 364, 1365, 4368], [made[n] for n in range(1, 6)])
+
+    def test_the_1120_settings_of_noorshams(self):
+        """Table 1 of their paper, as design --study counts it."""
+        code, out, err = command.model(
+            'design', '--study', '-f', 'json',
+            '--write-pcts', '0,25,30,50,70,75,100',
+            '--block-kibs', '4,8,12,16,20,24,28,32',
+            '--random-pcts', '0,100', '--iodepths', '100',
+            '--file-set-gibs', '1,25,50,75,100', '--schedulers', 'bfq,none')
+        self.assertEqual(0, code, err)
+        self.assertEqual(golden.REGRESSION['configurations']['all'],
+                         json.loads(out)[-1]['sets'])
+
+    def test_conditions_are_of_a_study(self):
+        code, _, err = command.model('design', '--schedulers', 'bfq,none')
+        self.assertEqual(2, code)
+        self.assertIn('give --study', err)
 
     def test_study_has_the_papers_660_patterns(self):
         runs = list(full.sets(full.STUDY))

@@ -41,6 +41,29 @@ class TenantsTest(testtools.TestCase):
         self.assertEqual([1, 1], fit_runs.runs(
             pairs.device('A', runs).samples).counts)
 
+    def test_conditions_come_back_from_a_file_and_tell_runs_apart(self):
+        def made(*condition):
+            return ds.Sample((wl.Workload(50, 4), wl.Workload(50, 8)), 9.0,
+                             condition=ds.Condition(*condition))
+        every = [made(size, name) for size in (None, 1.0, 2.5)
+                 for name in (None, 'none', 'mq-deadline')]
+        for sample in every:
+            self.assertEqual(sample.condition, ds.Sample.from_json(
+                sample.to_json()).condition)
+        self.assertEqual(9, len({sample.key for sample in every}))
+        self.assertEqual(9, len(sorted(sample.key for sample in every)))
+
+    def test_without_conditions_nothing_of_them_is_said(self):
+        sample = ds.Sample((wl.Workload(50, 4),), 9.0)
+        self.assertEqual((sample.workloads[0].pattern,), sample.key)
+        self.assertEqual({'workloads', 'latency_us', 'request_latency_us',
+                          'round'}, set(sample.to_json()))
+
+    def test_the_words_of_a_condition(self):
+        self.assertEqual('on 0.5 GiB, by bfq',
+                         ds.Condition(0.5, 'bfq').words)
+        self.assertEqual('', ds.Condition().words)
+
     def test_think_times_come_back_from_a_file(self):
         runs = [(wl.Workload(50, 4, think_time_us=think),)
                 for think in (0.0, 7.0)]

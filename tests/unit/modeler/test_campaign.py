@@ -167,6 +167,46 @@ class CampaignTest(Case):
         self.assertEqual('my notes\n', self.path.read_text())
 
 
+class ConditionsTest(Case):
+    """Each run under a condition of its own."""
+
+    CONDITIONS = tuple(ds.Condition(size, name) for size in (1.0, 2.0)
+                       for name in ('bfq', 'none'))
+    DESIGN = design.Design({1: 4}, lambda: (RUNS[0],) * 4,
+                           lambda count: 15.0, rounds=2, valid_round=2,
+                           conditions=CONDITIONS)
+
+    def run_on(self, device, stop=lambda: False):
+        self.set = []
+
+        def under(condition):
+            self.set.append(condition)
+            return device.measure
+        return design_runs.run(
+            self.DESIGN, self.path, HEADER, None, campaign.Ports(
+                self.show, stop, lambda: device.now), under=under)
+
+    def test_each_is_made_under_its_own_and_says_so(self):
+        self.assertEqual(0, self.run_on(Device()))
+        self.assertEqual([*self.CONDITIONS] * 2, self.set)
+        dataset = documents.read_dataset(self.path)
+        self.assertEqual([*self.CONDITIONS] * 2,
+                         [s.condition for s in dataset.samples])
+
+    def test_stopped_it_goes_on_with_the_others(self):
+        device = Device()
+        self.assertRaises(errors.Interrupted, self.run_on, device,
+                          lambda: len(device.calls) == 3)
+        self.run_on(device)
+        self.assertEqual([self.CONDITIONS[3], *self.CONDITIONS], self.set)
+        self.assertEqual(8, len(set(self.made())))
+
+    def test_its_first_runs_have_theirs(self):
+        self.assertEqual(
+            [*zip((RUNS[0],) * 2, self.CONDITIONS)],
+            [*self.DESIGN.beginning(2).under])
+
+
 class AdaptiveTest(Case):
     """After the design, whatever is chosen by what was measured."""
 

@@ -97,6 +97,13 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual(8, len(dataclasses.replace(
             job, options=dataclasses.replace(given, rounds=1)).wanted()))
 
+    def test_remounting_needs_a_directory(self):
+        for words, target in (('is measured already', self.path),
+                              ('is no directory', '/dev/null')):
+            code, _, err = command.model('screen', str(target), '--remount')
+            self.assertEqual(2, code, err)
+            self.assertIn(words, err)
+
     def test_what_is_not_there_may_be_a_directory_or_a_device(self):
         code, _, err = command.model('screen', '/nonexistent')
         self.assertEqual(3, code, err)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import configparser
+import dataclasses
 import json
 
 import ddt
@@ -233,6 +234,24 @@ class CampaignTest(case.DirectoryCase):
         self.run_it()
         self.assertEqual(8, len(self.asked))
         self.assertEqual(8, len(journal.read(self.path)[1]))
+
+    def test_remounted_runs_are_not_mixed_with_others(self):
+        self.run_it()
+        self.assertFalse(journal.read(self.path)[0].remounted)
+        other = dataclasses.replace(HEADER, remounted=True)
+        exc = self.assertRaises(errors.InputError, journal.had, self.path,
+                                other)
+        self.assertIn('remounted False and True', str(exc))
+        self.assertEqual(['remounted False and True'], HEADER.unlike(other))
+
+    def test_a_journal_of_before_was_not_remounted(self):
+        self.run_it()
+        lines = self.path.read_text().splitlines()
+        first = json.loads(lines[0])
+        del first['remounted']
+        self.path.write_text('\n'.join([json.dumps(first), *lines[1:], '']))
+        self.assertEqual(HEADER, journal.read(self.path)[0])
+        self.assertEqual(8, len(journal.had(self.path, HEADER)))
 
     def test_a_larger_design_takes_up_the_runs_of_a_smaller(self):
         self.run_it()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies of section 4 of the Serifos paper."""
 
+import collections
+import dataclasses
 import json
 import pathlib
 import tempfile
@@ -12,6 +14,7 @@ import testtools
 
 from serifos.design import full
 from serifos import errors
+from serifos.facts import dataset as ds
 from serifos.lab.study import runs
 from serifos.lab.study import study
 from serifos.model.linear import ols
@@ -123,6 +126,35 @@ class RunsTest(testtools.TestCase):
                          len(set(every)))
         self.assertEqual(runs.number(runs.TOGETHER, 2), len(every))
 
+    def test_conditions_are_spread_over_the_runs(self):
+        """Of each, and of each with each other factor, enough are made."""
+        conditions = [ds.Condition(size, name) for size in (1.0, 4.0, 8.0)
+                      for name in ('bfq', 'none')]
+        found = runs.pairs([full.STUDY], None, None, 0, conditions)
+        self.assertEqual(80, len(found))
+        self.assertEqual(80, len(set(found)))
+        counted = collections.Counter(one for _, one in found)
+        self.assertEqual(set(conditions), set(counted))
+        for end in (conditions[0], conditions[1], *conditions[4:]):
+            self.assertGreaterEqual(counted[end], 8)
+
+    def test_random_runs_have_random_conditions(self):
+        conditions = [ds.Condition(1.0), ds.Condition(2.0)]
+        found = runs.pairs([full.STUDY], None, 60, 0, conditions)
+        self.assertEqual(set(conditions), {one for _, one in found})
+        self.assertEqual([run for run, _ in found],
+                         runs.some([full.STUDY], None, 60, 0))
+
+    def test_every_run_under_every_condition_in_no_order(self):
+        space = dataclasses.replace(full.STUDY, write_pcts=(0, 50, 100),
+                                    random_pcts=(0, 100))
+        conditions = [ds.Condition(1.0), ds.Condition(2.0)]
+        found = runs.all_pairs([space], conditions, 0)
+        self.assertEqual(2 * space.size, len(set(found)))
+        half = collections.Counter(
+            one for _, one in found[:len(found) // 2])
+        self.assertGreater(min(half[one] for one in conditions), 5)
+
     @ddt.data(5, 5000)
     def test_a_number_that_is_no_study(self, number):
         self.assertRaises(errors.InputError, runs.short, full.STUDY,
@@ -162,6 +194,65 @@ class CommandTest(testtools.TestCase):
         # Blocks of 4 to 256 KiB.
         self.assertAlmostEqual(252 * abs(effect['coefficient']) / 1000,
                                effect['effect_ms'], 6)
+
+    def conditioned(self, schedulers=('bfq', 'none'), random_pcts=(0, 100)):
+        """120 runs of 100 µs a GiB of file set and of 300 by the second."""
+        space = dataclasses.replace(full.STUDY, random_pcts=random_pcts)
+        rng = np.random.default_rng(0)
+        found = runs.pairs([space], 120, None, 0, [
+            ds.Condition(size, name) for size in (1.0, 3.0, 5.0)
+            for name in schedulers])
+        return ds.Dataset(samples.HEADER, tuple(
+            ds.Sample(run, 500 + 100 * one.file_set_gib + rng.normal(0, 20)
+                      + 300 * (one.scheduler == schedulers[-1]),
+                      condition=one) for run, one in found))
+
+    def rows(self, dataset, model):
+        samples.write(self.path, dataset)
+        code, out, err = command.model('study', str(self.path), '-f', 'json')
+        self.assertEqual(0, code, err)
+        return {row['term']: row for row in json.loads(out)
+                if row['model'] == model}, err
+
+    def test_the_effects_of_file_set_and_scheduler(self):
+        rows, err = self.rows(self.conditioned(), 'linear')
+        self.assertIn('E: 1 by the I/O scheduler none, 0 by bfq.', err)
+        self.assertEqual({'adj. R²', 'INTCP', *'WXSFE'}, set(rows))
+        self.assertAlmostEqual(100, rows['F']['coefficient'], delta=5)
+        self.assertAlmostEqual(0.4, rows['F']['effect_ms'], delta=0.02)
+        self.assertAlmostEqual(300, rows['E']['coefficient'], delta=10)
+        self.assertEqual(('yes', 'yes', 'no'), tuple(
+            rows[term]['significant'] for term in 'FEW'))
+        rows, _ = self.rows(self.conditioned(), 'polynomial')
+        self.assertLessEqual({'F^2', 'W:F', 'F:E'}, set(rows))
+        self.assertTrue({'E^2', 'X^2'}.isdisjoint(rows))
+
+    def test_what_is_not_varied_has_no_term(self):
+        rows, err = self.rows(self.conditioned(('none',)), 'without X')
+        self.assertEqual({'adj. R²', 'INTCP', *'WSF'}, set(rows))
+        self.assertIn('F: file set, GiB.', err)
+
+    def test_three_schedulers_are_no_factor(self):
+        two = self.conditioned()
+        samples.write(self.path, dataclasses.replace(two, samples=(
+            *two.samples, dataclasses.replace(
+                two.samples[0], condition=ds.Condition(1.0, 'kyber')))))
+        code, _, err = command.model('study', str(self.path))
+        self.assertEqual(2, code)
+        self.assertIn('by 3 I/O schedulers (bfq, kyber, none)', err)
+
+    @ddt.data(
+        (2, ('--schedulers', 'bfq,none,kyber'), 'takes one or two'),
+        (2, ('--schedulers', 'b f'), 'is not a list of I/O schedulers'),
+        (2, ('--file-set-gibs', '1,x'), 'is not a list of sizes'),
+        (2, ('--file-set-gibs', '0,1'), '--file-set-gibs of 0'),
+        (2, ('--file-set-gibs', '1,2', '--runs', '10'), '--runs'))
+    @ddt.unpack
+    def test_conditions_that_cannot_be(self, expected, arguments, sentence):
+        code, _, err = command.model('study', f'file:{self.path}.scratch',
+                                     *arguments)
+        self.assertEqual(expected, code, err)
+        self.assertIn(sentence, err)
 
     @ddt.data(
         (('--runs', '20', '--full'), '--full and --runs contradict'),
