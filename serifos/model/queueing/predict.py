@@ -18,13 +18,13 @@ at the station, and how many that are follows from the network. The size of
 the file set (Eq. 2-3) is constant for a device, and becomes part of the
 c's. The paper's workloads are of one class; here each request draws its
 class from the mix. Times alone do not tell p1 from μ: their product is what
-is fitted, with a p1 of 1, or of 0 for a class that never needs the media, where
-the distribution of the times does not tell it.
+is fitted, with a p1 of 1, or of 0 for a class that never needs the media,
+where the distribution of the times does not tell it.
 
-Coefficients are not negative, and many clients have no less work each than few,
-so that more of the same workloads, deeper queues or larger blocks never lower a
-prediction. A light workload beside
-heavy ones does lower the mean over workloads, as it does on a device.
+Coefficients are not negative, and many clients have no less work each than
+few, so that more of the same workloads, deeper queues or larger blocks never
+lower a prediction. A light workload beside heavy ones does lower the mean over
+workloads, as it does on a device.
 
 .. [1] Noorshams, Rostami, Kounev, Reussner: I/O Performance Modeling of
    Virtualized Storage Systems.

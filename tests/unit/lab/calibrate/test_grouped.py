@@ -52,3 +52,8 @@ class RowsTest(testtools.TestCase):
             [wl.Workload(25, 4, 3 * n), wl.Workload(50, 64, n)]
             for n in range(1, 7)])])
         np.testing.assert_allclose(data.request_kib, 19)
+
+    def test_requests_of_one_size_are_one_group(self):
+        data = calibrate.runs([test_scenarios.measured([
+            [wl.Workload(30, 4, q)] for q in np.arange(1, 9) / 7])])
+        self.assertEqual([4.0], np.unique(data.request_kib).tolist())

@@ -103,6 +103,13 @@ class ShareTest(testtools.TestCase):
         self.assertAlmostEqual(0.3, share.p1_few, delta=0.02)
         self.assertAlmostEqual(0.8, share.p1, delta=0.02)
 
+    def test_two_percentage_points_are_no_step(self):
+        share = told([run(reads(q, kib), 0.71 if q <= 4 else 0.69,
+                          int(q * kib)) for q in (1, 2, 3, 4, 5, 6, 7, 8)
+                      for kib in (4, 8)])['random_read'].share
+        self.assertIsNone(share.p1_few)
+        self.assertAlmostEqual(0.3, share.p1, delta=0.015)
+
     def test_a_fit_sees_its_own_runs_alone(self):
         few = np.flatnonzero(stepping().clients <= 8)
         share = stepping().hits(few)['random_read'].share
