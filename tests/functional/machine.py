@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import ctypes
 import functools
 import os
 import pathlib
@@ -30,6 +31,8 @@ from tests.unit.cmd import command
 SIX = ('--full', '--counts', '1', '--write-pcts', '0,50,100',
        '--block-kibs', '4,16', '--rounds', '1', '--runtime', '0.5',
        '--kind', 'outstanding')
+
+_MOUNTS = 0x20000  # CLONE_NEWNS
 
 
 def which(program):
@@ -136,6 +139,26 @@ class MachineTest(testtools.TestCase):
         self.run_tool('mount', device, mount)
         self.addCleanup(self.run_tool, 'umount', mount)
         return mount
+
+    def own_mounts(self):
+        """A mount namespace for this test, of which nobody makes a copy.
+
+        A guest that begins elsewhere on the machine would keep the mounts
+        that it found.
+        """
+        self.need(os.geteuid() == 0, 'only root has mounts of its own')
+        libc, here = ctypes.CDLL(None), os.getcwd()
+        before = os.open('/proc/self/ns/mnt', os.O_RDONLY)
+
+        def back():
+            found = libc.setns(before, _MOUNTS)
+            os.close(before)
+            os.chdir(here)
+            self.assertEqual(0, found)
+
+        self.need(libc.unshare(_MOUNTS) == 0, 'no mount namespace here')
+        self.addCleanup(back)
+        self.run_tool('mount', '--make-rprivate', '/')
 
     def loop(self, size_mib=64):
         """(path, backing file) of a loop device of its own."""

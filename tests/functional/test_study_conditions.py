@@ -28,7 +28,7 @@ class ConditionsTest(machine.MachineTest):
         self.names = tuple(sorted((queue.active, others[0])))
         self.other = others[0]
         self.first, self.file = queue.active, queue.path
-        self.target = f'file:{self.mounted(path)}/x.bin'
+        self.target = self.mounted(path)
         self.dataset = self.directory / 'x.jsonl'
         self.asked = ('study', self.target, *ARGUMENTS, '--schedulers',
                       ','.join(self.names))
@@ -85,7 +85,8 @@ class ConditionsTest(machine.MachineTest):
         machine.wait_until(lambda: self.active() == self.other)
         machine.interrupt(process, 9)
         self.assertEqual(self.other, self.active())
-        code, _, err = self.model('build', self.target, '--name', 'y',
+        code, _, err = self.model('build', f'file:{self.target}/y.bin',
+                                  '--name', 'y',
                                   '--size-gib', '0.05', *machine.SIX)
         self.assertEqual(0, code, err)
         self.assertIn(f'is {self.first} again', err)

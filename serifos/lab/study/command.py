@@ -47,7 +47,8 @@ separate: terms of each workload; sums: of all workloads added. The row
 class Study(app.Fails, lister.Lister):
     """Print the effects of workloads' parameters on their latency.
 
-    TARGET is as for build, or the dataset of a finished study, NAME.jsonl.
+    TARGET is as for build, a directory, for a scratch file in it, or the
+    dataset of a finished study, NAME.jsonl.
     A short study of one workload is measured unless options say otherwise,
     40 runs in about ten minutes; --counts 2 asks about two that run together.
     """
@@ -66,6 +67,7 @@ class Study(app.Fails, lister.Lister):
             options.refuse_measured(parsed_args)
             path: pathlib.Path | None = pathlib.Path(target)
         else:
+            options.name_scratch_file(parsed_args)
             path = measuring.measure(
                 parsed_args, options.chosen(parsed_args))
         if path is None:

@@ -8,6 +8,7 @@ import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import design
 from serifos import errors
+from serifos.modeler import campaign
 
 if TYPE_CHECKING:
     from serifos.lab.study import runs as study_runs
 
+_SCRATCH = 'serifos-study.bin'
 _ONE = {'iodepths': '--iodepths', 'think_times_us': '--think-times'}
 
 
@@ -56,6 +59,18 @@ def refuse_measured(args: argparse.Namespace) -> None:
         raise errors.InputError(
             f'{args.target} is measured already, so leave out '
             f'{", ".join(given)}; name a target to measure it.')
+
+
+def name_scratch_file(args: argparse.Namespace) -> None:
+    """Puts a scratch file in the place of a directory that is the target.
+
+    The dataset is then named after the directory.
+    """
+    directory = pathlib.Path(args.target)
+    if directory.is_dir() and not args.target.startswith('file:'):
+        args.target = f'file:{directory.absolute() / _SCRATCH}'
+        args.name = args.name or campaign.stem(
+            directory.absolute().name, 'study')
 
 
 def chosen(args: argparse.Namespace) -> design.Design:

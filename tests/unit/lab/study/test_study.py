@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies of section 4 of the Serifos paper."""
 
+import argparse
 import collections
 import dataclasses
 import json
@@ -15,6 +16,7 @@ import testtools
 from serifos.design import full
 from serifos import errors
 from serifos.facts import dataset as ds
+from serifos.lab.study import options
 from serifos.lab.study import runs
 from serifos.lab.study import study
 from serifos.model.linear import ols
@@ -268,6 +270,19 @@ class CommandTest(testtools.TestCase):
         self.assertEqual(2, code, err)
         self.assertIn(sentence, err)
         self.assertEqual([], list(self.path.parent.iterdir()))
+
+    def test_a_directory_stands_for_a_scratch_file_in_it(self):
+        directory = self.path.parent / 'My Disk'
+        directory.mkdir()
+        for given, name in ((None, 'my-disk'), ('x', 'x')):
+            args = argparse.Namespace(target=str(directory), name=given)
+            options.name_scratch_file(args)
+            self.assertEqual((f'file:{directory}/serifos-study.bin', name),
+                             (args.target, args.name))
+        for target in ('/dev/null', 'file:/tmp', 'vg0'):
+            args = argparse.Namespace(target=target, name=None)
+            options.name_scratch_file(args)
+            self.assertEqual((target, None), (args.target, args.name))
 
     def test_options_of_a_measurement_that_was_made(self):
         code, _, err = command.model('study', str(self.path), '--runs', '20')
