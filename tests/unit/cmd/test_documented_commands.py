@@ -74,7 +74,7 @@ def of(name):
     factor = 1 + random.Random(name).random() / 50
     device = {'model': 'TEST', 'serial': 'S1',
               'size_gib': 400.0 if name == 'large' else 100.0}
-    found = []
+    found, tails = [], {}
     for _ in range(40):
         run = tuple(wl.Workload(
             float(rng.randrange(101)), float(rng.choice([4, 16, 64])),
@@ -83,7 +83,10 @@ def of(name):
         us = factor * sum(
             20 + w.iodepth * (5 + w.block_kib * (2 + w.write_pct / 100))
             for w in run) * rng.uniform(0.95, 1.05)
+        if name == 'nvme':
+            tails = {'read_p99_us': 3 * us, 'write_p99_us': 2 * us}
         found.append(ds.Sample(run, us, seen=tuple({
+            **tails,
             'latency_us': us, 'read_latency_us': us, 'write_latency_us': us,
             'iops': 1e6 * w.iodepth / us,
             'read_iops': 1e4 * w.iodepth / us * (100 - w.write_pct),
