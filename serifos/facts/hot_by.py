@@ -10,7 +10,6 @@ UNITS = {BUSY: '% busy', LATENCY: 'ms', READ_P99: 'ms (read p99)',
          WRITE_P99: 'ms (write p99)'}
 
 NAMES = {BUSY: 'how busy their devices are',
-         LATENCY: 'what their tenants see in the mean',
          READ_P99: 'the 99th percentile of reads',
          WRITE_P99: 'the 99th percentile of writes'}
-"""As in: pools are compared by ..."""
+"""As in: pools are hot by ..., where that is not latency."""

@@ -62,7 +62,8 @@ class Under:
             return dataclasses.replace(target, facts=facts)
         facts['I/O scheduler'] = (
             f'of {self.queue.device}, now {self.queue.active}: '
-            f'{" and ".join(self.schedulers)} in turn, then '
+            f'{" and ".join(self.schedulers)}'
+            f'{" in turn" * (len(self.schedulers) > 1)}, then '
             f'{self.queue.active} again; all that uses {self.queue.device} '
             'is under it meanwhile')
         return dataclasses.replace(target, facts=facts,

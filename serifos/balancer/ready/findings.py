@@ -114,6 +114,21 @@ def models(inventory: inv.Inventory, used: Mapping[str, str],
                 '(serifos-model refine).')
 
 
+def tails(usable: Mapping[str, mm.Model], figure: str) -> Iterator[Finding]:
+    """Whether models of a 99th percentile can tell a hot pool.
+
+    :param figure: of a run, such as write_p99_us
+    """
+    for name, model in usable.items():
+        error = model.tails[figure].quality.get('mre') if (
+            figure in model.tails) else None
+        if error is not None and error > vd.FAIR:
+            yield warning(
+                f'The model {name} is {vd.percent(error)} off in {figure}, '
+                'by which [balancer] hot_by compares pools; measure more '
+                'runs and fit them with --tails, or take another hot_by.')
+
+
 def _pools(count: int) -> str:
     return '1 pool names' if count == 1 else f'{count} pools name'
 

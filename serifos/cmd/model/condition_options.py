@@ -16,12 +16,13 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         '--file-set-gibs', type=_sizes, metavar='LIST',
         help='sizes of the file set, GiB: how much of a scratch file as large '
-        'as the largest is used, such as 0.5,2,8; with file:PATH')
+        'as the largest is used, such as 0.5,2,8; with a directory or '
+        'file:PATH')
     group.add_argument(
         '--schedulers', type=_names, metavar='LIST',
-        help='two I/O schedulers of the block device below file:PATH, such '
-        'as none,mq-deadline; root sets them for each run, and the one of '
-        'before is put back')
+        help='one or two I/O schedulers of the block device below a directory '
+        'or file:PATH, such as none,mq-deadline; root sets them for each run, '
+        'and the one of before is put back')
 
 
 def conditions(args: argparse.Namespace) -> tuple[ds.Condition, ...]:
@@ -55,7 +56,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _sizes(text: str) -> tuple[float, ...]:
     try:
-        return tuple(float(part) for part in text.split(',') if part)
+        found = tuple(float(part) for part in text.split(',') if part)
     except ValueError:
+        found = ()
+    if not found:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not a list of sizes such as 0.5,2,8') from None
+            f'{text!r} is not a list of sizes such as 0.5,2,8')
+    return found

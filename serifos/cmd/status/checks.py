@@ -25,6 +25,7 @@ from serifos.cmd.status import cinder_conf
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos import errors
+from serifos.facts import hot_by as hb
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
 from serifos.facts import names
@@ -160,8 +161,10 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _models_of_pools(self) -> Iterator[fd.Finding]:
         yield from fd.models(self._inventory, self._used, *self._models)
-        yield from map(fd.warning, planning.lacking(
-            self._models[0], self.conf.balancer.hot_by).values())
+        models, hot_by = self._models[0], self.conf.balancer.hot_by
+        yield from map(fd.warning, planning.lacking(models, hot_by).values())
+        if hot_by in hb.TAILS:
+            yield from fd.tails(models, hb.TAILS[hot_by])
 
     def _devices(self) -> Iterator[fd.Finding]:
         inventory, models = self._inventory, self._models[0]

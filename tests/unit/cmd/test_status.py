@@ -120,10 +120,14 @@ class StatusTest(cloud.Case):
         result, said = self.checked(conf)['Models']
         self.assertEqual(1, result)
         self.assertIn('Model flat says nothing of write_p99_us', said)
-        documents.write_model(
-            self.dir / 'models' / 'flat.json', dataclasses.replace(
-                cloud.MODEL, tails={'write_p99_us': cloud.MODEL}))
-        self.assertNotIn('Models', self.checked(conf))
+        for mre, words in (0.4, 'is 40 % off in write_p99_us'), (0.1, None):
+            documents.write_model(
+                self.dir / 'models' / 'flat.json', dataclasses.replace(
+                    cloud.MODEL, tails={'write_p99_us': dataclasses.replace(
+                        cloud.MODEL, quality={'mre': mre})}))
+            result, said = self.checked(conf).get('Models', (0, ''))
+            self.assertEqual(1 if words else 0, result)
+            self.assertIn(words or '', said)
 
     def test_many_findings(self):
         names = [f'h{i}@b#p' for i in range(30)]
