@@ -247,6 +247,7 @@ class CommandTest(testtools.TestCase):
         (2, ('--schedulers', 'bfq,none,kyber'), 'takes one or two'),
         (2, ('--schedulers', 'b f'), 'is not a list of I/O schedulers'),
         (2, ('--file-set-gibs', '1,x'), 'is not a list of sizes'),
+        (2, ('--file-set-gibs', ','), 'is not a list of sizes'),
         (2, ('--file-set-gibs', '0,1'), '--file-set-gibs of 0'),
         (2, ('--file-set-gibs', '1,2', '--runs', '10'), '--runs'))
     @ddt.unpack
