@@ -14,6 +14,7 @@ import dataclasses
 import hashlib
 import os
 import pathlib
+import stat
 
 import sqlalchemy as sa
 
@@ -121,7 +122,8 @@ def merged(one: Iterable[jn.Entry],
 
 
 def _bytes(path: pathlib.Path) -> bytes:
-    if path.exists() and not path.is_file():
+    # Asked once: between two questions another process may put it aside.
+    if not stat.S_ISREG(path.stat().st_mode):
         raise errors.InputError(
             f'The journal {path} is not a regular file; {_REMEDY}.')
     return path.read_bytes()

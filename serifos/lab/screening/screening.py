@@ -48,12 +48,11 @@ class CheckedScreening:
                     'name a directory to measure it.')
             header, _ = journal.read(path)
             return cls(options, None, header, path, _design(options, header))
-        version = fio.version()
         mounted = remount.recover(pathlib.Path(options.target))
         if mounted is not None:
             measuring.warn(mounted)
         found = screen.find(options.target, options.size_gib, options.remount)
-        header = _header(options, found, version)
+        header = _header(options, found, fio.version())
         return cls(options, found, header, _journal(options, found),
                    _design(options, header))
 

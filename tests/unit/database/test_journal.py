@@ -5,6 +5,8 @@ import concurrent.futures
 import json
 import os
 import sqlite3
+import sys
+import threading
 
 import ddt
 from hypothesis import given
@@ -15,6 +17,7 @@ import testtools
 from serifos.balancer.standing import of_plans
 from serifos.database import connection
 from serifos.database import journal as dj
+from serifos.database import old_journal
 from serifos import errors
 from serifos.facts import journal as jn
 from tests.unit import case
@@ -311,6 +314,26 @@ class ImportTest(Case):
                                   'abcdef'))
         self.assertEqual({1, 2, 3, 4, 5, 6}, {lead.token for lead in leads})
         self.assertEqual(self.before, self.journal().entries())
+
+    def test_one_that_is_put_aside_while_it_is_read(self):
+        aside = self.dir / 'aside'
+        done = threading.Event()
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)
+
+        def move():
+            while not done.is_set():
+                self.old.rename(aside)
+                aside.rename(self.old)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            moved = pool.submit(move)
+            try:
+                found = [old_journal.read(self.old) for _ in range(10_000)]
+            finally:
+                done.set()
+        moved.result()
+        self.assertEqual([], [each for each in found
+                              if each and each.entries != self.before])
 
     def test_hosts_that_had_one_each_remember_together(self):
         one = self.after(0, 'outcome', volume='u', **OUTCOME)
