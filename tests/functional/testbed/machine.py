@@ -36,7 +36,7 @@ def check(where: layout.Layout, nova: bool) -> None:
         if not (where.venv / 'bin' / name).exists():
             raise layout.Missing(f'there is no {name} in {where.venv}; '
                                  'tools/testbed installs it.')
-    make_shim(where)
+    make_shim(where.shim)
 
 
 def which(program: str) -> str | None:
@@ -44,14 +44,13 @@ def which(program: str) -> str | None:
                         ':/usr/sbin:/sbin')
 
 
-def make_shim(where: layout.Layout) -> None:
+def make_shim(shim: pathlib.Path) -> None:
     """Compiles shim.c, where it is newer than what is there."""
     source = pathlib.Path(__file__).with_name('shim.c')
-    if (where.shim.exists()
-            and where.shim.stat().st_mtime > source.stat().st_mtime):
+    if shim.exists() and shim.stat().st_mtime > source.stat().st_mtime:
         return
     done = subprocess.run(
-        ['gcc', '-O2', '-shared', '-fPIC', '-o', where.shim, source],
+        ['gcc', '-O2', '-shared', '-fPIC', '-o', shim, source],
         capture_output=True, text=True)
     if done.returncode:
         raise layout.Missing(f'gcc cannot compile {source}: '

@@ -22,11 +22,12 @@ from typing import Any
 
 from tests.functional import machine
 from tests.functional.testbed import guest as testbed_guest
+from tests.functional.testbed import machine as testbed_machine
 
 _HERE = pathlib.Path(__file__).parent
 _TESTBED = _HERE.parent / 'testbed' / 'inside'
 ROOT = _HERE.parents[2]
-PROGRAMS = ('linux.uml', 'busybox', 'udevadm', 'lvcreate', 'fio')
+PROGRAMS = ('linux.uml', 'busybox', 'udevadm', 'lvcreate', 'fio', 'gcc')
 _BOOT_S = 60
 _MEMORY_MIB = 1024
 _MIB = 2 ** 20
@@ -52,6 +53,9 @@ def run(module: str, disks_mib: Sequence[int], seconds: int,
         place = pathlib.Path(name)
         shutil.copytree(_TESTBED, place / 'inside')
         shutil.copy(_HERE / 'inside' / 'start.sh', place / 'inside')
+        # Without it a guest dies on a processor with AMX.
+        shim = place / 'shim.so'
+        testbed_machine.make_shim(shim)
         disks = []
         for letter, mib in zip('abcdefgh', disks_mib):
             image = place / f'ubd{letter}.img'
@@ -70,7 +74,7 @@ def run(module: str, disks_mib: Sequence[int], seconds: int,
                  f'GUEST_SECONDS={seconds}'],
                 stdin=subprocess.DEVNULL, stdout=console,
                 stderr=subprocess.STDOUT, timeout=seconds + _BOOT_S,
-                env={**os.environ, 'TMPDIR': str(
+                env={**os.environ, 'LD_PRELOAD': str(shim), 'TMPDIR': str(
                     testbed_guest.memory_directory(place, _MEMORY_MIB))})
         return _said(place)
 
