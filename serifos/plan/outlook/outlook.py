@@ -214,8 +214,9 @@ def _counted(state: st.State) -> list[tuple[int, int, float | None, float]]:
     total = np.bincount(home[some], seen[some], pools)
     number = np.bincount(home[some], minlength=pools)
     q = staying.outstanding(problem)
-    stays = here & np.array([bool(problem.refusal(volume))
-                             for volume in range(len(home))], bool)
+    stays = np.zeros(len(home), bool)
+    stays[[*staying.held(state)]] = True
+    stays &= here
     every, held = (np.bincount(home[which], q[which], pools)
                    for which in (here, stays))
     return [(int(volumes), int(active), float(us / n) if n else None,

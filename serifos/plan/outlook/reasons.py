@@ -145,7 +145,8 @@ KINDS: Mapping[str, Kind] = {
         'serifos-model build for other pools'),
     Code.NO_OTHER_POOL: Kind(
         'no other pool may take it',
-        'a pool in its zone, of its backend and type'),
+        'a pool in its zone, of its backend and type, without what it is '
+        'kept apart from'),
     # What became of it since the plan that is undone.
     Code.WHERE_IT_WAS: Kind('it is where it came from'),
     Code.MOVED_ON: Kind('it was moved on since'),

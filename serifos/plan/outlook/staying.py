@@ -12,12 +12,20 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
+import numpy as np
+
 from serifos.facts import cluster as cl
+from serifos.facts import reason as rs
+from serifos.plan.affinity import permits
 from serifos.plan.outlook import reasons
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
+from serifos.plan import refusals
 from serifos.plan import state as st
+
+_NO_OTHER = rs.Reason('no other pool may take it', rs.Code.NO_OTHER_POOL)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,14 +60,49 @@ def refused(state: st.State, refusals: Iterable[pl.Refusal],
 
 
 def frozen(state: st.State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
-    """The active and the unknown volumes that may not move anywhere.
+    """Those of :func:`held`.
 
     :param rank: of each pool, 0 for the slowest
     """
-    said = ((volume, state.problem.refusal(volume))
-            for volume in range(len(state.problem.volumes)))
-    return _counted(state, [(volume, reason) for volume, reason in said
-                            if reason], rank)
+    return _counted(state, held(state).items(), rank)
+
+
+def held(state: st.State) -> dict[int, str]:
+    """Why volumes may not move anywhere: active and unknown ones.
+
+    For what they are themselves, or since rules and bonds leave them no pool
+    of another device; that those have no space is no reason.
+    """
+    problem = state.problem
+    why = {volume: problem.refusal(volume)
+           for volume in range(len(problem.volumes))}
+    free = np.array([volume for volume, reason in why.items()
+                     if reason is None], np.intp)
+    why.update((volume, _NO_OTHER if _models_elsewhere(problem, volume)
+                else refusals.NO_OTHER)
+               for volume in free[~_goes(state, free)].tolist())
+    return {volume: reason for volume, reason in why.items() if reason}
+
+
+def _goes(state: st.State, volumes: Ints) -> pm.Bools:
+    """bool[n]: whether rules and bonds leave each a pool elsewhere."""
+    problem = state.problem
+    pairs, which = np.unique(
+        np.stack([problem.group[volumes],
+                  problem.device[state.home[volumes]]]),
+        axis=1, return_inverse=True)
+    found = (problem.open[pairs[0]] & (
+        problem.device != pairs[1][:, None])).any(1)[which.reshape(-1)]
+    for row in np.flatnonzero(problem.bonds.bound[volumes]).tolist():
+        pools = permits.pools(state, int(volumes[row]))
+        found[row] = (pools & (problem.device != problem.device[
+            state.home[volumes[row]]])).any()
+    return found
+
+
+def _models_elsewhere(problem: pm.Problem, volume: int) -> bool:
+    return bool((problem.modelled & (
+        problem.device != problem.device[problem.home[volume]])).any())
 
 
 def _counted(state: st.State, said: Iterable[tuple[int, str]],

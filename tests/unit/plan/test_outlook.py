@@ -100,6 +100,39 @@ class OutlookTest(testtools.TestCase):
             [(each.kind.text, each.volumes, each.share, each.example.id,
               each.pools) for each in seen.frozen])
 
+    def test_what_no_other_pool_may_take_is_frozen(self):
+        bars = {
+            'zone': ({'zone': 'y'}, {}),
+            'backend': ({'backend_name': 'hdd'},
+                        {'required_backend_name': 'ssd'}),
+            'type': ({'refuses': frozenset(['gold'])},
+                     {'volume_type': 'gold'}),
+            'state': ({'state': 'down'}, {}),
+            'left out': ({'balance': False}, {}),
+            'one device': ({'device': 'd'}, {}),
+            'apart': ({}, {'different_pool': ('x',)})}
+        for name, (other, its) in bars.items():
+            a, b = pool('a'), dataclasses.replace(pool('b'), **other)
+            if name == 'one device':
+                a = dataclasses.replace(a, device='d')
+            if name == 'backend':
+                a = dataclasses.replace(a, backend_name='ssd')
+            seen = outlook(cl.Cluster((a, b), (
+                volume('u', 'a', 64, **its),
+                volume('v', 'b', 1, different_pool=('x',)))))
+            frozen = [each for each in seen.frozen if each.example.id == 'u']
+            self.assertEqual(
+                ['no other device has a pool with a model'
+                 if name == 'one device' else 'no other pool may take it'],
+                [each.reason for each in frozen], name)
+            self.assertEqual(1, next(
+                each.frozen for each in seen.pools if each.pool.name == 'a'))
+
+    def test_a_pool_without_space_freezes_nothing(self):
+        seen = outlook(cl.Cluster((pool('a'), pool('b', free_gib=0)), (
+            volume('u', 'a', 64), volume('v', 'a', 64))))
+        self.assertEqual((), seen.frozen)
+
     def test_a_gain_may_be_an_error_of_the_model(self):
         cluster = cl.Cluster((pool('a'), pool('b')), (
             volume('u', 'a', 64), volume('v', 'a', 64)))
