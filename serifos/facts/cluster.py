@@ -154,6 +154,13 @@ class Cluster:
                     'may be listed once.')
 
     @functools.cached_property
+    def shared_names(self) -> frozenset[str]:
+        """The names that several of its volumes have."""
+        number = collections.Counter(
+            volume.name for volume in self.volumes if volume.name)
+        return frozenset(name for name, many in number.items() if many > 1)
+
+    @functools.cached_property
     def _pool_by_name(self) -> dict[str, Pool]:
         return {pool.name: pool for pool in self.pools}
 

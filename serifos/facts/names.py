@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
+import itertools
 import re
 
 from serifos.facts import fields
@@ -49,14 +50,39 @@ def pool_name(pool: str) -> str:
 def short(pools: Iterable[str]) -> dict[str, str]:
     """Pool → the shortest of its host, its backend and its name that is its.
 
-    Where ``stor1`` has one pool, it is ``stor1``.
+    Without the domain that all hosts have in common: where
+    ``stor1.example.org`` has one pool, and others are of that domain, it is
+    ``stor1``.
     """
     names = [*pools]
+    domain = _domain({host(name) for name in names})
+    called = {name: forms(name, domain) for name in names}
     number = collections.Counter(
-        part for name in names for part in {host(name), backend(name), name})
-    return {name: next((part for part in (host(name), backend(name))
-                        if part and number[part] == 1), name)
-            for name in names}
+        form for each in called.values() for form in {*each})
+    return {name: next((form for form in each if form and number[form] == 1),
+                       name)
+            for name, each in called.items()}
+
+
+def forms(pool: str, domain: str = '') -> tuple[str, str, str]:
+    """A pool's host, backend and name.
+
+    :param domain: the end of its host, with its dot, that is left out
+    """
+    its = host(pool)
+    whole = its.removesuffix(domain) + pool[len(its):]
+    return host(whole), backend(whole), whole
+
+
+def _domain(hosts: Iterable[str]) -> str:
+    """``.example.org`` where all hosts end so; empty for addresses."""
+    labels = [each.split('.')[::-1] for each in hosts]
+    if not labels or any(each[0].isdigit() for each in labels):
+        return ''
+    shared = [same[0] for same in itertools.takewhile(
+        lambda same: len({*same}) == 1,
+        zip(*(each[:-1] for each in labels)))]
+    return ''.join(f'.{label}' for label in reversed(shared))
 
 
 def promise_us(extra_specs: Mapping[str, object]) -> float | None:

@@ -34,7 +34,7 @@ def sentence(headline: str) -> str:
 
 
 def _lines(model: mm.Model, found: vd.Verdict) -> Iterator[str]:
-    yield from wd.wrapped(f'{found.headline}.', f'{wd.plain(model.name)}: ')
+    yield from wd.wrapped(f'{found.headline}.', f'{wd.name(model.name)}: ')
     yield from wd.wrapped(' '.join(found.reasons))
     yield from ('', 'What its figures say:')
     for name, value, meaning in figures(model):

@@ -148,12 +148,11 @@ def _shown(its: of_plans.Standing,
     yield from wd.wrapped(standing.became(its))
     if not plan.moves:
         return
-    names = {} if cluster is None else {
-        volume.id: wd.volume(volume) for volume in cluster.volumes}
+    names = wd.volumes(cluster)
     yield ''
     yield table.as_text(table.Table(
         ('volume', 'GiB', 'from, ms', 'to, ms', 'what became of it'), [
-            (names.get(move.volume, wd.plain(move.volume, 36)),
+            (names.get(move.volume, wd.name(move.volume)),
              float(move.size_gib), f'{wd.pool(move.source)} ' + wd.change(
                  move.source_before_us, move.source_after_us),
              f'{wd.pool(move.target)} ' + wd.change(
@@ -162,11 +161,11 @@ def _shown(its: of_plans.Standing,
             for move in plan.moves], 'Its moves, as it predicted them.'))
     if its.state == of_plans.VALID:
         yield ''
-        yield f'serifos-balancer apply {wd.plain(plan.id, 36)} carries it out.'
+        yield f'serifos-balancer apply {wd.name(plan.id)} carries it out.'
 
 
 def _became(outcome: tuple[str, str] | None) -> str:
     if outcome is None:
         return 'not requested'
     result, reason = outcome
-    return f'{result}: {wd.plain(reason, 90)}' if result else 'in flight'
+    return f'{result}: {wd.plain(reason, 200)}' if result else 'in flight'

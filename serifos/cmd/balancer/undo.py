@@ -76,7 +76,7 @@ class Undo(verb.Verb):
         output.show(parsed_args, document, lambda: text.text(
             outlook.outlook(plan, cluster, limits, models, slots),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
-            ) + ''.join(f'{wd.plain(each.volume, 36)} stays: {each.reason}\n'
+            ) + ''.join(f'{wd.name(each.volume)} stays: {each.reason}\n'
                         for each in plan.refused), document['moves'],
             pl.Move.names())
         self.exit_code = 1 if plan.refused else 0

@@ -10,11 +10,11 @@ import dataclasses
 import functools
 
 from rich import console as rc
-from rich import table as rt
 from rich import text as rx
 
 from serifos.balancer.standing import status as st
 from serifos.cmd.console import reading
+from serifos.cmd.console import rows as rw
 from serifos.cmd.console import words
 from serifos.facts import cluster as cl
 from serifos.plan.outlook import outlook as ol
@@ -52,13 +52,13 @@ class Frame:
                          options: rc.ConsoleOptions) -> rc.RenderResult:
         lines = options.size.height if console.is_terminal else None
         flight, pools, volumes = self._rows(lines)
+        # What is printed once for a pipe is whole.
+        width = options.max_width if console.is_terminal else None
         yield from self._head(options.max_width)
-        yield ''
-        yield self._pools(pools)
-        yield ''
-        yield self._volumes(volumes)
-        yield ''
-        yield self._flight(flight)
+        for each in (self._pools(pools), self._volumes(volumes),
+                     self._flight(flight)):
+            yield ''
+            yield from each.lines(width)
         if self.hint:
             yield rx.Text(self.hint, style='dim', no_wrap=True)
 
@@ -83,7 +83,7 @@ class Frame:
         for line, how in (said, style), (self._problem, 'italic'):
             if line:
                 yield rx.Text(wd.plain(line, max(20, width)), style=how,
-                              no_wrap=True, overflow='ellipsis')
+                              no_wrap=True)
 
     def _verdict(self) -> tuple[str, str]:
         """The one thing that a person has to know, and its style."""
@@ -119,56 +119,52 @@ class Frame:
              and volume.workload.is_active()),
             key=lambda volume: (-_queued(volume), volume.id))
 
-    def _pools(self, rows: int) -> rt.Table:
-        found = _table(_of('POOL', rows, len(self.pools)), 'active',
-                       'seen ms', 'predicted', 'planned', 'hot', 'broken',
-                       'GiB free')
-        for each in self.pools[:rows]:
-            found.add_row(
-                self._pool(each.pool.name), f'{each.active}/{each.volumes}',
-                wd.ms(each.seen_us), wd.ms(each.before.latency_us),
-                wd.ms(self.planned_us.get(each.pool.name)),
-                'yes' if each.before.hot else '–',
-                str(each.before.broken or '–'),
-                f'{each.before.free_gib:,.0f}',
-                style='bold' if each.before.hot else None)
-        return found
+    @functools.cached_property
+    def _named(self) -> Mapping[str, str]:
+        return wd.volumes(self.seen.cluster)
 
-    def _volumes(self, rows: int) -> rt.Table:
-        found = _table(_of('VOLUME', rows, len(self._busy)), 'IOPS', 'ms',
-                       'outstanding', 'load')
-        found.add_column('pool', no_wrap=True)
+    def _pools(self, rows: int) -> rw.Rows:
+        return rw.Rows(
+            (_of('POOL', rows, len(self.pools)), 'active', 'seen ms',
+             'predicted', 'planned', 'hot', 'broken', 'GiB free'),
+            [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
+              wd.ms(each.seen_us), wd.ms(each.before.latency_us),
+              wd.ms(self.planned_us.get(each.pool.name)),
+              'yes' if each.before.hot else '–',
+              str(each.before.broken or '–'),
+              f'{each.before.free_gib:,.0f}') for each in self.pools[:rows]],
+            bold=[each.before.hot for each in self.pools[:rows]])
+
+    def _volumes(self, rows: int) -> rw.Rows:
         total = sum(map(_queued, self._busy)) or 1.0
+        found = []
         for volume in self._busy[:rows]:
             its = volume.workload
-            found.add_row(
-                wd.volume(volume),
+            found.append((
+                self._named[volume.id],
                 table.shown(its and its.iops and float(its.iops)),
                 wd.ms(its and its.latency_us), f'{_queued(volume):.3g}',
-                table.percent(_queued(volume) / total, '.0f'),
-                self._pool(volume.pool))
-        return found
+                table.percent(_queued(volume) / total, '.0f') or '–',
+                self._pool(volume.pool)))
+        return rw.Rows(
+            (_of('VOLUME', rows, len(self._busy)), 'IOPS', 'ms',
+             'outstanding', 'load', 'pool'), found, names=(0, 5))
 
-    def _flight(self, rows: int) -> rt.Table:
+    def _flight(self, rows: int) -> rw.Rows:
         moves = self.seen.status.in_flight
-        found = _table(_of('IN FLIGHT', rows, len(moves)), 'GiB',
-                       'min so far', 'left', 'MiB/s')
-        found.add_column('from → to', no_wrap=True)
-        names = {volume.id: wd.volume(volume) for volume in (
-            self.seen.cluster.volumes if self.seen.cluster else ())}
-        for each in moves[:rows]:
-            found.add_row(*_moving(each, names), (
-                f'{self._pool(each.source)} → {self._pool(each.target)}'))
-        if not moves:
-            found.add_row('nothing')
-        return found
+        return rw.Rows(
+            (_of('IN FLIGHT', rows, len(moves)), 'GiB', 'min so far', 'left',
+             'MiB/s', 'from', '→ to'), [
+                (*self._moving(each), self._pool(each.source),
+                 f'→ {self._pool(each.target)}')
+                for each in moves[:rows]] or [('nothing', *[''] * 6)],
+            names=(0, 5, 6))
 
-
-def _moving(each: st.InFlight, names: Mapping[str, str]) -> list[str]:
-    rate = None if each.gib_per_s is None else 1024 * each.gib_per_s
-    return [names.get(each.volume, wd.plain(each.volume, 36)), *map(
-        table.shown, (float(each.size_gib), each.since_s / 60,
-                      words.left(each), rate))]
+    def _moving(self, each: st.InFlight) -> list[str]:
+        rate = None if each.gib_per_s is None else 1024 * each.gib_per_s
+        return [self._named.get(each.volume, wd.name(each.volume)), *map(
+            table.shown, (float(each.size_gib), each.since_s / 60,
+                          words.left(each), rate))]
 
 
 def _queued(volume: cl.Volume) -> float:
@@ -177,13 +173,3 @@ def _queued(volume: cl.Volume) -> float:
 
 def _of(what: str, rows: int, number: int) -> str:
     return what if rows >= number else f'{what}, {rows} of {number:,}'
-
-
-def _table(first: str, *others: str) -> rt.Table:
-    """A table of one column of names, and of numbers."""
-    found = rt.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0),
-                     header_style='bold')
-    found.add_column(first, no_wrap=True, overflow='ellipsis')
-    for name in others:
-        found.add_column(name, justify='right', no_wrap=True)
-    return found

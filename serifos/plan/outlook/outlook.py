@@ -17,6 +17,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import hot_by as hb
 from serifos.plan import acceptance
 from serifos.plan import limits as lm
+from serifos.plan.outlook import measured
 from serifos.plan.outlook import staying
 from serifos.plan import plan as pl
 from serifos.plan.promises import beyond
@@ -87,6 +88,16 @@ class PoolOutlook:
         return self.before.latency_us or 0.0, self.after.latency_us or 0.0
 
     @property
+    def expects_seen(self) -> bool:
+        """Whether what tenants see is within the interval of its model.
+
+        Also where either is not known.
+        """
+        expected = self.before.expected
+        return expected is None or self.seen_us is None or (
+            expected.low_us <= self.seen_us <= expected.high_us)
+
+    @property
     def within_interval(self) -> bool:
         """Whether what is gained may be an error of the model."""
         was, then = self.latencies_us
@@ -103,6 +114,8 @@ class Outlook:
     :param staying: why volumes stay, as the plan says
     :param frozen: what could move nowhere, whatever the plan
     :param hot_by: what planning figures are of
+    :param contradicted: promises, none where days are planned by
+    :param shared_names: those that several volumes of the cluster have
     """
 
     plan: pl.Plan
@@ -112,12 +125,28 @@ class Outlook:
     staying: tuple[staying.Staying, ...]
     frozen: tuple[staying.Staying, ...]
     hot_by: str = hb.LATENCY
+    contradicted: measured.Contradicted = measured.Contradicted()
+    shared_names: frozenset[str] = frozenset()
 
     @functools.cached_property
     def touched(self) -> frozenset[str]:
         """The pools that a move leaves or comes to."""
         return frozenset(name for move in self.plan.moves
                          for name in (move.source, move.target))
+
+    @property
+    def surprising(self) -> tuple[PoolOutlook, ...]:
+        """The pools of which something else is seen than is expected.
+
+        Outside the interval of their model, the furthest first; none where
+        days are planned by.
+        """
+        found = [(each.seen_us / each.before.latency_us, each)
+                 for each in self.pools if each.seen_us
+                 and each.before.latency_us and not each.expects_seen
+                 and not self.plan.window_s]
+        found.sort(key=lambda one: -max(one[0], 1 / one[0]))
+        return tuple(each for _, each in found)
 
     @property
     def relieved(self) -> tuple[PoolOutlook, ...]:
@@ -176,7 +205,9 @@ def of(plan: pl.Plan, first: st.State, last: st.State,
         plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
         staying.refused(first, plan.refused, rank),
-        staying.frozen(first, rank), first.problem.hot_by)
+        staying.frozen(first, rank), first.problem.hot_by,
+        measured.Contradicted() if plan.window_s else measured.of(first),
+        cluster.shared_names)
 
 
 def carried_out(first: st.State, plan: pl.Plan) -> st.State:

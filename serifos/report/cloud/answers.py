@@ -30,9 +30,9 @@ def answers(seen: ol.Outlook, short: Mapping[str, str],
     :param beware: what the figures are to be distrusted for
     """
     yield 'Is anything slow?', _slow(seen, short)
-    blamed = [f'{short[name]}: {said} {_who(parts)}'
+    blamed = [f'{short[name]}: {said} {_who(parts, seen)}'
               for name, parts in why.items()
-              if (said := explanation.blame(parts)) is not None]
+              if (said := explanation.blame(parts, seen)) is not None]
     yield 'Because of whom?', '\n'.join(blamed) or (
         'Nothing is known of the volumes of the slowest pool.')
     yield 'What will be moved?', _moved(seen, short, mode)
@@ -57,15 +57,17 @@ def _slow(seen: ol.Outlook, short: Mapping[str, str]) -> str:
             f'slowest, {shows}.')
 
 
-def _who(parts: Sequence[ex.Part]) -> str:
+def _who(parts: Sequence[ex.Part], seen: ol.Outlook) -> str:
     first = parts[0].volume
-    return f'{wd.volume(first)} has {wd.facts(first)}.'
+    return (f'{wd.volume(first, seen.shared_names)} has '
+            f'{wd.facts(first)}.')
 
 
 def _moved(seen: ol.Outlook, short: Mapping[str, str], mode: str) -> str:
     if not seen.plan.moves:
         return 'Nothing. ' + mode
-    said = [(wd.plain(move.volume, 36) if one is None else wd.volume(one))
+    said = [(wd.name(move.volume) if one is None
+             else wd.volume(one, seen.shared_names))
             + f' from {short.get(move.source, wd.pool(move.source))} to '
             + short.get(move.target, wd.pool(move.target))
             for move, one in zip(seen.plan.moves, seen.volumes)]
@@ -84,7 +86,7 @@ def _stays(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     for each in seen.staying[:1]:
         said.append(
             f'On {short.get(each.pools[0], wd.pool(each.pools[0]))}, such as '
-            f'{wd.volume(each.example)}: {each.kind.text}'
+            f'{wd.volume(each.example, seen.shared_names)}: {each.kind.text}'
             + (f' (what changes it: {each.kind.mend})' if each.kind.mend
                else '') + '.')
     return ' '.join(said)

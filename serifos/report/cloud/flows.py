@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import textwrap
 
 from serifos.plan import copying
 from serifos.plan.outlook import outlook as ol
@@ -17,7 +18,8 @@ from serifos.report.plan import wording as wd
 
 _FLOWS = 20
 _HIGH, _LEFT, _RIGHT = 44, 34.0, 66.0
-_NAME = 18
+_NAME, _LINE = 18, 15
+"""Characters of a line of a name, and its height."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +84,11 @@ def _flows(moves: Iterable[pl.Move]) -> list[_Flow]:
 def _figure(flows: list[_Flow], short: Mapping[str, str]) -> str:
     sources = list(dict.fromkeys(flow.source for flow in flows))
     targets = list(dict.fromkeys(flow.target for flow in flows))
-    high = _HIGH * max(len(sources), len(targets))
+    called = {name: textwrap.wrap(
+        short.get(name, wd.pool(name)), _NAME, break_on_hyphens=False)
+        for name in (*sources, *targets)}
+    high = (_HIGH + _LINE * (max(map(len, called.values())) - 1)) * max(
+        len(sources), len(targets))
     at, to = (_places(names, high) for names in (sources, targets))
     widest = max(flow.gib for flow in flows) or 1.0
     said = '; '.join(
@@ -108,10 +114,10 @@ def _figure(flows: list[_Flow], short: Mapping[str, str]) -> str:
         'svg', *drawn, viewBox='0 0 100 100', preserveAspectRatio='none',
         width='100%', height='100%')
     names = [
-        *(_end(short.get(name, wd.pool(name)), [
+        *(_end(called[name], [
             flow for flow in flows if flow.source == name], at[name],
             _LEFT - 1, 'end') for name in sources),
-        *(_end(short.get(name, wd.pool(name)), [
+        *(_end(called[name], [
             flow for flow in flows if flow.target == name], to[name],
             _RIGHT + 1, 'start') for name in targets)]
     return dw.figure(
@@ -125,13 +131,16 @@ def _places(names: list[str], high: float) -> dict[str, float]:
     return {name: step * (i + 0.5) for i, name in enumerate(names)}
 
 
-def _end(name: str, its: list[_Flow], y: float, x: float,
+def _end(name: list[str], its: list[_Flow], y: float, x: float,
          anchor: str) -> str:
-    """A pool, and below it what leaves it or comes to it."""
+    """A pool in lines, and below it what leaves it or comes to it."""
     times = [flow.copy_s for flow in its]
     whole = dataclasses.replace(
         its[0], gib=sum(flow.gib for flow in its),
         copy_s=None if None in times else sum(
             each for each in times if each is not None))
-    return (dw.text(wd.plain(name, _NAME), x, y - 2, anchor)
-            + dw.text(whole.words(), x, y + 13, anchor, 'soft'))
+    first = y - 2 - _LINE * (len(name) - 1) / 2
+    return ''.join([
+        *(dw.text(line, x, first + _LINE * i, anchor)
+          for i, line in enumerate(name)),
+        dw.text(whole.words(), x, first + _LINE * len(name), anchor, 'soft')])

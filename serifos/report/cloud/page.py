@@ -19,6 +19,7 @@ from serifos.report.cloud import past
 from serifos.report.cloud import pools
 from serifos.report.cloud import staying
 from serifos.report import page
+from serifos.report.plan import beware
 from serifos.report.plan import explanation
 from serifos.report.plan import headline as hl
 from serifos.report.plan import wording as wd
@@ -71,7 +72,7 @@ def render(facts: Facts) -> str:
     """
     seen = facts.seen
     short = wd.pools(each.pool.name for each in seen.pools)
-    names = {volume.id: wd.volume(volume) for volume in facts.cluster.volumes}
+    names = wd.volumes(facts.cluster)
     order = [each.pool.name for each in sorted(
         seen.pools, key=lambda each: each.pool.name not in seen.touched)]
     slowest = [each.pool.name for each in seen.pools]
@@ -94,7 +95,7 @@ def render(facts: Facts) -> str:
         answers=[*answers.answers(
             seen, short, {name: its.parts
                           for name, its in facts.explained.items()},
-            facts.mode, facts.last, [*hl.warnings(
+            facts.mode, facts.last, [*beware.warnings(
                 seen, short, facts.age_s, facts.stale_s)])])
 
 

@@ -157,7 +157,7 @@ def _points(entry: jn.Entry, short: Mapping[str, str],
             f'predicted_{end}_us', f'{end}_us'))
         if foretold and seen:
             pool = short.get(facts[end], wd.pool(facts[end]))
-            name = names.get(facts['volume'], wd.plain(facts['volume'], 36))
+            name = names.get(facts['volume'], wd.name(facts['volume']))
             yield foretold, seen, (
                 f'{pool} after the move of {name}: {wd.ms(foretold)} ms '
                 f'predicted, {wd.ms(seen)} ms seen')

@@ -34,7 +34,7 @@ def section(seen: ol.Outlook,
             f'{wd.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), charts,
-        [tables.of_staying(seen.staying[:_KINDS], short)]
+        [tables.of_staying(seen.staying[:_KINDS], short, seen.shared_names)]
         if seen.staying else [])
 
 
@@ -74,7 +74,7 @@ def promises(every: Sequence[pr.Promised]) -> page.Section:
         f'{broken:,} broken.', tables=[table.Table(
             ('type', 'promise, ms', 'volumes', 'kept now', 'broken now',
              'broken after the plan'),
-            [(wd.plain(each.volume_type or 'without a type'),
+            [(wd.name(each.volume_type or 'without a type'),
               each.most_us / 1e3, each.volumes,
               each.volumes - each.broken[0], *each.broken)
              for each in every[:_TYPES]],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -46,19 +47,20 @@ def paragraphs(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     yield ' '.join(_shown(its, short[name], heat, seen))
     yield ' '.join(_planned(its, seen))
     yield hl.basis(seen)
-    blamed = blame(parts)
+    blamed = blame(parts, seen)
     if blamed is not None:
         yield blamed
 
 
-def blame(parts: Sequence[ex.Part]) -> str | None:
+def blame(parts: Sequence[ex.Part], seen: ol.Outlook) -> str | None:
     """Which volume makes most of what a pool shows.
 
     :param parts: as of :func:`pool`
     """
     if not parts or parts[0].without_us is None:
         return None
-    return (f'Without {wd.volume(parts[0].volume)} it would show '
+    return (f'Without {wd.volume(parts[0].volume, seen.shared_names)} it '
+            'would show '
             f'{wd.ms(parts[0].without_us)} ms; no other volume makes more of '
             'it.')
 
@@ -74,12 +76,13 @@ def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],
         ('volume', 'load', *('busy, %',) * (seen.hot_by == hb.BUSY),
          'outstanding', 'IOPS', 'KiB', 'write', 'sees, ms',
          'without it, ms', 'could go to, ms', 'what is done'),
-        [_row(part, its, short, goes) for part in shown], textwrap.fill(
+        [_row(part, its, short, goes, seen.shared_names)
+         for part in shown], textwrap.fill(
             'Its active volumes, those first without which it would be '
             'fastest. load: their share of its outstanding I/Os; could go '
             'to: the best pool, now and with the volume'
-            + '; !: sees more than its type promises' * any(
-                part.late for part in shown) + '.', wd.WIDTH))
+            + '; !: would see more than its type promises, as predicted'
+            * any(part.late for part in shown) + '.', wd.WIDTH))
 
 
 def _pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
@@ -161,10 +164,11 @@ def _planned(its: ol.PoolOutlook, seen: ol.Outlook) -> Iterator[str]:
 
 
 def _row(part: ex.Part, its: ol.PoolOutlook, short: Mapping[str, str],
-         goes: Mapping[str, str]) -> tuple[object, ...]:
+         goes: Mapping[str, str], shared: Container[str]
+         ) -> tuple[object, ...]:
     one, doing = part.volume, part.volume.workload
     goal = part.goals[0] if part.goals else None
-    name = wd.volume(one) + ' !' * part.late
+    name = wd.volume(one, shared) + ' !' * part.late
     if one.pool != its.pool.name:
         name += f' on {short.get(one.pool, wd.pool(one.pool))}'
     known = (None,) * 4 if doing is None else (
@@ -184,8 +188,8 @@ def _what(part: ex.Part, goal: ex.Goal | None, to: str | None,
     if to is not None:
         return f'a plan moves it to {short[to]}'
     if part.why:
-        return f'stays: {wd.plain(reasons.kind(part.why).text, 70)}'
+        return f'stays: {wd.plain(reasons.kind(part.why).text, 200)}'
     if goal is None:
         return 'stays: no pool that it may go to has space'
     return 'could move' if goal.why is None else (
-        f'stays: {wd.plain(goal.why, 70)}')
+        f'stays: {wd.plain(goal.why, 200)}')

@@ -96,10 +96,14 @@ def trouble(seen: ol.Outlook) -> str:
     """
     hot = sum(each.before.hot for each in seen.pools)
     broken = int(seen.plan.slo_misses.before)
+    kept = len(seen.contradicted.kept)
     return ' and '.join(
         f'{wd.count(number, noun)} {"is" if number == 1 else "are"} {how}'
-        for number, noun, how in ((hot, 'pool', 'hot'),
-                                  (broken, 'promise', 'broken')) if number)
+        for number, noun, how in (
+            (hot, 'pool', 'hot'),
+            (broken, 'promise', 'broken' + (
+                f' as predicted, {kept:,} of them kept as measured'
+                if kept else ''))) if number)
 
 
 def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
@@ -143,49 +147,3 @@ def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
                + (', by most ' if len(slower) > 1 else ': ')
                + f'{short[worst.pool.name]} '
                f'{wd.change(*worst.latencies_us)} ms.')
-
-
-def warnings(seen: ol.Outlook, short: Mapping[str, str],
-             age_s: float | None, stale_s: float) -> Iterator[str]:
-    """What the figures are to be distrusted for, a sentence each.
-
-    :param age_s: of the observation; None where it does not say
-    :param stale_s: from which on that is told
-    """
-    if age_s is None:
-        yield 'The observation does not say when it was made.'
-    elif age_s > stale_s:
-        yield (f'The observation is {copying.duration(age_s)} old; '
-               'serifos-balancer observe makes a new one.')
-    yield from _left_out(seen, short)
-    outside = [short[each.pool.name] for each in seen.pools
-               if _outside(each)]
-    if outside:
-        yield (f'{wd.count(len(outside), "pool")} of '
-               f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
-               'loaded beyond what the models were trained on '
-               f'({wd.several(outside)}): latencies marked * are the upper '
-               'ends of intervals.')
-    yield from seen.plan.notes
-
-
-def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
-    for what, pools in (
-            ('without a model', [each for each in seen.pools
-                                 if not each.planned]),
-            ('not up', [each for each in seen.pools
-                        if each.planned and each.pool.state != 'up'])):
-        if not pools:
-            continue
-        names = [short[each.pool.name] + (
-            '' if each.pool.state == 'up' else f' ({each.pool.state})')
-            for each in pools]
-        yield (f'{wd.count(len(pools), "pool")} {what}, with '
-               f'{wd.count(sum(each.volumes for each in pools), "volume")}, '
-               f'{"is" if len(pools) == 1 else "are"} neither source nor '
-               f'target: {wd.several(names)}.')
-
-
-def _outside(each: ol.PoolOutlook) -> bool:
-    return any(side.expected is not None and side.expected.outside
-               for side in (each.before, each.after))

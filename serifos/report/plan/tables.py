@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -70,8 +71,9 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
             'mean of the pools where its volumes may live'
             + ', or as its serifos_hot_ratio says' * any(
                 each.pool.hot_ratio is not None for each in shown)
-            + '; broken: promises not kept; frozen: '
-            'part of its load that may not be moved at all.', wd.WIDTH))
+            + '; broken: promises not kept, as predicted; '
+            'frozen: part of its load that may not be moved at all.',
+            wd.WIDTH))
 
 
 def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
@@ -131,7 +133,8 @@ def of_moves(seen: ol.Outlook, short: Mapping[str, str]) -> table.Table:
     every = [*zip(plan.moves, seen.volumes)]
     shown = every if len(every) <= _MOVES else sorted(
         every, key=lambda one: _gain_us(one[0]), reverse=True)[:_MOVES]
-    rows = [_move(move, volume, short) for move, volume in shown]
+    rows = [_move(move, volume, short, seen.shared_names)
+            for move, volume in shown]
     columns = [*rows[0]][:_ALWAYS] + [
         name for name in [*rows[0]][_ALWAYS:]
         if {row[name] for row in rows} - {'–', _HOT}]
@@ -149,13 +152,14 @@ def _gain_us(move: pl.Move) -> float:
 
 
 def _move(move: pl.Move, volume: cl.Volume | None,
-          short: Mapping[str, str]) -> dict[str, object]:
+          short: Mapping[str, str], shared: Container[str]
+          ) -> dict[str, object]:
     """Its row; what is known of none of the moves is left out then."""
     gain = None if not move.source_before_us else -(
         _gain_us(move) / move.source_before_us)
     known = volume or cl.Volume(move.volume, move.source, move.size_gib)
     return {
-        'volume': wd.volume(known), 'GiB': float(move.size_gib),
+        'volume': wd.volume(known, shared), 'GiB': float(move.size_gib),
         'min': None if move.copy_s is None else move.copy_s / 60,
         'from, ms': f'{short.get(move.source, wd.pool(move.source))} '
         + wd.change(move.source_before_us, move.source_after_us),
@@ -164,9 +168,9 @@ def _move(move: pl.Move, volume: cl.Volume | None,
         'copying': f'{wd.ms(move.source_during_us)}, '
                    f'{wd.ms(move.target_during_us)}',
         'gain': table.percent(gain, '+.0f'),
-        'type': wd.plain(known.volume_type or '–', 12),
-        'server': wd.plain(known.server or '–', 16),
-        'project': wd.plain(known.project_id or '–', 9),
+        'type': wd.name(known.volume_type or '–'),
+        'server': wd.name(known.server or '–'),
+        'project': wd.name(known.project_id or '–'),
         'now, QEMU, ms': '–' if move.qemu_us is None else (
             f'{wd.ms(move.volume_us)}, {wd.ms(move.qemu_us)}'),
         'why': _why(move), 'id': move.volume if known.name else '–'}
@@ -177,27 +181,31 @@ def _why(move: pl.Move) -> str:
     hot = move.reason.startswith(('slower of both pools',
                                   'busier of both pools')) or (
         move.reason.endswith(', of several'))
-    return _HOT if hot else wd.plain(move.reason, 60)
+    return _HOT if hot else wd.plain(move.reason, 200)
 
 
 def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     """Why volumes stay, a line for each reason, and what is frozen."""
     if seen.staying:
-        yield table.as_text(of_staying(seen.staying[:_KINDS], short))
+        yield table.as_text(of_staying(seen.staying[:_KINDS], short,
+                                       seen.shared_names))
         if len(seen.staying) > _KINDS:
             yield f'and {len(seen.staying) - _KINDS} other reasons'
 
 
-def of_staying(shown: Sequence[st.Staying],
-               short: Mapping[str, str]) -> table.Table:
-    """A row for each reason."""
+def of_staying(shown: Sequence[st.Staying], short: Mapping[str, str],
+               shared: Container[str]) -> table.Table:
+    """A row for each reason.
+
+    :param shared: the names that several volumes have
+    """
     return table.Table(
         ('volumes', 'load', 'reason', 'pools', 'such as', 'what changes it'),
         [(each.volumes, table.percent(each.share, '.0f'),
-          wd.plain(each.kind.text, 60),
+          wd.plain(each.kind.text, 200),
           wd.several([short.get(name, wd.pool(name))
                       for name in each.pools], 2),
-          wd.volume(each.example), each.kind.mend or '–')
+          wd.volume(each.example, shared), each.kind.mend or '–')
          for each in shown],
         'Why volumes stay, those of the slowest pools first.\n'
         'load: their share of the outstanding I/Os of all volumes.')

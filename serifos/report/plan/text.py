@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from serifos.plan.outlook import outlook as ol
+from serifos.report.plan import beware
 from serifos.report.plan import headline as hl
 from serifos.report.plan import tables
 from serifos.report.plan import wording as wd
@@ -27,7 +28,7 @@ def _lines(seen: ol.Outlook, age_s: float | None,
     yield from wd.wrapped(hl.basis(seen))
     for title, sentences in (
             ('But', hl.shortcomings(seen, short)),
-            ('Beware', hl.warnings(seen, short, age_s, stale_s))):
+            ('Beware', beware.warnings(seen, short, age_s, stale_s))):
         for sentence in sentences:
             yield from wd.wrapped(sentence, f'{title}: ')
     for part in (tables.pools(seen), tables.moves(seen, short),

@@ -49,15 +49,15 @@ def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
             else reasons.kind(goal.why).text for goal in more)
         yield from wd.wrapped(
             f'and {wd.count(len(more), "other pool")}: ' + '; '.join(
-                f'{number:,} × {wd.plain(kind, 70)}'
+                f'{number:,} × {wd.plain(kind, 200)}'
                 for kind, number in kinds.most_common(_KINDS)).replace(
                     'the best pool for it', 'the pool') + '.')
 
 
 def _owned(part: ex.Part, home: str) -> Iterator[str]:
     one = part.volume
-    name = f'{wd.plain(one.name)} ({wd.plain(one.id, 36)})' if one.name else (
-        wd.plain(one.id, 36))
+    name = f'{wd.name(one.name)} ({wd.name(one.id)})' if one.name else (
+        wd.name(one.id))
     yield f'{name} is on {home}: {wd.facts(one)}.'
 
 
@@ -108,4 +108,4 @@ def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
 def _stops(goal: ex.Goal) -> tuple[str, str]:
     if goal.why is None:
         return 'nothing', '–'
-    return wd.plain(goal.why, 90), reasons.kind(goal.why).mend or '–'
+    return wd.plain(goal.why, 200), reasons.kind(goal.why).mend or '–'

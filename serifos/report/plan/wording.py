@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Sequence
 import textwrap
@@ -12,13 +13,14 @@ from serifos.facts import hot_by as hb
 from serifos.facts import names as nm
 
 _SHOWN = 3
-_NAME, _POOL = 24, 64
+_NAME = 64
+_ID = 8  # characters of an id by which people tell volumes apart
 
 WIDTH = 79
 
 
-def plain(text: str, most: int = _NAME) -> str:
-    """A name that anybody may have given, without what a terminal obeys.
+def plain(text: str, most: int) -> str:
+    """What anybody may have written, without what a terminal obeys.
 
     It is cut where it is long.
     """
@@ -26,32 +28,59 @@ def plain(text: str, most: int = _NAME) -> str:
     return said if len(said) <= most else f'{said[:most - 1]}…'
 
 
-def volume(one: cl.Volume) -> str:
-    """A volume by its name, where it has one, else by its id."""
-    return plain(one.name) if one.name else plain(one.id, 36)
+def name(given: str, most: int = _NAME) -> str:
+    """The same of a name or an id; where it is long, its middle is left out.
+
+    Names of one cloud differ at their ends.
+    """
+    said = plain(given, len(given))
+    if len(said) <= most:
+        return said
+    end = (most - 1) // 2
+    return f'{said[:most - 1 - end]}…{said[len(said) - end:]}'
+
+
+def volume(one: cl.Volume, shared: Container[str] = ()) -> str:
+    """A volume by its name, where it has one, else by its id.
+
+    The beginning of its id stands behind a name that does not tell it.
+
+    :param shared: the names that several volumes have
+    """
+    if not one.name:
+        return name(one.id)
+    said = name(one.name)
+    return said if said == one.name and one.name not in shared else (
+        f'{said} ({one.id[:_ID]})')
+
+
+def volumes(cluster: cl.Cluster | None) -> dict[str, str]:
+    """Volume → what people call it; none without a cluster."""
+    return {} if cluster is None else {
+        each.id: volume(each, cluster.shared_names)
+        for each in cluster.volumes}
 
 
 def facts(one: cl.Volume) -> str:
     """60 GiB, type gold, project p1, used by web1."""
     said = [f'{one.size_gib:,.6g} GiB']
     if one.volume_type:
-        said.append(f'type {plain(one.volume_type)}')
+        said.append(f'type {name(one.volume_type)}')
     if one.project_id:
-        said.append(f'project {plain(one.project_id, 36)}')
+        said.append(f'project {name(one.project_id)}')
     if one.server:
-        said.append(f'used by {plain(one.server, 60)}')
+        said.append(f'used by {name(one.server)}')
     return ', '.join(said)
 
 
 def pools(names: Iterable[str]) -> dict[str, str]:
     """Pool → what people call it."""
-    return {name: plain(said, _POOL)
-            for name, said in nm.short(names).items()}
+    return {each: name(said) for each, said in nm.short(names).items()}
 
 
-def pool(name: str) -> str:
+def pool(whole: str) -> str:
     """A pool by its whole name."""
-    return plain(name, _POOL)
+    return name(whole)
 
 
 def ms(latency_us: float | None) -> str:

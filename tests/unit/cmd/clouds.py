@@ -8,9 +8,14 @@ from serifos.facts import times
 
 
 def cloud(pools, seed=0):
-    """A cluster.json whose first pools are slow; every tenth of them."""
+    """A cluster.json whose first pools are slow; every tenth of them.
+
+    Hosts have their domains, and names are as long as those of people's
+    machines, which differ at their ends.
+    """
     rng = random.Random(seed)
-    names = [f'stor{i:03}@ssd#ssd' for i in range(pools)]
+    names = [f'stor{i:03}.rack-{i % 3}.dc1.cloud.example.org@lvm-ssd#lvm-ssd'
+             for i in range(pools)]
     doc = {'schema': 'serifos-cluster/1', 'observed_at': times.text(
         time.time()), 'volumes': [], 'pools': [
             {'name': name, 'model': rng.choice(
@@ -21,7 +26,8 @@ def cloud(pools, seed=0):
         for n in range(4 if i % 10 == 0 else rng.randint(1, 2)):
             doc['volumes'].append({
                 'id': f'{rng.getrandbits(128):032x}', 'pool': name,
-                'name': f'db-{i}-{n}', 'project_id': 'p' * 32,
+                'name': f'production-orders-postgresql-data-{i}-{n}',
+                'project_id': 'p' * 32,
                 'server': f'server-{i}', 'volume_type': 'gold',
                 'size_gib': rng.choice((20, 100)), 'max_latency_us': 5000,
                 'movable': 'a snapshot holds it' if n == 3 else True,

@@ -51,7 +51,7 @@ class ExplainTest(case.DirectoryCase):
         self.assertEqual(3, len(rows), out)
         self.assertTrue(rows[0].startswith('a06cef3c'))
         self.assertIn('stays: snapshots hold it', out)
-        self.assertIn('!: sees more than its type promises', first)
+        self.assertIn('!: would see more than its type', first)
 
     def document(self, name, *arguments):
         return json.loads(self.said(name, '-f', 'json', *arguments))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -73,7 +74,8 @@ class TopTest(test_balancer_undo.Case):
                     each['workload']['iops']):
                 self.assertIn(each['id'], out)
         self.assertRegex(
-            out, r'db\?\[2J +\S+ +1(\.\d+)? +9\.2\d? +100 +\S+ → node5\n')
+            out, r'db\?\[2J \(' + named['id'][:8] + r'\) +\S+ +1(\.\d+)? '
+            r'+9\.2\d? +100 +\S+ +→ node5\n')
         after = self.plan.latency_us['node1@ssd#ssd'].after / 1e3
         row = next(line.split() for line in out.splitlines()
                    if line.startswith('node1 '))
@@ -191,6 +193,44 @@ class TopTest(test_balancer_undo.Case):
             for part in ('mode approve', 'POOL', 'node1', 'VOLUME',
                          'IN FLIGHT', 'db?[2J', 'q ends'):
                 self.assertIn(part, shown)
+
+    def test_long_names_leave_the_numbers_whole(self):
+        self.asked()
+        text = json.dumps(self.doc)
+        for number in range(1, 7):
+            text = text.replace(
+                f'node{number}@', f'storage-node-{number}.rack-{number % 2}.'
+                f'cloud-{number % 2}.example.org@')
+        self.doc.update(json.loads(text))
+        for number, each in enumerate(self.doc['volumes']):
+            each['name'] = f'production-orders-postgresql-data-{number}'
+        self.look()
+        whole = [line for line in self.once().splitlines()
+                 if line.startswith('storage-')]
+        process, ours = self.terminal('--interval', '0.3')
+        frame = self.frames(self.until(ours, b'IN FLIGHT', 2))[0]
+        os.write(ours, b'q')
+        self.assertEqual(0, process.wait(60))
+        self.assertLessEqual(max(map(len, frame)), COLUMNS, frame)
+        shown = [line for line in frame
+                 if re.match(r'sto.*\.cloud-\d ', line)]
+        self.assertEqual(6, len(shown))
+        for line, cut in zip(whole, shown):
+            self.assertEqual(line.split()[1:], cut.split()[1:])
+        # What tells them apart is there still.
+        self.assertEqual([line.split()[0][-len('6.rack-0.cloud-0'):]
+                          for line in whole],
+                         [line.split()[0].rpartition('…')[2]
+                          for line in shown])
+        flight = next(i for i, line in enumerate(frame)
+                      if line.startswith('IN FLIGHT'))
+        volumes = [line.split() for line in frame[:flight]
+                   if line.startswith('production-')]
+        self.assertTrue(volumes, frame)
+        for cells in volumes:
+            self.assertRegex(cells[0], r'^pro.*\d+$')
+            self.assertEqual('2.5', cells[2])
+            self.assertRegex(cells[-1], r'^storage-node-.*org$|…')
 
     @ddt.data(signal.SIGTERM, signal.SIGHUP)
     def test_a_signal_leaves_the_terminal_whole(self, number):

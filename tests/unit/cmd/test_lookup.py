@@ -5,6 +5,7 @@ import testtools
 from serifos.cmd import lookup
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.report.plan import wording
 
 CLUSTER = cl.Cluster(
     (cl.Pool('n1@s#s'), cl.Pool('n2@s#s'), cl.Pool('n2@t#t')),
@@ -26,6 +27,23 @@ class LookupTest(testtools.TestCase):
     @ddt.unpack
     def test_a_volume(self, said, name):
         self.assertEqual(CLUSTER.volume(name), lookup.found(CLUSTER, said))
+
+    def test_a_pool_with_the_domain_and_without(self):
+        few = cl.Cluster((cl.Pool('n1.example.org@s#s'),
+                          cl.Pool('n2.example.org@s#s')), ())
+        for said in ('n1', 'n1.example.org', 'n1.example.org@s',
+                     'n1.example.org@s#s'):
+            self.assertIs(few.pools[0], lookup.found(few, said))
+
+    def test_a_volume_as_tables_call_it(self):
+        long = 'x' * 70
+        few = cl.Cluster((), (
+            cl.Volume('0123456789', 'a', 1, name=long),
+            cl.Volume('1123456789', 'a', 1, name='data'),
+            cl.Volume('2123456789', 'a', 1, name='data')))
+        for volume, said in zip(few.volumes, wording.volumes(few).values()):
+            self.assertIs(volume, lookup.found(few, said))
+        self.assertIs(few.volumes[0], lookup.found(few, long[:24]))
 
     def test_the_beginning_of_an_id(self):
         few = cl.Cluster((), CLUSTER.volumes[:1])

@@ -23,6 +23,17 @@ class PoolTest(testtools.TestCase):
              'c': 'c', '@#': '@'},
             names.short(['a@x#x', 'b@x#x', 'b@y#1', 'b@y#2', 'c', '@#']))
 
+    @ddt.data(
+        (['a.x.org@s#s', 'b.x.org@s#s'], ['a', 'b']),
+        (['a.r1.x.org@s#s', 'a.r2.x.org@s#s'], ['a.r1', 'a.r2']),
+        (['a.x.org@s#1', 'a.x.org@s#2'], ['a@s#1', 'a@s#2']),
+        (['a@s#s', 'b.x.org@s#s'], ['a', 'b.x.org']),
+        (['x.org@s#s', 'a.x.org@s#s'], ['x', 'a.x']),
+        (['10.1.0.5@s#s', '10.2.0.5@s#s'], ['10.1.0.5', '10.2.0.5']))
+    @ddt.unpack
+    def test_the_domain_of_all_hosts_is_left_out(self, pools, said):
+        self.assertEqual(dict(zip(pools, said)), names.short(pools))
+
 
 @ddt.ddt
 class PromiseTest(testtools.TestCase):

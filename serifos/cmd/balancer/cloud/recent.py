@@ -29,8 +29,7 @@ def sections(seen: st.Status, lead: tuple[str, str] | None,
         table.Table(('what', 'how it is'),
                     list(standing.facts(seen, lead)), 'Its status.'),
         *([standing.in_flight(seen, cluster)] if seen.in_flight else [])])
-    rows = _rows(entries, {
-        volume.id: wd.volume(volume) for volume in cluster.volumes})
+    rows = _rows(entries, wd.volumes(cluster))
     yield page.Section(
         'Recent moves and failures', '' if rows else
         'No migration has ended yet.', tables=[table.Table(
@@ -71,9 +70,9 @@ def _rows(entries: Sequence[jn.Entry],
         elif entry.kind == 'outcome':
             rows.append((
                 entry.at, names.get(facts['volume'],
-                                    wd.plain(facts['volume'], 36)),
+                                    wd.name(facts['volume'])),
                 wd.pool(facts['source']), wd.pool(facts['target']),
                 facts['seconds'] / 60,
-                f'{facts["result"]}: {wd.plain(facts["reason"], 90)}',
-                wd.plain(achieved.pop(facts['volume'], '–'), 120)))
+                f'{facts["result"]}: {wd.plain(facts["reason"], 200)}',
+                wd.plain(achieved.pop(facts['volume'], '–'), 200)))
     return rows

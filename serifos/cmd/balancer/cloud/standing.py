@@ -58,12 +58,11 @@ def facts(seen: st.Status, lead: tuple[str, str] | None
 
 def in_flight(seen: st.Status, cluster: cl.Cluster | None) -> table.Table:
     """The migrations under way."""
-    names = {} if cluster is None else {
-        volume.id: wd.volume(volume) for volume in cluster.volumes}
+    names = wd.volumes(cluster)
     return table.Table(
         ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
          'by'),
-        [(names.get(each.volume, wd.plain(each.volume, 36)),
+        [(names.get(each.volume, wd.name(each.volume)),
           wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
           each.since_s / 60, words.left(each),
           None if each.gib_per_s is None else 1024 * each.gib_per_s,
@@ -90,11 +89,11 @@ def plans(found: Sequence[of_plans.Standing]) -> table.Table:
 
 def _row(each: of_plans.Standing) -> tuple[object, ...]:
     plan = each.plan
-    return (wd.plain(plan.id, 36), times.text(plan.created_at),
-            wd.plain(plan.planner, 12), len(plan.moves), each.made,
+    return (wd.name(plan.id), times.text(plan.created_at),
+            wd.name(plan.planner), len(plan.moves), each.made,
             float(sum(move.size_gib for move in plan.moves)),
             wd.change(plan.max_us.before, plan.max_us.after), each.state,
-            wd.plain(each.approved_by or '–'))
+            wd.name(each.approved_by or '–'))
 
 
 def became(its: of_plans.Standing) -> str:
@@ -102,14 +101,14 @@ def became(its: of_plans.Standing) -> str:
     plan = its.plan
     misses = plan.slo_misses
     return (
-        f'Plan {wd.plain(plan.id, 36)} of {wd.plain(plan.planner)}, created '
+        f'Plan {wd.name(plan.id)} of {wd.name(plan.planner)}, created '
         f'at {times.text(plan.created_at)}'
         + (f' by {wd.window(plan.window_s)}' if plan.window_s else '')
         + f': {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
            if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
         + ('' if its.approved_by is None else
-           f', approved by {wd.plain(its.approved_by)}')
+           f', approved by {wd.name(its.approved_by)}')
         + f'. {its.made} of {wd.count(len(plan.moves), "move")} made. The '
         'slowest pool then showed '
         f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '

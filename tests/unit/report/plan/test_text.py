@@ -128,6 +128,51 @@ class WarningsTest(testtools.TestCase):
         self.assertIn('1.54 *', found)
 
 
+class MeasuredTest(testtools.TestCase):
+    """What tenants see is set against what is predicted."""
+
+    @staticmethod
+    def busy(name, home, latency_us, most_us=None):
+        return volume(name, home, max_latency_us=most_us, workload=wl.Workload(
+            50, 64, 1, iops=1000.0, latency_us=latency_us))
+
+    def words(self, *volumes, pools=POOLS):
+        return _words(said(pools, volumes))
+
+    def test_pools_outside_of_their_intervals(self):
+        fits = self.words(self.busy('v', 'stor1@s#s', 640.0))
+        self.assertNotIn('outside the 90 %', fits)
+        self.assertIn(
+            'Tenants of 1 of 2 pools see latencies outside the 90 % interval '
+            'of the model, by most those of stor1: 0.1 ms, where 0.508 to '
+            '0.772 are predicted.', self.words(
+                self.busy('v', 'stor1@s#s', 100.0),
+                self.busy('w', 'stor2@s#s', 640.0)))
+
+    def test_as_many_as_are_there_by_chance(self):
+        pools = [pool(f'p{i}') for i in range(10)]
+        found = [self.busy(f'v{i}', f'p{i}', 640.0 if i else 100.0)
+                 for i in range(10)]
+        self.assertNotIn('outside the 90 %', self.words(*found, pools=pools))
+
+    def test_promises_that_are_kept_as_measured(self):
+        late = self.words(*(
+            dataclasses.replace(self.busy(name, 'stor1@s#s', sees, 1000.0),
+                                movable='pinned')
+            for name, sees in (('v', 900.0), ('w', 1300.0))))
+        self.assertIn('2 promises are broken as predicted, 1 of them kept as '
+                      'measured', late)
+        self.assertIn('1 promise is broken as predicted, and kept as '
+                      'measured, such as that of v: 1 ms, and it sees 0.9.',
+                      late)
+
+    def test_promises_that_are_broken_as_measured(self):
+        self.assertIn(
+            '1 promise is kept as predicted, and broken as measured, such as '
+            'that of v: 1 ms, and it sees 1.3.',
+            self.words(self.busy('v', 'stor1@s#s', 1300.0, 1000.0)))
+
+
 class TablesTest(testtools.TestCase):
 
     def test_moves_say_whose_volume_it_is(self):
@@ -138,7 +183,7 @@ class TablesTest(testtools.TestCase):
         line, = [line for line in text.text(found, 0.0, 900.0).split('\n')
                  if 'stor1 1.28 → 0.64' in line and 'GiB copied' not in line]
         for word in ('db', ' 50 ', '8.33', 'stor2 0 → 0.64', '-50 %', 'gold',
-                     'web1', '01234567…', found.plan.moves[0].volume):
+                     'web1', '0123456789abcdef', found.plan.moves[0].volume):
             self.assertIn(word, line)
 
     def test_refusals_are_counted_by_reason(self):
@@ -187,9 +232,20 @@ class TablesTest(testtools.TestCase):
 
 class WordingTest(testtools.TestCase):
 
-    def test_names_are_cut(self):
-        self.assertEqual('x' * 23 + '…', wording.plain('x' * 25))
-        self.assertEqual('x' * 24, wording.plain('x' * 24))
+    def test_names_are_whole_or_told_by_their_id(self):
+        def called(name, *shared):
+            return wording.volume(dataclasses.replace(
+                volume('0123456789', 'a'), name=name), shared)
+
+        self.assertEqual('x' * 64, called('x' * 64))
+        self.assertEqual(f'{"x" * 32}…{"x" * 29}yz (01234567)',
+                         called('x' * 63 + 'yz'))
+        self.assertEqual('db (01234567)', called('db', 'db'))
+        self.assertEqual('0123456789', called(None, 'db'))
+
+    def test_a_clause_is_cut_at_its_end(self):
+        self.assertEqual('x' * 23 + '…', wording.plain('x' * 25, 24))
+        self.assertEqual('x' * 24, wording.plain('x' * 24, 24))
 
     def test_three_digits(self):
         self.assertEqual(['–', '0', '0.123', '12.3', '1,235'], [

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the figures of a plan are to be distrusted for, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from serifos.plan import copying
+from serifos.plan.outlook import outlook as ol
+from serifos.report.plan import wording as wd
+
+_BY_CHANCE = 0.1
+"""The part of pools outside the 90 % intervals of models that are right."""
+
+
+def warnings(seen: ol.Outlook, short: Mapping[str, str],
+             age_s: float | None, stale_s: float) -> Iterator[str]:
+    """The sentences.
+
+    :param age_s: of the observation; None where it does not say
+    :param stale_s: from which on that is told
+    """
+    if age_s is None:
+        yield 'The observation does not say when it was made.'
+    elif age_s > stale_s:
+        yield (f'The observation is {copying.duration(age_s)} old; '
+               'serifos-balancer observe makes a new one.')
+    yield from _left_out(seen, short)
+    outside = [short[each.pool.name] for each in seen.pools
+               if _outside(each)]
+    if outside:
+        yield (f'{wd.count(len(outside), "pool")} of '
+               f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
+               'loaded beyond what the models were trained on '
+               f'({wd.several(outside)}): latencies marked * are the upper '
+               'ends of intervals.')
+    yield from _contradicted(seen, short)
+    yield from seen.plan.notes
+
+
+def _contradicted(seen: ol.Outlook, short: Mapping[str, str]
+                  ) -> Iterator[str]:
+    """Where what tenants see is not what is predicted."""
+    known = sum(each.seen_us is not None and each.before.expected is not None
+                for each in seen.pools)
+    odd = seen.surprising
+    if len(odd) > known * _BY_CHANCE:
+        first = odd[0]
+        assert first.before.expected is not None
+        yield (f'Tenants of {len(odd):,} of {wd.count(known, "pool")} see '
+               'latencies outside the 90 % interval of the model, by most '
+               f'those of {short[first.pool.name]}: '
+               f'{wd.ms(first.seen_us)} ms, where '
+               f'{wd.ms(first.before.expected.low_us)} to '
+               f'{wd.ms(first.before.expected.high_us)} are predicted.')
+    for found, foretold, seen_as in (
+            (seen.contradicted.kept, 'broken', 'kept'),
+            (seen.contradicted.broken, 'kept', 'broken')):
+        if found:
+            sees = found[0].workload
+            yield (f'{wd.count(len(found), "promise")} '
+                   f'{"is" if len(found) == 1 else "are"} {foretold} as '
+                   f'predicted, and {seen_as} as measured, such as that of '
+                   f'{wd.volume(found[0], seen.shared_names)}: '
+                   f'{wd.ms(found[0].max_latency_us)} ms, and it sees '
+                   f'{wd.ms(sees and sees.latency_us)}.')
+
+
+def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+    for what, pools in (
+            ('without a model', [each for each in seen.pools
+                                 if not each.planned]),
+            ('not up', [each for each in seen.pools
+                        if each.planned and each.pool.state != 'up'])):
+        if not pools:
+            continue
+        names = [short[each.pool.name] + (
+            '' if each.pool.state == 'up' else f' ({each.pool.state})')
+            for each in pools]
+        yield (f'{wd.count(len(pools), "pool")} {what}, with '
+               f'{wd.count(sum(each.volumes for each in pools), "volume")}, '
+               f'{"is" if len(pools) == 1 else "are"} neither source nor '
+               f'target: {wd.several(names)}.')
+
+
+def _outside(each: ol.PoolOutlook) -> bool:
+    return any(side.expected is not None and side.expected.outside
+               for side in (each.before, each.after))
