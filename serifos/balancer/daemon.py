@@ -22,10 +22,16 @@ from oslo_log import log
 from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos import errors
+from serifos.plan import plan as pl
 
 LOG = log.getLogger(__name__)
 
 RETRY_S = 5.0
+
+PLANNED, HINDERED, FOLLOWED, FAILED = 'planned', 'hindered', 'followed', (
+    'failed')
+"""Results of rounds: a plan was made, or one was kept from being made, another
+balancer leads, or there was an error."""
 
 
 class Daemon:
@@ -39,15 +45,17 @@ class Daemon:
         telemetry, None where the source collects its own, and seconds
         between readings
     :param lock_url: () → the URL of tooz's lock
+    :param count: (result) → counts a round that ended
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
                                       rounds.Balancer],
                  reader: Callable[[Callable[[], bool]], tuple[
                      Callable[[], object] | None, float]],
-                 lock_url: Callable[[], str]) -> None:
+                 lock_url: Callable[[], str],
+                 count: Callable[[str], object]) -> None:
         self._make, self._reader = make, reader
-        self._lock_url = lock_url
+        self._lock_url, self._count = lock_url, count
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -79,23 +87,24 @@ class Daemon:
     def _rounds(self) -> None:
         leading = None
         while not self._stop.is_set():
-            seconds = RETRY_S
+            seconds, result = RETRY_S, FAILED
             with _logged():
                 balancer = self._make(self._stop.wait)
                 leading = leading or leader.Lead(self._lock_url(),
                                                  balancer.journal)
                 seconds = balancer.settings.interval_s
-                self._round(balancer, leading)
+                result = self._round(balancer, leading)
+            with _logged():
+                self._count(result)
             self._stop.wait(seconds)
         if leading is not None:
             leading.give_back()
 
     @staticmethod
-    def _round(balancer: rounds.Balancer, leading: leader.Lead) -> None:
+    def _round(balancer: rounds.Balancer, leading: leader.Lead) -> str:
         if not balancer.settings.auto:
             leading.give_back()
-            balancer.round()
-            return
+            return result(balancer.round())
         leads = False
         with _logged():
             leads = leading.take()
@@ -105,12 +114,21 @@ class Daemon:
             with _logged():
                 balancer.plans.take_over(LOG.warning)
             balancer.as_follower().observe()
-            return
+            return FOLLOWED
         try:
-            balancer.as_leader(leading.journal, leading.prove).round()
+            return result(balancer.as_leader(
+                leading.journal, leading.prove).round())
         except errors.NotLeading:
             leading.give_back()
             raise
+
+
+def result(plan: pl.Plan | None) -> str:
+    """What a round came to.
+
+    :param plan: that it made
+    """
+    return HINDERED if plan is None else PLANNED
 
 
 @contextlib.contextmanager

@@ -73,6 +73,11 @@ def _parts(url: str) -> parse.SplitResult:
     return parts
 
 
+def host(member: str) -> str:
+    """The host of a balancer, as the journal names who leads."""
+    return member.rpartition('-')[0]
+
+
 class Lead:
     """Leadership among balancers: lock and fencing token.
 

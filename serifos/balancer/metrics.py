@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from prometheus_client import core
 from prometheus_client import registry
 
+from serifos.database import rounds
 from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.model import model as mm
@@ -146,3 +147,29 @@ def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
     yield core.GaugeMetricFamily(
         'serifos_paused', '1 where mode auto is paused after failures.',
         value=float(jn.paused(entries)))
+
+
+def of_rounds(counted: Sequence[rounds.Counted],
+              leader: str | None) -> Iterator[Metric]:
+    """The rounds of each balancer, and which of them leads.
+
+    :param leader: the host that took the lead last, None where none did
+    """
+    number = core.CounterMetricFamily(
+        'serifos_rounds', 'Rounds of a balancer, by their result.',
+        labels=['host', 'result'])
+    last = core.GaugeMetricFamily(
+        'serifos_round_timestamp_seconds', 'When its last round of that '
+        'result ended.', labels=['host', 'result'])
+    for each in counted:
+        number.add_metric([each.host, each.result], each.number)
+        last.add_metric([each.host, each.result], each.last_at)
+    yield number
+    yield last
+    leads = core.GaugeMetricFamily(
+        'serifos_leader', '1 of the balancer that took the lead last, 0 of '
+        'others.', labels=['host'])
+    for host in sorted({each.host for each in counted} | (
+            {leader} if leader else set())):
+        leads.add_metric([host], float(host == leader))
+    yield leads

@@ -125,7 +125,7 @@ def _balance(setting: Setting) -> None:
             cloud, cloud, journal.Journal(database, time.time),
             plans.Plans(database), settings, time.time, pause)
     made = daemon.Daemon(make, lambda *_: (None, 1.0),
-                         lambda: setting.lock_url)
+                         lambda: setting.lock_url, lambda result: None)
     signal.signal(signal.SIGTERM, lambda *_: made.stop())
     made.start()
     made.wait()

@@ -9,6 +9,7 @@ import ddt
 import testtools
 
 from serifos.database import plans
+from serifos.database import rounds
 from serifos.database import tables
 from serifos import errors
 from tests.functional import machine
@@ -16,6 +17,7 @@ from tests.functional import servers
 from tests.unit.balancer import cloud
 from tests.unit.balancer import hosts_behaviour
 from tests.unit.database import plans_behaviour
+from tests.unit.database import rounds_behaviour
 
 
 def _cases(server, behaviour, base):
@@ -26,7 +28,7 @@ def _cases(server, behaviour, base):
 
         def setUp(self):
             self.database = servers.database(self.url)
-            for table in plans.PLANS, tables.HEAD:
+            for table in plans.PLANS, tables.HEAD, rounds.ROUNDS:
                 self.database.run(table.metadata.drop_all)
             super().setUp()
 
@@ -39,6 +41,7 @@ class PlansServersTest(machine.MachineTest):
     @ddt.data(*itertools.product(
         (servers.MariaDB, servers.PostgreSQL),
         ((plans_behaviour.Behaviour, testtools.TestCase, 11),
+         (rounds_behaviour.Behaviour, testtools.TestCase, 3),
          (hosts_behaviour.Behaviour, cloud.Case, 6))))
     @ddt.unpack
     def test_as_in_any_database(self, kind, tests):

@@ -7,7 +7,10 @@ import argparse
 from collections.abc import Callable
 import dataclasses
 import functools
+import socket
+import time
 
+from oslo_config import cfg
 from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
 from oslo_reports import opts as gmr_opts
@@ -20,6 +23,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
+from serifos.database import rounds as counted
 from serifos.facts import cluster as cl
 from serifos.plan import recent
 from serifos.report import observation
@@ -98,6 +102,7 @@ class Run(verb.Verb):
             balancer = self.balancer(window_s=parsed_args.window)
             self.gather(balancer)
             plan = balancer.round()
+        _count(self.app.conf, daemon.result(plan))
         if plan is None:
             self.say('no plan was made: see above.')
             self.exit_code = 1
@@ -119,7 +124,8 @@ class Run(verb.Verb):
             lambda stopped: (
                 getattr(adapters.telemetry(conf, stopped), 'scrape', None),
                 float(conf.telemetry.interval)),
-            lambda: adapters.lock_url(conf)))
+            lambda: adapters.lock_url(conf),
+            functools.partial(_count, conf)))
 
     def maker(self, window_s: float | None
               ) -> Callable[[Callable[[float], bool]], rounds.Balancer]:
@@ -143,3 +149,9 @@ class Run(verb.Verb):
                     memory(repr([*conf.telemetry.items()]))))
 
         return make
+
+
+def _count(conf: cfg.ConfigOpts, result: str) -> None:
+    """Counts a round of this host, for metrics."""
+    counted.Rounds(adapters.database(conf), time.time).count(
+        socket.gethostname(), result)

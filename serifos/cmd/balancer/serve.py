@@ -18,6 +18,7 @@ import prometheus_client
 from prometheus_client import exposition
 from prometheus_client import registry
 
+from serifos.balancer import leader
 from serifos.balancer import metrics
 from serifos.balancer.ready import findings as fd
 from serifos.cmd import app
@@ -25,6 +26,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import live
 from serifos.conf import scheduler
 from serifos.database import journal
+from serifos.database import rounds
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.files import documents
@@ -177,9 +179,13 @@ class _Collector(registry.Collector):
         """:raises SerifosError: where a file cannot be used"""
         with self._lock:
             yield from self._of_cloud()
-        yield from metrics.of_journal(journal.Journal(
-            adapters.database(self._conf), self._clock).entries(),
-            self._clock())
+        database = adapters.database(self._conf)
+        kept = journal.Journal(database, self._clock)
+        yield from metrics.of_journal(kept.entries(), self._clock())
+        lead = kept.last_lead()
+        yield from metrics.of_rounds(
+            rounds.Rounds(database, self._clock).every(),
+            leader.host(lead[0]) if lead else None)
 
     def _of_cloud(self) -> list[metrics.Metric]:
         found = self._latest.known()

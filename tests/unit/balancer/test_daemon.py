@@ -34,6 +34,7 @@ class DaemonTest(cloud.Case):
         self.url = f'file://{self.settings.state_dir}/lock'
         self.set(interval_s=0.05)
         self.readings = 0
+        self.results = []
 
     def read(self):
         self.readings += 1
@@ -48,7 +49,8 @@ class DaemonTest(cloud.Case):
 
     def start(self, make=None, reader=None):
         made = daemon.Daemon(make or self.make, reader or (
-            lambda stopped: (self.read, 0.05)), lambda: self.url)
+            lambda stopped: (self.read, 0.05)), lambda: self.url,
+            self.results.append)
         made.start()
         self.addCleanup(made.wait)
         self.addCleanup(made.stop)
@@ -84,8 +86,11 @@ class DaemonTest(cloud.Case):
         first = self.settings.cluster_file.stat().st_mtime_ns
         until(lambda: self.settings.cluster_file.stat().st_mtime_ns > first)
         self.assertEqual([], self.cinder.asked)
+        until(lambda: 'followed' in self.results)
+        self.assertNotIn('planned', self.results)
         other.give_back()
         until(lambda: self.cinder.asked)
+        until(lambda: 'planned' in self.results)
 
     def test_a_follower_takes_over_the_plans_of_an_earlier_release(self):
         other = leader.Lead(self.url, self.journal())
@@ -109,6 +114,8 @@ class DaemonTest(cloud.Case):
             return self.make(pause)
         self.start(make)
         self.assertTrue(failed.wait(PATIENCE_S))
+        until(lambda: self.results)
+        self.assertEqual('failed', self.results[0])
         self.cinder.answers = True
         until(lambda: self.cinder.asked)
 

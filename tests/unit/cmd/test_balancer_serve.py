@@ -13,6 +13,7 @@ from prometheus_client import parser
 from serifos.cmd.balancer.cloud import planned
 from serifos.cmd.balancer import serve
 from serifos import conf
+from serifos.database import rounds
 from serifos import errors
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -142,6 +143,8 @@ class ServeTest(cloud.Case):
 
     def test_alerts_dashboard_and_docs_name_what_is_served(self):
         self.balancer.round()
+        self.journal().take_lead('a-1')
+        rounds.Rounds(self.shared, time.time).count('a', 'planned')
         found = {name if isinstance(name, str) else name[0]
                  for name in self.planned()}
         for file in ('prometheus/serifos-alerts.yaml',
@@ -163,6 +166,21 @@ class ServeTest(cloud.Case):
         self.crowd('xyz')
         self.balancer.observe()
         self.planned(lambda found: found['serifos_pool_volumes', A] == 3)
+
+    def test_rounds_and_who_leads(self):
+        for host, result in (('a.x.org', 'planned'), ('a.x.org', 'planned'),
+                             ('b-1', 'followed')):
+            rounds.Rounds(self.shared, lambda: self.now).count(host, result)
+        found = self.metrics()
+        self.assertEqual(2, found['serifos_rounds_total', 'a.x.org',
+                                  'planned'])
+        self.assertEqual(self.now, found[
+            'serifos_round_timestamp_seconds', 'b-1', 'followed'])
+        self.assertEqual(0, found['serifos_leader', 'b-1'])
+        self.journal().take_lead('b-1-4711')
+        found = self.metrics()
+        self.assertEqual((0, 1), tuple(
+            found['serifos_leader', host] for host in ('a.x.org', 'b-1')))
 
     def test_moves_of_a_day(self):
         self.balancer.round()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many rounds each balancer made, by their result: one small table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+
+from oslo_db import exception
+import sqlalchemy as sa
+
+from serifos.database import connection as cn
+
+_METADATA = sa.MetaData()
+
+ROUNDS = sa.Table(
+    'serifos_rounds', _METADATA,
+    sa.Column('host', sa.String(255), primary_key=True),
+    sa.Column('result', sa.String(20), primary_key=True),
+    sa.Column('number', sa.BigInteger, nullable=False),
+    sa.Column('last_at', sa.Float(53), nullable=False),
+    mysql_engine='InnoDB', mysql_charset='utf8mb4',
+    mysql_collate='utf8mb4_bin')
+
+KEEP_S = 30 * 86400
+"""After which a host that makes no rounds is forgotten."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """Rounds of one host with one result.
+
+    :param last_at: when the last of them ended, seconds of the epoch
+    """
+
+    host: str
+    result: str
+    number: int
+    last_at: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounds:
+    """The rounds in a database.
+
+    :param clock: seconds of the epoch
+    """
+
+    database: cn.Database
+    clock: Callable[[], float]
+
+    def count(self, host: str, result: str) -> None:
+        """Counts one more that ended now.
+
+        :raises SerifosError: where it cannot be written
+        """
+        now, host = self.clock(), host[:255]
+        which = (ROUNDS.c.host == host) & (ROUNDS.c.result == result)
+
+        def add(connection: sa.Connection) -> None:
+            known = connection.execute(sa.update(ROUNDS).where(which).values(
+                number=ROUNDS.c.number + 1, last_at=now)).rowcount
+            connection.execute(sa.delete(ROUNDS).where(
+                ROUNDS.c.last_at < now - KEEP_S, ROUNDS.c.host != host))
+            if not known:
+                try:
+                    connection.execute(sa.insert(ROUNDS).values(
+                        host=host, result=result, number=1, last_at=now))
+                except exception.DBDuplicateEntry:
+                    return  # another process of this host was faster
+
+        self.database.prepare(_is_there, _METADATA.create_all)
+        self.database.run(add, write=True)
+
+    def every(self) -> list[Counted]:
+        """Of all hosts; nothing is changed by this.
+
+        :raises SerifosError: where it cannot be read
+        """
+        def read(connection: sa.Connection) -> list[Counted]:
+            return [Counted(*row) for row in connection.execute(
+                sa.select(ROUNDS).order_by(ROUNDS.c.host, ROUNDS.c.result))
+                ] if _is_there(connection) else []
+        return self.database.run(read) if self.database.exists() else []
+
+
+def _is_there(connection: sa.Connection) -> bool:
+    return sa.inspect(connection).has_table(ROUNDS.name)
