@@ -9,6 +9,7 @@ import functools
 from importlib import metadata
 import logging
 import sys
+import traceback
 from typing import Any
 import warnings
 
@@ -104,6 +105,18 @@ class App(app.App):
         print(f'{self.NAME}: Give a command; see --help.', file=sys.stderr)
         raise SystemExit(errors.InputError.exit_code)
 
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Runs a verb; that there is no such one is told like all errors."""
+        out = self.stdout
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            self.stdout = self.stderr
+        try:
+            return super().run_subcommand(argv)
+        finally:
+            self.stdout = out
+
     def configure_logging(self) -> None:
         super().configure_logging()
         # What libraries tell is of interest only to who asks for it.
@@ -161,19 +174,16 @@ class Fails(command.Command):
         try:
             return self._run(parsed_args)
         except errors.SerifosError as exc:
-            if self.app.options.debug:
-                raise
+            self._trace()
             self.say(str(exc))
             return exc.exit_code
         except cfg.Error as exc:
-            if self.app.options.debug:
-                raise
+            self._trace()
             self.say('The configuration cannot be used: '
                      + errors.one_line(str(exc)))
             return errors.InputError.exit_code
         except ModuleNotFoundError as exc:
-            if self.app.options.debug:
-                raise
+            self._trace()
             self.say(_how_to_install(exc))
             return errors.ToolError.exit_code
         except BrokenPipeError:
@@ -182,6 +192,11 @@ class Fails(command.Command):
         except KeyboardInterrupt:
             self.say('Stopped.')
             return errors.Interrupted.exit_code
+
+    def _trace(self) -> None:
+        """With --debug, the traceback of the error that is handled."""
+        if self.app.options.debug:
+            traceback.print_exc()
 
     def _run(self, parsed_args: argparse.Namespace) -> int:
         quiet = self.app.options.verbose_level == 0

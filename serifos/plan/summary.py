@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import dataclasses
 import math
 
 import numpy as np
@@ -68,6 +69,29 @@ def figures(planner: str, first: st.State, last: st.State,
                     for state in (first, last))),
         tuple(pool.drift_sentence for pool in pools
               if pool.drifting is not None))
+
+
+def left(made: pl.Plan, first: st.State) -> pl.Plan:
+    """What is left of a plan: its moves of volumes that are where they were.
+
+    Its figures are of the state, its refusals those of the plan.
+
+    :param first: of an observation after the plan
+    """
+    problem = first.problem
+    place = {volume.id: i for i, volume in enumerate(problem.volumes)}
+    pools = {pool.name: i for i, pool in enumerate(problem.cluster.pools)}
+    ahead = [each for each in made.moves if each.target in pools
+             and each.volume in place and problem.volumes[
+                 place[each.volume]].pool == each.source]
+    steps = [(place[each.volume], pools[each.target]) for each in ahead]
+    last = first.moved(*map(list, zip(*steps))) if steps else first
+    found = figures(made.planner, first, last, _moves(
+        first, steps, [each.reason for each in ahead]), made.refused,
+        made.truncated)
+    return dataclasses.replace(
+        found, id=made.id, created_at=made.created_at,
+        expires_at=made.expires_at, window_s=made.window_s)
 
 
 def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:

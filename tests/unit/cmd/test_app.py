@@ -93,6 +93,21 @@ class Nothing(app.Fails, show.ShowOne):
 @ddt.ddt
 class NoCommandTest(testtools.TestCase):
 
+    @ddt.data('frobnicate', 'statsu', 'show-me')
+    def test_an_unknown_verb_is_told_on_standard_error(self, verb):
+        code, out, err = command.balance(verb)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn(f"'{verb}' is not a serifos-balancer command", err)
+
+    def test_debug_adds_the_traceback_and_changes_no_exit_code(self):
+        shown = 'show', 'nothing-of-that-name'
+        code, out, err = command.balance(*shown)
+        self.assertNotIn('Traceback', err)
+        found = command.balance('--debug', *shown)
+        self.assertEqual((code, out), found[:2])
+        self.assertIn('Traceback', found[2])
+        self.assertTrue(found[2].endswith(err), found[2])
+
     @ddt.data(*itertools.product(
         ('model', 'balance', 'simulate'),
         (('--config-file', '/dev/null'), ('--debug',), ('-q',))))

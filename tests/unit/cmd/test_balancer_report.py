@@ -127,6 +127,50 @@ class ReportTest(case.DirectoryCase):
         self.assertIn('the middle one was 10 % off', page)
         self.assertIn('success', page)
 
+    def test_a_plan_under_way_shows_what_is_left(self):
+        path = self.dir / 'p.json'
+        self.run_verb('plan', '--max-moves', '3', '--out', path)
+        first, second, third = json.loads(path.read_text())['moves']
+        by_id = {each['id']: each for each in self.doc['volumes']}
+        whole = self.answers(str(path))
+        self.assertTrue(whole['What will be moved?'].startswith('3 volumes'))
+        self.assertNotIn('are made', whole['What will be moved?'])
+        by_id[first['volume']]['pool'] = first['to']
+        self.entry(60, 'request', volume=second['volume'],
+                   source=second['from'], target=second['to'], plan='p',
+                   size_gib=second['size_gib'])
+        found = self.answers(str(path))['What will be moved?']
+        self.assertTrue(found.startswith('2 volumes: '), found)
+        self.assertNotIn(first['volume'], found)
+        self.assertIn('1 of its 3 moves is made, 1 is in flight; all figures '
+                      'are of what is left.', found)
+        by_id[third['volume']]['pool'] = 'node3@ssd#ssd'
+        found = self.answers(str(path))['What will be moved?']
+        self.assertIn('1 of its 3 moves is made, 1 is in flight, 1 can no '
+                      'longer be made', found)
+        by_id[second['volume']]['pool'] = second['to']
+        self.assertTrue(self.answers(str(path))['What will be moved?']
+                        .startswith('Nothing. 2 of its 3 moves are made'))
+
+    def test_what_is_left_of_a_plan_is_told_by_the_present(self):
+        path = self.dir / 'p.json'
+        self.run_verb('plan', '--out', path)
+        plan = json.loads(path.read_text())
+        same = words(self.page(str(path)))
+        self.assertIn(words(self.page()).split('Is anything slow?')[1].split(
+            'What does it cost?')[0].split('In mode')[0], same)
+        for each in self.doc['volumes']:
+            if each['pool'].startswith('node1@') and each.get('workload'):
+                each['workload'].update(iodepth=0.1, block_kib=4)
+        now = {name: us['before'] / 1e3 for name, us in json.loads(
+            self.run_verb('plan', '-f', 'json')[1])['latency_us'].items()}
+        slowest = max(now, key=now.get)
+        before = {name: us['before'] for name, us
+                  in plan['latency_us'].items()}
+        self.assertNotEqual(slowest, max(before, key=before.get))
+        self.assertRegex(self.answers(str(path))['Is anything slow?'],
+                         rf'shows {now[slowest]:.3g} ms')
+
     def test_the_last_day_of_pools(self):
         kept = pool_errors.PoolErrors(connection.Database(
             f'sqlite:///{self.state}/history.sqlite', {},

@@ -51,7 +51,9 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
     status = reading.status(settings, entries, cluster, now)
     return page.render(page.Facts(
         cluster, planned.seen, planned.explained(), planned.promised(),
-        hours, entries, standing.carried_out_by(status),
+        hours, entries, planned.became({
+            each.volume for each in status.in_flight})
+        + standing.carried_out_by(status),
         recent.last_plan(plans, entries),
         None if observed_at is None else now - observed_at,
         STALE_INTERVALS * conf.balancer.interval, now,

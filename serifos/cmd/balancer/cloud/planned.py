@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Container
 import dataclasses
 
 from oslo_config import cfg
@@ -16,14 +17,21 @@ from serifos.plan.outlook import explaining
 from serifos.plan.outlook import outlook as ol
 from serifos.plan.outlook import promised
 from serifos.plan import plan as pl
+from serifos.plan import summary
 from serifos.report.cloud import page
+from serifos.report.plan import wording as wd
 
 _EXPLAINED = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Planned(judging.Judged):
-    """An observation, its models, and a plan of it."""
+    """An observation, its models, and a plan of it.
+
+    :param asked: a plan of before, of which that is what is left
+    """
+
+    asked: pl.Plan | None = None
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts, cluster: cl.Cluster, models_dir: str,
@@ -37,7 +45,33 @@ class Planned(judging.Judged):
         models = planning.models(cluster, models_dir, say,
                                  adapters.limits_of(conf).hot_by)
         found = judging.judged(conf, cluster, models, say, made=plan)
-        return cls(**vars(found))
+        return cls(found.plan if plan is None else summary.left(
+            plan, found.state), found.cluster, found.limits, found.models,
+            found.slots, plan)
+
+    def became(self, in_flight: Container[str]) -> str:
+        """What became of the moves of a plan of before, a sentence.
+
+        Empty where all are ahead.
+
+        :param in_flight: volumes
+        """
+        if self.asked is None:
+            return ''
+        known = {volume.id: volume.pool for volume in self.cluster.volumes}
+        moves, ahead = self.asked.moves, len(self.plan.moves)
+        made = sum(known.get(move.volume) == move.target for move in moves)
+        copied = sum(move.volume in in_flight for move in self.plan.moves)
+        if ahead == len(moves) and not copied:
+            return ''
+        lost = len(moves) - made - ahead
+        return ', '.join([
+            f'{made:,} of its {wd.count(len(moves), "move")} '
+            f'{"is" if made == 1 else "are"} made',
+            *[f'{copied:,} {"is" if copied == 1 else "are"} in flight']
+            * bool(copied),
+            *[f'{lost:,} can no longer be made'] * bool(lost)]) + (
+                '; all figures are of what is left. ')
 
     def explained(self) -> dict[str, page.Explained]:
         """Why the slowest pools are slow: hot ones, else the slowest."""
