@@ -148,8 +148,9 @@ def _settle(area: tg.Area, rounds: Rounds, state: Progress,
             raise errors.DeviceError(
                 f'{area.pieces[0].path} has not settled in '
                 f'{len(state.iops)} rounds (excursion '
-                f'{verdict.excursion:.0%} of 20 %, slope '
-                f'{verdict.slope:.0%} of 10 %); give more --settle-rounds, '
+                f'{100 * verdict.excursion:.0f} % of 20 %, slope '
+                f'{100 * verdict.slope:.0f} % of 10 %); give more '
+                '--settle-rounds, '
                 'or --precondition skip to measure it as it is.')
         sample = ports.measure([PATTERN] * len(area.pieces), rounds.seconds)
         iops = (*state.iops, sum(one['write_iops'] for one in sample.seen))

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import textwrap
 from typing import Any
 
 from cliff import columns
 
+from serifos.report.plan import wording
 
 _NAME, _TEXT = 30, 42  # together the width of a terminal of 80 columns
 
@@ -33,13 +33,24 @@ def of_value(cell: Any) -> Any:
 
 
 def number(value: float | None, form: str, unknown: str = '') -> Cell:
-    """A number in a format such as ``.3g`` or ``.1%``."""
-    return Cell(value, unknown if value is None else f'{value:{form}}')
+    """A number in a format such as ``.3g`` or ``.1%``, which is percent."""
+    if value is None:
+        return Cell(value, unknown)
+    return Cell(value, f'{100 * value:{form[:-1]}f} %' if form.endswith('%')
+                else f'{value:{form}}')
 
 
 def percent(fraction: float | None) -> Cell:
-    """0.12 to a program, 12.0% to a person."""
+    """0.12 to a program, 12.0 % to a person."""
     return number(fraction, '.1%', 'unknown')
+
+
+def figure(value: float, unit: str) -> str:
+    """A figure as people read it: latencies in ms with three digits.
+
+    :param unit: such as ``us``, ``iops`` or ``mib_s``
+    """
+    return f'{wording.ms(value)} ms' if unit == 'us' else f'{value:.4g}'
 
 
 def named(values: Mapping[str, Any],
@@ -63,8 +74,7 @@ def ranges(values: Mapping[str, tuple[float, float]]) -> Cell:
 def folded(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The same facts, in lines that a terminal of 80 columns holds."""
     def fold(text: str, width: int) -> str:
-        return textwrap.fill(text, width, break_long_words=False,
-                             break_on_hyphens=False)
+        return '\n'.join(wording.folded(text, width))
 
     def cell(value: Any) -> Any:
         if isinstance(value, Cell):

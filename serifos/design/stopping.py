@@ -65,12 +65,14 @@ class Enough:
         :param found: the error after each batch so far, fractions
         """
         if found[-1] < self.error:
-            return f'the error of {found[-1]:.1%} is below {self.error:.1%}'
+            return (f'the error of {100 * found[-1]:.1f} % is below '
+                    f'{100 * self.error:.1f} %')
         if len(found) > WINDOW and self.gain:
             gain = 1 - found[-1] / found[-1 - WINDOW]
             if gain < self.gain:
                 return (f'the last {WINDOW * BATCH} runs changed the error '
-                        f'of {found[-1]:.1%} by {-gain:+.1%} of it')
+                        f'of {100 * found[-1]:.1f} % by {-100 * gain:+.1f} % '
+                        'of it')
         return ''
 
 

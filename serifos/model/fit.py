@@ -91,7 +91,8 @@ def why(best: str, error: Mapping[str, float],
     :param of_tenants: of what each tenant sees, empty where not known
     """
     def both(kind: str) -> str:
-        return ' and '.join(f'{one[kind]:.1%}' for one in (error, of_tenants)
+        return ' and '.join(f'{100 * one[kind]:.1f} %'
+                            for one in (error, of_tenants)
                             if one)
     first, *others = sorted(error, key=lambda kind: (
         kind != best, error[kind] + of_tenants.get(kind, 0.0)))

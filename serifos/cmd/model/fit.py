@@ -7,7 +7,6 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Mapping
 import pathlib
-import sys
 from typing import Any
 
 from cliff import command
@@ -25,6 +24,7 @@ from serifos.files import documents
 from serifos.model import kinds
 from serifos.model import model as mm
 from serifos.model import verdict
+from serifos.report import table
 
 _MODEL = 'a model, NAME.json, as build and fit write it'
 _DATASET = 'the runs, NAME.jsonl, as build writes them'
@@ -145,8 +145,8 @@ class Check(app.Fails, show.ShowOne):
             predict.say_of_means(self.app.NAME, model)
         if most is not None and found.mre > most:
             self.exit_code = 1
-            print(f'{self.app.NAME}: the error of {found.mre:.1%} exceeds '
-                  f'the {most:.1%} allowed.', file=sys.stderr)
+            self.say(f'the error of {table.percent(found.mre)} exceeds the '
+                     f'{table.percent(most)} allowed.')
         tails = (_percents(found.tails),) * bool(model.tails)
         return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
                  *('tails',) * len(tails), 'samples'),
@@ -250,7 +250,7 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         **({'tails': _tails(model)} if model.tails else {}),
         **{name: cells.named(of) for name, of in shares.items() if of},
         'interval': cells.Cell(model.relative_interval, ' to '.join(
-            f'{end:+.1%}' for end in model.relative_interval)),
+            f'{100 * end:+.1f} %' for end in model.relative_interval)),
         **dict(model.predictor.lines()[:most])}
 
 

@@ -59,12 +59,16 @@ class Predict(app.Fails, show.ShowOne):
             say_of_means(self.app.NAME, model)
         return ((model.predicts, f'interval_{unit}', 'extrapolated',
                  'tenants'),
-                (cells.number(model.predict(load), '.4g'),
+                (_figure(model.predict(load), unit),
                  cells.Cell([*model.interval(load)], ' to '.join(
-                     f'{end:.4g}' for end in model.interval(load))),
+                     cells.figure(end, unit) for end in model.interval(load))),
                  cells.Cell(sorted(outside), ', '.join(
                      sorted(outside)) or 'nothing'),
                  tenants(model, load, workloads if of_tenants else ())))
+
+
+def _figure(value: float, unit: str) -> cells.Cell:
+    return cells.Cell(value, cells.figure(value, unit))
 
 
 def _together(model: mm.Model,
@@ -90,7 +94,8 @@ def tenants(model: mm.Model, load: wl.Load,
         found.append({**dataclasses.asdict(seen),
                       'interval_us': None if ends is None else [*ends]})
     return cells.Cell(found, ', '.join(
-        'none' if one['latency_us'] is None else f'{one["latency_us"]:.0f} µs'
+        'none' if one['latency_us'] is None
+        else cells.figure(one['latency_us'], 'us')
         for one in found))
 
 

@@ -27,7 +27,7 @@ _WORDS = (
     'errors on held-out runs, in the mean over the devices (the '
     'median in brackets). "within" counts the devices whose error is at '
     'most '
-    + ', '.join(f'{bound:.0%} ({_HEADS[name]})'
+    + ', '.join(f'{100 * bound:.0f} % ({_HEADS[name]})'
                 for name, bound in accuracy.TARGETS.items())
     + '; "covered" is the share of the tests within the 90 % interval.')
 

@@ -94,10 +94,11 @@ class Found:
         if self.share is None:
             return f'not determined: {by} tell hits from misses'
         its = self.share
-        p1 = f'{its.p1:.2%}' if its.p1_few is None else (
-            f'{its.p1_few:.2%} up to {its.clients:g} clients, {its.p1:.2%} '
+        p1 = f'{100 * its.p1:.2f} %' if its.p1_few is None else (
+            f'{100 * its.p1_few:.2f} % up to {its.clients:g} clients, '
+            f'{100 * its.p1:.2f} % '
             'beyond')
-        return f'{p1} (± {self.deviation:.2%}), by {by}'
+        return f'{p1} (± {100 * self.deviation:.2f} %), by {by}'
 
 
 def times(samples: Sequence[ds.Sample]) -> list[Times]:

@@ -145,7 +145,7 @@ def in_order(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any],
     product = quality.mre(measured.data.y[some],
                           measured.predictions(parameters, some))
     return row(measured, 'calibration, in order',
-               f'simulated; product form {product:.1%}', some,
+               f'simulated; product form {100 * product:.1f} %', some,
                np.array(found),
                held_out.refit('outstanding', measured.data, {})(
                    np.arange(len(measured.data.y)), some))

@@ -94,9 +94,9 @@ def _summary(found: Any, owner: int, benchmark: str, name: str) -> str:
     if found.share(owner) == 1:
         return f'{benchmark} covers every run of {name}.'
     its = found.owners == owner
-    return (f'{benchmark} covers {found.share(owner):.0%} of {name}: '
-            f'{found.by_cluster[its].mean():.0%} by cluster, '
-            f'{found.by_distance[its].mean():.0%} by distance (up to '
+    return (f'{benchmark} covers {100 * found.share(owner):.0f} % of {name}: '
+            f'{100 * found.by_cluster[its].mean():.0f} % by cluster, '
+            f'{100 * found.by_distance[its].mean():.0f} % by distance (up to '
             f'{found.reach:.3g} standard deviations).')
 
 
@@ -106,10 +106,10 @@ def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
     if not len(others):
         return 'there are none.'
     if not len(own):
-        return '0% covered, for the benchmark has none.'
+        return '0 % covered, for the benchmark has none.'
     try:
         found = coverage.coverage((own, others), names, parsed_args.clusters,
                                   parsed_args.seed, parsed_args.distance)
     except errors.InputError as exc:
         return str(exc)
-    return f'{found.share(1):.0%} covered.'
+    return f'{100 * found.share(1):.0f} % covered.'

@@ -100,8 +100,8 @@ def verdict(found: _Found, tested: _Found = ()) -> str:
     best = min(errors, key=errors.__getitem__)
     told = ' '.join((
         f'From one device to another {_NAMES[best[0]]} ({_said(best)}) '
-        f'predicts best: {errors[best]:.1%} median error, where '
-        f'{_NAMES["CM"]} has {errors[_WAYS[0]]:.1%}.',
+        f'predicts best: {100 * errors[best]:.1f} % median error, where '
+        f'{_NAMES["CM"]} has {100 * errors[_WAYS[0]]:.1f} %.',
         'The workload changes with the device, so measure it on both.'
         if errors[best] < errors[_WAYS[0]] - _ALIKE else
         'Relating the devices gains nothing here.'))
@@ -110,7 +110,7 @@ def verdict(found: _Found, tested: _Found = ()) -> str:
     iops = relative.mean([one.means for one in tested
                           if one.figure == 'iops'])
     return (f'{told} On runs of the other sort the IOPS are off by ' + ', '
-            .join(f'{iops[way]:.1%} ({way[0]})' for way in _WAYS)
+            .join(f'{100 * iops[way]:.1f} % ({way[0]})' for way in _WAYS)
             + ' in the mean.')
 
 

@@ -170,11 +170,13 @@ def _screened(job: CheckedScreening) -> screen_report.Found:
     keys = job.options.keys or screening.keys(analysis.effects)
     explained = sum(e.share for e in analysis.effects if e.name in keys)
     beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
-    said = [f'{", ".join(keys)} explain {explained:.0%} of the variation of '
+    said = [f'{", ".join(keys)} explain {100 * explained:.0f} % of the '
+            'variation of '
             f'{job.reading.response}; key parameters to look at by '
             '--factorial.',
             f'Beyond the noise (p < 0.05, by {analysis.method}): '
-            f'{", ".join(beyond) or "none"}. {analysis.rest:.0%} of the '
+            f'{", ".join(beyond) or "none"}. {100 * analysis.rest:.0f} % of '
+            'the '
             'variation is due to interactions and noise.']
     return screen_report.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
@@ -202,7 +204,8 @@ def _factorial(job: CheckedScreening,
         space, keys, rounds, made, job.reading, noise,
         {middle.name for middle in turning})
     together = sum(e.share for e in analysis.effects if ' × ' in e.name)
-    said = [f'Interactions explain {together:.0%} of the variation of the '
+    said = [f'Interactions explain {100 * together:.0f} % of the variation of '
+            'the '
             f'full factorial of {", ".join(keys)}.',
             *(f'WARNING: {middle.words}' for middle in turning)]
     return dataclasses.replace(found, factorial=analysis, said=tuple(said),

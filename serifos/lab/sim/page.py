@@ -30,7 +30,7 @@ _COLUMNS = (
     'workload. An SLO is what 99 % of all '
     'workloads stay below: by mean latency, by the 99th percentile of reads, '
     'of writes. A case is worse where its slowest host\'s latency, or its '
-    f'variance, rose by more than {summary.WORSE_BY:.0%}.')
+    f'variance, rose by more than {100 * summary.WORSE_BY:.0f} %.')
 _BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
           'smallest to the greatest.')
 

@@ -113,8 +113,8 @@ class Hybrid:
             ('drain', f'{t["drain_us"]:.5g} Σ q·w + '
              f'{t["drain_us_per_kib"]:.5g} Σ q·s·w + '
              f'{t["drain_read_us_per_kib"]:.5g} Σ q·s·r'),
-            ('residual', f'{len(r.points)} points, ± {r.height:.1%}, noise '
-             f'{r.noise:.1%}, length scales ' + ', '.join(
+            ('residual', f'{len(r.points)} points, ± {100 * r.height:.1f} %, '
+             f'noise {100 * r.noise:.1f} %, length scales ' + ', '.join(
                  f'{name} {length:.3g}' for name, length
                  in zip(tr.COORDINATES, r.length_scales)))]
 

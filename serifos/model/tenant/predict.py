@@ -199,7 +199,7 @@ class Tenants:
                  'the load of the pool'),
                 ('networks', f'{len(self.members)} of '
                  f'{len(self.members[0].units)} units, noise '
-                 f'{self.noise:.1%}')]
+                 f'{100 * self.noise:.1f} %')]
 
 
 _NONE = 1e-9

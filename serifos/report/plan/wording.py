@@ -18,6 +18,8 @@ _ID = 8  # characters of an id by which people tell volumes apart
 
 WIDTH = 79
 
+_NO_BREAK = '\xa0'
+
 
 def plain(text: str, most: int) -> str:
     """What anybody may have written, without what a terminal obeys.
@@ -125,9 +127,18 @@ def several(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 def wrapped(sentence: str, title: str = '') -> list[str]:
     """A sentence in lines of a terminal, after its title."""
-    return textwrap.wrap(title + sentence, WIDTH, break_long_words=False,
-                         break_on_hyphens=False,
-                         subsequent_indent=' ' * len(title))
+    return folded(title + sentence, WIDTH, ' ' * len(title))
+
+
+def folded(text: str, width: int, indent: str = '') -> list[str]:
+    """A text in lines of so many characters; no line begins with a %.
+
+    :param indent: of all lines but the first
+    """
+    lines = textwrap.wrap(
+        text.replace(' %', f'{_NO_BREAK}%'), width, break_long_words=False,
+        break_on_hyphens=False, subsequent_indent=indent)
+    return [line.replace(_NO_BREAK, ' ') for line in lines]
 
 
 def lines(texts: Iterable[str]) -> str:

@@ -74,8 +74,8 @@ class StatusTest(Case):
         self.assertRegex(
             out, r'last round    6\d s ago; the next in (4|3\.\d+) min')
         self.assertRegex(
-            out, r'\n *db\?\[2J +a +b +10 +1(\.\d+)? +(9|8\.9\d) +17\.1 '
-                 r'+earlier copies\n')
+            out, r'\n *db\?\[2J \(\w+\) +a +b +10 +1(\.\d+)? +(9|8\.9\d) '
+                 r'17\.1 +earlier copies\n')
         self.observed(copy_mib_s=100.0)
         self.assertRegex(
             self.run_verb('status'), r' 100 +its counters\n')
@@ -114,7 +114,7 @@ class StatusTest(Case):
         self.observed()
         out = self.run_verb('show', 'one')
         self.assertIn('Plan one of relieve, created at 20', out)
-        self.assertRegex(out, r'db\?\[2J +1 +a .* in flight\n')
+        self.assertRegex(out, r'db\?\[2J \(\w+\) +1 +a .* in flight\n')
         self.assertNotIn('apply', out)
         out = self.run_verb('show', 'two')
         self.assertRegex(out, r'\nw +1 +a .* not requested\n')

@@ -83,7 +83,7 @@ class RefineTest(case.DirectoryCase):
         code, out, err = command.model(
             '--config-file', self.conf, 'refine', self.model)
         self.assertEqual((0, ''), (code, err))
-        self.assertRegex(out, r'\| mre +\| 33\.\d% ')
+        self.assertRegex(out, r'\| mre +\| 33\.\d % ')
         self.assertRegex(out, r'\| range +\| write_pct \d+ to \d+, ')
         self.assertNotRegex(out, r'[{\[]')
 

@@ -144,13 +144,13 @@ class EnoughTest(testtools.TestCase):
     def test_it_ends_when_the_error_is_small(self):
         made, why = self.ends(lambda n: 2 / n, stopping.Enough(gain=0))
         self.assertEqual(44, made)
-        self.assertIn('below 5.0%', why)
+        self.assertIn('below 5.0 %', why)
 
     def test_it_ends_when_more_runs_bring_no_more(self):
         made, why = self.ends(lambda n: max(0.2, 8 / n),
                               stopping.Enough())
         self.assertEqual(52, made)
-        self.assertIn('error of 20.0% by', why)
+        self.assertIn('error of 20.0 % by', why)
 
     def test_it_goes_on_while_it_gains(self):
         self.assertEqual((80, ''), self.ends(

@@ -57,7 +57,7 @@ class ChoosingTest(case.DirectoryCase):
         self.assertEqual(44, len(made))
         self.assertEqual([sample.workloads for sample in made],
                          [*PLAN.runs[:44]])
-        self.assertIn('44 runs are enough: the error of 4.5% is below 5.0%',
+        self.assertIn('44 runs are enough: the error of 4.5 % is below 5.0 %',
                       said)
         # 44 and 80 runs of 17 s, and 6,187 sets five times.
         self.assertIn('took 0.21 h, which saved 0.17 h of all 80 runs, and '

@@ -57,8 +57,8 @@ class CalibrateTest(test_model_commands.ModelCase):
             'calibrate', path, '--out', self.model, '-f', 'json', '--page',
             page)
         self.assertEqual(0, code, err)
-        self.assertRegex(err, r'p1 of random_read: (29|30|31)\.\d+% up to 8 '
-                         r'clients, (79|80|81)\.\d+% beyond \(± \d\.\d+%\), '
+        self.assertRegex(err, r'p1 of random_read: (29|30|31)\.\d+ % up to 8 '
+                         r'clients, (79|80|81)\.\d+ % beyond \(± \d\.\d+ %\), '
                          r'by \d+ of 24 distributions\n')
         row = json.loads(out)[0]
         for column in 'random_read_cached', 'random_read_uncached':
@@ -75,7 +75,8 @@ class CalibrateTest(test_model_commands.ModelCase):
     def test_the_table_speaks_in_percent(self):
         _, out, _ = command.model('calibrate', self.dataset, '--stations',
                                   '1', '--out', self.model)
-        self.assertRegex(out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d%')
+        self.assertRegex(
+            out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d %')
 
     def test_the_page_draws_every_run(self):
         page = self.dir / 'page.html'

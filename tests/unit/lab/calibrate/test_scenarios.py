@@ -95,7 +95,7 @@ class ScenariosTest(testtools.TestCase):
         data = calibrate.runs([measured()])
         row = scenarios.in_order(data, TRUTH, {'read': 1.0, 'write': 1.0})
         self.assertLess(row.mean, 1e-9)
-        self.assertIn('product form 0.0%', row.reach)
+        self.assertIn('product form 0.0 %', row.reach)
 
     def test_gamma_work_in_order_is_simulated_and_the_same_again(self):
         data = calibrate.runs([measured(_RUNS[:8])])

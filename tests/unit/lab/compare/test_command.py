@@ -57,7 +57,7 @@ class CompareKindsTest(case.DirectoryCase):
         code, out, _ = self.compare()
         self.assertEqual(0, code)
         self.assertRegex(out, r'power +\| tuned +\| latency_us +\| 0\.99')
-        self.assertRegex(out, r'-\d\d\.\d%.* power 1\.2')
+        self.assertRegex(out, r'-\d\d\.\d %.* power 1\.2')
 
     def test_every_kind_is_compared_where_none_is_named(self):
         rows, _ = self.rows('--no-tune', kinds=())

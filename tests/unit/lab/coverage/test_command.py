@@ -44,7 +44,7 @@ class CoverageTest(commands.ModelCase):
         self.assertTrue(all('512:' in line or '1024:' in line
                             for line in lines))
         self.assertIn('0:512:32:100 4x', out)
-        self.assertIn('bench covers 27% of tenants', err)
+        self.assertIn('bench covers 27 % of tenants', err)
         self.assertEqual(out, self.covers(
             self.benchmark, self.tenants, '-f', 'csv', '--clusters',
             '2')[1])
@@ -69,18 +69,18 @@ class CoverageTest(commands.ModelCase):
         tenants = self.written('tenants', deep + thinks)
         code, out, err = self.covers(study, tenants, '-f', 'csv')
         self.assertEqual(0, code, err)
-        self.assertIn('study covers 17% of tenants', err)
+        self.assertIn('study covers 17 % of tenants', err)
         self.assertIn('0:16:1:100:5000', out)
-        self.assertIn(' by cluster, 17% by distance', err)
-        self.assertIn('100% by distance (up to 99 ', self.covers(
+        self.assertIn(' by cluster, 17 % by distance', err)
+        self.assertIn('100 % by distance (up to 99 ', self.covers(
             study, tenants, '--distance', '99')[2])
 
     def test_reads_and_writes_apart(self):
         reads = self.written('reads', [r for r in SMALL
                                        if not r[0].write_pct])
         err = self.covers(reads, self.tenants)[2]
-        self.assertIn('writes: 0% covered, for the benchmark has none.', err)
-        self.assertRegex(err, r'reads: \d+% covered')
+        self.assertIn('writes: 0 % covered, for the benchmark has none.', err)
+        self.assertRegex(err, r'reads: \d+ % covered')
 
     def test_predict_takes_what_is_printed(self):
         from tests.unit.cmd import command

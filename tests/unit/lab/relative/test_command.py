@@ -47,7 +47,7 @@ class RelateTest(case.DirectoryCase):
 
     def test_a_person_reads_percents(self):
         _, out, _ = command.model('relate', *self.three()[:2])
-        self.assertRegex(out, r'overall \| all +\| CM +\| [\d.]+%')
+        self.assertRegex(out, r'overall \| all +\| CM +\| [\d.]+ %')
 
     def test_a_relation_for_the_balancer(self):
         path = self.dir / 'a-c.json'

@@ -69,7 +69,7 @@ class ScreenTest(case.DirectoryCase):
             rows[0]['low'], rows[0]['high'], rows[0]['key']))
         self.assertEqual((0.8, 1.0), (rows[0]['share'],
                                       rows[1]['cumulative']))
-        self.assertIn('io_depth explain 80%', err)
+        self.assertIn('io_depth explain 80 %', err)
 
     def test_differences(self):
         rows, _ = self.screened('--scale', 'linear', '--response', 'iops')

@@ -42,7 +42,7 @@ class SpreadTest(commands.ModelCase):
     def test_people_read_percent(self):
         _, out, err = command.model('spread', self.repeated(90, 100, 110))
         self.assertEqual('', err)
-        self.assertRegex(out, r'read_latency_us +\| +1 \| +3 \| 5\.77%')
+        self.assertRegex(out, r'read_latency_us +\| +1 \| +3 \| 5\.77 %')
 
     def test_a_dataset_that_tells_reads_and_writes_not_apart(self):
         _, found = self.run_json('spread', self.written({}, {}))
