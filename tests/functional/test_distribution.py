@@ -41,7 +41,10 @@ class DistributionTest(machine.MachineTest):
         return path
 
     def told(self, cached):
-        """The share of slow reads, and of those that the kernel counted."""
+        """The share of slow reads, and of those that the kernel counted.
+
+        And the distribution, for whom the two are not the same.
+        """
         path = self.file(cached)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
         found = fio_result.parse(self.run_tool(
@@ -51,19 +54,21 @@ class DistributionTest(machine.MachineTest):
             '--clat_percentiles=0', '--percentile_list=99',
             '--output-format=json+'))
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
-        parted = modes.parted(distribution.of_seen(found, 'read'))
+        times = distribution.of_seen(found, 'read')
+        parted = modes.parted(times)
         return (None if parted is None else parted.slow,
-                (after - before) * 512 / (_MIB * 2 ** 20))
+                (after - before) * 512 / (_MIB * 2 ** 20), times)
 
     @ddt.data(0.25, 0.5, 0.75)
     def test_hits_are_told_from_misses(self, cached):
-        # A hit that waits for a processor is as slow as a miss: three times.
-        told = [each for each in (self.told(cached) for _ in range(3))
+        # A hit that waits for a processor is as slow as a miss: five times.
+        told = [each for each in (self.told(cached) for _ in range(5))
                 if each[0] is not None]
         self.need(told, 'the disk is as fast as its page cache, or too busy '
                   'to tell')
-        slow, missed = min(told, key=lambda each: abs(each[0] - each[1]))
-        self.assertAlmostEqual(missed, slow, delta=0.06)
+        slow, missed, times = min(
+            told, key=lambda each: abs(each[0] - each[1]))
+        self.assertAlmostEqual(missed, slow, delta=0.06, msg=times)
 
     def test_a_build_keeps_those_of_each_run(self):
         self.need_programs('lsblk', 'findmnt')

@@ -34,7 +34,12 @@ EMPTY = 0.1
 """The same where they are clearly apart."""
 
 LEAST = 0.05
-"""The share of the requests that are of a mode, at least."""
+"""The share of the requests that are of the first or last mode, at least."""
+
+BETWEEN = 0.1
+"""The same of a mode between others: fewer are hits that were held up."""
+
+_LEVEL = 0.02  # of the lower peak, what is no matter of depth
 
 _Mode = tuple[int, int]  # the intervals of its first and last peak
 
@@ -43,7 +48,7 @@ _Mode = tuple[int, int]  # the intervals of its first and last peak
 class Parted:
     """Two modes.
 
-    :param cut_us: the time in the middle of the valley
+    :param cut_us: the time where the valley ends and the slow mode begins
     :param slow: the share of the requests that took longer
     """
 
@@ -77,13 +82,15 @@ def _modes(within: Floats) -> list[_Mode]:
     while len(found) > 1:
         _, depths, shares = _valleys(within, found)
         gaps = [b[0] - a[1] for a, b in itertools.pairwise(found)]
-        shallow, rare, near = (int(np.argmax(depths)), int(np.argmin(shares)),
+        enough = np.divide(shares, [
+            LEAST, *[BETWEEN] * (len(found) - 2), LEAST])
+        shallow, rare, near = (int(np.argmax(depths)), int(np.argmin(enough)),
                                int(np.argmin(gaps)))
         if depths[shallow] > SHOULDER:
             pair = found[shallow:shallow + 2]
             found[shallow:shallow + 2] = [
                 max(pair, key=lambda mode: _peak(within, mode))]
-        elif shares[rare] < LEAST:
+        elif enough[rare] < 1:
             del found[rare]
         elif gaps[near] < APART:
             found[near:near + 2] = [(found[near][0], found[near + 1][1])]
@@ -96,16 +103,18 @@ def _valleys(within: Floats, modes: list[_Mode]
              ) -> tuple[list[int], list[float], list[float]]:
     """Between one mode and the next: where it is lowest, and how low.
 
-    And the share of the requests that are of each mode.
+    Where it is as low in many places, in the last of them: no request needs
+    the media and takes less than they do, but a hit may take longer than most
+    hits do, for an interrupt or a processor that is busy. And the share of the
+    requests that are of each mode.
     """
     places, depths = [], []
     for a, b in itertools.pairwise(modes):
         between = within[a[1]:b[0] + 1]
-        lowest = np.flatnonzero(between <= between.min() + 1e-9)
-        at = a[1] + int(lowest[len(lowest) // 2])
-        places.append(at)
-        depths.append(float(within[at] / min(
-            _peak(within, a), _peak(within, b))))
+        lower = min(_peak(within, a), _peak(within, b))
+        lowest = np.flatnonzero(between <= between.min() + _LEVEL * lower)
+        places.append(a[1] + int(lowest[-1]))
+        depths.append(float(between.min() / lower))
     done = np.cumsum(within)
     ends = [0.0, *(float(done[at] - within[at] / 2) for at in places), 1.0]
     return places, depths, np.diff(ends).tolist()

@@ -75,7 +75,7 @@ class StatusTest(Case):
             out, r'last round    6\d s ago; the next in (4|3\.\d+) min')
         self.assertRegex(
             out, r'\n *db\?\[2J \(\w+\) +a +b +10 +1(\.\d+)? +(9|8\.9\d) '
-                 r'17\.1 +earlier copies\n')
+                 r'+17\.1 +earlier copies\n')
         self.observed(copy_mib_s=100.0)
         self.assertRegex(
             self.run_verb('status'), r' 100 +its counters\n')
