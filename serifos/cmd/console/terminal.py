@@ -44,7 +44,10 @@ def left_whole(shown: rc.Console) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupted() -> Iterator[None]:
-    """Within it, the first signal of those that end us is as Ctrl-C."""
+    """Within it, the first signal of those that end us is as Ctrl-C.
+
+    One that follows changes nothing, until the very end of the process.
+    """
     told = False
 
     def once(number: int, _: types.FrameType | None) -> None:
@@ -58,7 +61,7 @@ def _interrupted() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if told else handler)
 
 
 @contextlib.contextmanager

@@ -243,6 +243,8 @@ class TopTest(test_balancer_undo.Case):
         process.send_signal(number)
         if SHOWS not in self.until(ours, LEAVES):
             self.until(ours, SHOWS)
+        while process.poll() is None:
+            process.send_signal(number)
         self.assertEqual(0, process.wait(60))
         for flag in termios.ECHO, termios.ICANON:
             self.assertTrue(termios.tcgetattr(theirs)[3] & flag)
