@@ -61,14 +61,18 @@ class DistributionTest(machine.MachineTest):
 
     @ddt.data(0.25, 0.5, 0.75)
     def test_hits_are_told_from_misses(self, cached):
-        # A hit that waits for a processor is as slow as a miss: five times.
-        told = [each for each in (self.told(cached) for _ in range(5))
-                if each[0] is not None]
+        # A hit that waits for a processor is as slow as a miss: try again.
+        told = []
+        for _ in range(12):
+            slow, missed, times = self.told(cached)
+            if slow is None:
+                continue
+            if abs(slow - missed) < 0.06:
+                return
+            told.append((slow, missed, times))
         self.need(told, 'the disk is as fast as its page cache, or too busy '
                   'to tell')
-        slow, missed, times = min(
-            told, key=lambda each: abs(each[0] - each[1]))
-        self.assertAlmostEqual(missed, slow, delta=0.06, msg=times)
+        self.fail(f'slow, of the disk, times: {told}')
 
     def test_a_build_keeps_those_of_each_run(self):
         self.need_programs('lsblk', 'findmnt')

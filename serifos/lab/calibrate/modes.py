@@ -103,21 +103,35 @@ def _valleys(within: Floats, modes: list[_Mode]
              ) -> tuple[list[int], list[float], list[float]]:
     """Between one mode and the next: where it is lowest, and how low.
 
-    Where it is as low in many places, in the last of them: no request needs
-    the media and takes less than they do, but a hit may take longer than most
-    hits do, for an interrupt or a processor that is busy. And the share of the
-    requests that are of each mode.
+    And the share of the requests that are of each mode.
     """
     places, depths = [], []
     for a, b in itertools.pairwise(modes):
         between = within[a[1]:b[0] + 1]
         lower = min(_peak(within, a), _peak(within, b))
-        lowest = np.flatnonzero(between <= between.min() + _LEVEL * lower)
-        places.append(a[1] + int(lowest[-1]))
+        places.append(a[1] + _begins(between, lower))
         depths.append(float(between.min() / lower))
     done = np.cumsum(within)
     ends = [0.0, *(float(done[at] - within[at] / 2) for at in places), 1.0]
     return places, depths, np.diff(ends).tolist()
+
+
+def _begins(between: Floats, lower: float) -> int:
+    """Where the later of two modes begins: the place in what is between them.
+
+    No request needs the media and takes less than they do, but a hit may take
+    longer than most hits do, for an interrupt or a processor that is busy. So
+    it is the last of the places that are as low as the lowest, or that are a
+    valley of their own by which two modes were apart.
+
+    :param lower: the lower of the two peaks
+    """
+    inner = between[1:-1]
+    valleys = (inner < between[:-2]) & (inner <= between[2:]) & (
+        inner <= EMPTY * lower)
+    lowest = between <= between.min() + _LEVEL * lower
+    lowest[1:-1] |= valleys
+    return int(np.flatnonzero(lowest)[-1])
 
 
 def _peak(within: Floats, mode: _Mode) -> float:
