@@ -6,6 +6,7 @@ import json
 import pathlib
 
 from serifos.bench.put_back import io_scheduler
+from serifos.bench.put_back import notes
 from serifos.files import documents
 from tests.functional import machine
 
@@ -20,7 +21,7 @@ class ConditionsTest(machine.MachineTest):
 
     def setUp(self):
         super().setUp()
-        path, _ = self.loop(128)
+        path, _ = self.loop(256)
         self.device = pathlib.Path(path).name
         queue = io_scheduler.read(self.device)
         others = [name for name in queue.offered if name != queue.active]
@@ -39,8 +40,7 @@ class ConditionsTest(machine.MachineTest):
 
     def assert_put_back(self):
         self.assertEqual(self.first, self.active())
-        self.assertEqual(
-            [], [*pathlib.Path('/run/serifos-model').glob('scheduler*.json')])
+        self.assertFalse(notes.Note('scheduler', self.device).path.exists())
 
     def test_measured(self):
         self.refused(3, f'type {self.device}', *self.asked)
