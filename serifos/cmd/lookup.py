@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import names
@@ -14,8 +16,9 @@ _PREFIX, _SHOWN = 4, 5
 def found(cluster: cl.Cluster, said: str) -> cl.Pool | cl.Volume:
     """The pool or volume that is meant.
 
-    A pool by its name, its backend or host where these have no other, or as
-    tables have it; a volume by its id, its name, what tables call it, or four
+    A pool by its name, its backend or host where these have no other, as
+    tables have it, or else by what its name alone begins with up to a ``.``,
+    ``@`` or ``#``; a volume by its id, its name, what tables call it, or four
     or more characters that its id, else its name alone begins with.
 
     :raises InputError: where there is none, or several
@@ -38,11 +41,22 @@ def found(cluster: cl.Cluster, said: str) -> cl.Pool | cl.Volume:
         if len(volumes) == 1:
             return volumes[0]
         if volumes:
-            shown = ', '.join(volume.id for volume in volumes[:_SHOWN])
-            more = len(volumes) - _SHOWN
-            raise errors.InputError(
-                f'{len(volumes)} volumes are called {errors.one_line(said)}; '
-                f'give one of their ids: {shown}'
-                + (f' and {more} more' if more > 0 else '') + '.')
+            raise _several('volumes', 'ids', said, [
+                volume.id for volume in volumes])
+    begin = [name for name in sorted(pools)
+             if name.startswith(tuple(f'{said}{end}' for end in '.@#'))]
+    if len(begin) == 1:
+        return cluster.pool(begin[0])
+    if begin:
+        raise _several('pools', 'names', said, begin)
     raise errors.InputError(
         f'The cluster has no pool and no volume {errors.one_line(said)}.')
+
+
+def _several(what: str, called: str, said: str,
+             names: Sequence[str]) -> errors.InputError:
+    more = len(names) - _SHOWN
+    return errors.InputError(
+        f'{len(names)} {what} are called {errors.one_line(said)}; give one of '
+        f'their {called}: {", ".join(names[:_SHOWN])}'
+        + (f' and {more} more' if more > 0 else '') + '.')

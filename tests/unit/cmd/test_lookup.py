@@ -35,6 +35,12 @@ class LookupTest(testtools.TestCase):
                      'n1.example.org@s#s'):
             self.assertIs(few.pools[0], lookup.found(few, said))
 
+    def test_a_pool_by_its_first_label(self):
+        racks = cl.Cluster((cl.Pool('n1.rack-1@s#s'), cl.Pool('n2.rack-2@s#s'),
+                            cl.Pool('n11.rack-1@s#s')), ())
+        self.assertIs(racks.pools[0], lookup.found(racks, 'n1'))
+        self.assertRaises(errors.InputError, lookup.found, racks, 'n')
+
     def test_a_volume_as_tables_call_it(self):
         long = 'x' * 70
         few = cl.Cluster((), (
@@ -53,7 +59,9 @@ class LookupTest(testtools.TestCase):
     @ddt.data(('log', '2 volumes are called log; give one of their ids: '
                       'abcd-2, ef.'),
               ('abcd', 'give one of their ids: abcd-1, abcd-2.'),
-              ('n2', 'no pool and no volume n2.'),
+              ('n2', '2 pools are called n2; give one of their names: '
+                     'n2@s#s, n2@t#t.'),
+              ('n3', 'no pool and no volume n3.'),
               ('a\nb', 'no pool and no volume a b.'))
     @ddt.unpack
     def test_none_or_several(self, said, words):
