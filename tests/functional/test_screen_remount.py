@@ -32,6 +32,7 @@ class RemountTest(machine.MachineTest):
         self.confirmed = ('screen', self.target, '--remount', *ARGUMENTS,
                           '--yes-destroy', str(self.target))
         self.before = self.mount()
+        self.note = notes.Note('mount', str(self.target)).path
 
     def mount(self):
         return mountinfo.top(users.mounts(), str(self.target))
@@ -41,7 +42,7 @@ class RemountTest(machine.MachineTest):
         self.assertEqual(
             {'precious', 'lost+found'},
             {path.name for path in self.target.iterdir()})
-        self.assertFalse(notes.Note('mount', str(self.target)).path.exists())
+        self.assertFalse(self.note.exists())
 
     def shim(self, script):
         """A PATH on which mount is this script."""
@@ -91,6 +92,7 @@ class RemountTest(machine.MachineTest):
             *self.confirmed, path=self.shim('kill -9 $PPID; sleep 1'))
         self.assertEqual(-9, code, err)
         self.assertIsNone(self.mount())
+        self.assertTrue(self.note.exists())
         # What does not ask for remounting would measure another disk.
         code, _, err = self.model('screen', self.target, *ARGUMENTS, '--show',
                                   '--output', 'other.jsonl')

@@ -30,6 +30,7 @@ class ConditionsTest(machine.MachineTest):
         self.other = others[0]
         self.first, self.file = queue.active, queue.path
         self.target = self.mounted(path)
+        self.note = notes.Note('scheduler', self.device).path
         self.dataset = self.directory / 'x.jsonl'
         self.asked = ('study', self.target, *ARGUMENTS, '--schedulers',
                       ','.join(self.names))
@@ -40,7 +41,7 @@ class ConditionsTest(machine.MachineTest):
 
     def assert_put_back(self):
         self.assertEqual(self.first, self.active())
-        self.assertFalse(notes.Note('scheduler', self.device).path.exists())
+        self.assertFalse(self.note.exists())
 
     def test_measured(self):
         self.refused(3, f'type {self.device}', *self.asked)
@@ -85,6 +86,7 @@ class ConditionsTest(machine.MachineTest):
         machine.wait_until(lambda: self.active() == self.other)
         machine.interrupt(process, 9)
         self.assertEqual(self.other, self.active())
+        self.assertTrue(self.note.exists())
         code, _, err = self.model('build', f'file:{self.target}/y.bin',
                                   '--name', 'y',
                                   '--size-gib', '0.05', *machine.SIX)
