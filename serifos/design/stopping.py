@@ -29,7 +29,13 @@ ERROR, GAIN = 0.05, 0.05
 class SequentialDesign(Protocol):
     """A sequential design, such as :class:`.sequential.Sequential`."""
 
-    first: int
+    @property
+    def first(self) -> int:
+        """Runs that are made in any case."""
+
+    @property
+    def runs(self) -> tuple[design.Run, ...]:
+        """All runs in order, if none fails and none is left out."""
 
     def following(self, made: Sequence[design.Run],
                   without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:

@@ -144,7 +144,8 @@ def check(model: mm.Model, dataset: ds.Dataset) -> Check:
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts.')
-    conditions = mc.of_model(data.under, model.parameters)
+    conditions = mc.of_model(
+        [sample.condition for sample in data.samples], model.parameters)
     predicted = (
         np.array([model.predict(load) for load in data.loads])
         if conditions is None else ho.predicted(

@@ -25,18 +25,15 @@ Floats = npt.NDArray[np.float64]
 class Runs:
     """The n runs of a dataset that a fit reads.
 
-    :param seen: for each run its tenants and what they saw of ``predicts``,
-        where the dataset says so
-    :param under: the condition of each
-    :param conditions: the same in numbers, where they vary
+    :param samples: the runs as the dataset has them
+    :param conditions: in numbers, where they vary
     """
 
     loads: tuple[wl.Load, ...]
     y: Floats
     keys: tuple[Any, ...]
-    seen: tuple[tuple[tuple[wl.Workload, kinds.Seen], ...], ...] = ()
+    samples: tuple[ds.Sample, ...] = ()
     predicts: str = 'latency_us'
-    under: tuple[ds.Condition, ...] = ()
     conditions: mc.Conditions | None = None
 
     @property
@@ -52,10 +49,14 @@ class Runs:
         """The runs of these indices."""
         return Runs(tuple(self.loads[i] for i in which),
                     self.y[list(which)], tuple(self.keys[i] for i in which),
-                    tuple(self.seen[i] for i in which) if self.seen else (),
-                    self.predicts,
-                    tuple(self.under[i] for i in which) if self.under else (),
+                    tuple(self.samples[i] for i in which)
+                    if self.samples else (), self.predicts,
                     self.conditions and self.conditions.some(which))
+
+    @functools.cached_property
+    def seen(self) -> tuple[tuple[tuple[wl.Workload, kinds.Seen], ...], ...]:
+        """Of each run its tenants and what they saw of ``predicts``."""
+        return tuple(_seen(s, self.predicts) for s in self.samples)
 
     @functools.cached_property
     def tenants(self) -> Tenants:
@@ -88,13 +89,12 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
     :raises InputError: where the name is not a figure
     """
     having = usable(samples, predicts)
-    under = tuple(s.condition for s, _ in having)
+    samples = tuple(s for s, _ in having)
     return Runs(
         tuple(load for _, load in having),
         np.array([_measured(s, predicts) for s, _ in having], float),
-        tuple(s.key for s, _ in having),
-        tuple(_seen(s, predicts) for s, _ in having), predicts, under,
-        mc.of(under))
+        tuple(s.key for s, _ in having), samples, predicts,
+        mc.of([s.condition for s in samples]))
 
 
 OF_TENANTS = {

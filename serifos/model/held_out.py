@@ -85,7 +85,7 @@ def parameters(kind: str, data: fit_runs.Runs,
                given: Mapping[str, float]) -> Mapping[str, Any]:
     """The parameters of a model file, fitted to runs."""
     return kinds.of(kind).fit(data.loads, data.y, given, data.seen,
-                              data.predicts, data.conditions)
+                              data.predicts, data.conditions, data.samples)
 
 
 def predicted(kind: str, parameters: Mapping[str, Any],

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from serifos.facts import dataset as ds
     from serifos.model import conditions as mc
 
 LOG = logging.getLogger(__name__)
@@ -172,6 +173,9 @@ class Kind:
     :param conditions: whether its fitter also takes ``conditions``, those of
         the runs where they vary, and its parameters then have ``at``, those
         for which they predict
+    :param distributions: whether its fitter also takes ``samples``, the runs
+        with the distributions of their response times; ``build`` then makes
+        runs of reads alone and of writes alone for it
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
@@ -180,18 +184,22 @@ class Kind:
     tenants: bool = False
     method: int = 1
     conditions: bool = False
+    distributions: bool = False
 
     def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float],
             seen: Sequence[Sequence[tuple[wl.Workload, Seen]]] = (),
             predicts: str = 'latency_us',
-            conditions: mc.Conditions | None = None) -> Mapping[str, Any]:
+            conditions: mc.Conditions | None = None,
+            samples: Sequence[ds.Sample] = ()) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = parameter.settings(self.settings, given)
         more: dict[str, Any] = (
             {'seen': seen, 'predicts': predicts} if self.tenants else {})
         if self.conditions and conditions is not None:
             more['conditions'] = conditions
+        if self.distributions:
+            more['samples'] = samples
         return pkgutil.resolve_name(self.fitter)(
             loads, y, **more, **settings)
 

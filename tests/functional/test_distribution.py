@@ -14,7 +14,7 @@ import ddt
 from serifos.bench import fio_result
 from serifos.facts.seen import distribution
 from serifos.files import documents
-from serifos.lab.calibrate import modes
+from serifos.model.queueing import modes
 from tests.functional import machine
 
 _MIB = 64
@@ -74,14 +74,24 @@ class DistributionTest(machine.MachineTest):
                   'to tell')
         self.fail(f'slow, of the disk, times: {told}')
 
-    def test_a_build_keeps_those_of_each_run(self):
+    def test_a_build_for_a_network_measures_and_keeps_them(self):
         self.need_programs('lsblk', 'findmnt')
-        code, _, err = self.model(
+        code, out, err = self.model(
             'build', f'file:{self.directory}/x', '--size-gib', '0.0625',
-            *machine.SIX)
+            '--kind', 'queueing', '--runtime', '0.5', '--write-pcts',
+            '0,50,100', '--block-kibs', '4,16', '--iodepths', '1,4',
+            '--counts', '1,2', '--enough-error', '0.99')
         self.assertEqual(0, code, err)
-        for sample in documents.read_dataset(
-                self.directory / 'x.jsonl').samples:
+        model = documents.read_model(self.directory / 'x.json')
+        self.assertEqual('queueing', model.kind)
+        dataset = documents.read_dataset(self.directory / 'x.jsonl')
+        self.assertEqual(
+            [((write_pct, kib, depth),) for write_pct in (0, 100)
+             for kib in (4, 16) for depth in (1, 4)],
+            [tuple((w.write_pct, w.block_kib, w.iodepth)
+                   for w in sample.workloads)
+             for sample in dataset.samples[:8]])
+        for sample in dataset.samples:
             for workload, saw in zip(sample.workloads, sample.seen):
                 for name, is_there in (('read', workload.write_pct < 100),
                                        ('write', workload.write_pct > 0)):

@@ -46,20 +46,21 @@ class Build(app.Fails, show.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         given = parsed_args.kind
-        fitters = [kinds.of(kind).fitter for kind in (
+        asked = [kinds.of(kind) for kind in (
             fit.AUTO if given == 'auto' else (given,))]
         models = parsed_args.models_dir
         if models is not None and not pathlib.Path(models).is_dir():
             raise errors.InputError(
                 f'There is no directory {models} for the model; make it '
                 'first.')
-        design, plan = design_options.chosen(parsed_args)
+        design, plan = design_options.chosen(
+            parsed_args, any(kind.distributions for kind in asked))
         chooser = plan and adaptive.Chooser(
             plan, design_options.enough(parsed_args))
         path = measuring.measure(
             parsed_args, design, chooser and chooser.adaptive,
             # To load them takes seconds, which no refusal has to wait for.
-            lambda: [pkgutil.resolve_name(name) for name in fitters])
+            lambda: [pkgutil.resolve_name(kind.fitter) for kind in asked])
         if path is None:
             return (), ()
         if chooser and (saved := chooser.saved(

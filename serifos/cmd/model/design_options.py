@@ -6,18 +6,15 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
-from typing import TYPE_CHECKING
 
 from serifos.cmd.model import condition_options
 from serifos.cmd import options
+from serifos.design import alone
 from serifos.design import design
 from serifos.design import full
 from serifos.design import stopping
 from serifos import errors
 from serifos.facts import bounds
-
-if TYPE_CHECKING:
-    from serifos.design import sequential
 
 MOST = 200_000
 FULL_S = 60, 30  # of one or two workloads, of more
@@ -113,10 +110,12 @@ def refuse_several(args: argparse.Namespace) -> None:
     bounds.refuse_outside('--seed', args.seed, 0)
 
 
-def chosen(args: argparse.Namespace) -> tuple[
-        design.Design, sequential.Sequential | None]:
+def chosen(args: argparse.Namespace, alone_first: bool = False) -> tuple[
+        design.Design, stopping.SequentialDesign | None]:
     """The design that the options ask for, the first runs first.
 
+    :param alone_first: whether runs of reads alone and of writes alone come
+        before those that are chosen one after another
     :returns: the design, and what chooses its runs one after another, or
         None where all are made anyway
     :raises InputError: where they are absurd or contradict each other
@@ -128,7 +127,7 @@ def chosen(args: argparse.Namespace) -> tuple[
     if args.full:
         return _full(args, full.TRAINING), None
     # scipy, which two of them need, is imported where it is.
-    plan = None
+    plan: stopping.SequentialDesign | None = None
     if args.sampled is not None:
         from serifos.design import random_runs
         runs = random_runs.runs(
@@ -144,6 +143,9 @@ def chosen(args: argparse.Namespace) -> tuple[
         plan = sequential.Sequential(
             dataclasses.replace(sequential.CORE, **asked) if asked else None,
             args.seed)
+        if alone_first:
+            plan = alone.AloneFirst(
+                alone.runs(space(args, alone.SPACE)), plan)
         runs = plan.runs
     else:
         from serifos.design import d_optimal

@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import dataset as ds
-from serifos.lab.calibrate import hits
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import model as mm
 from serifos.model import quality
 from serifos.model.queueing import fit as queueing_fit
+from serifos.model.queueing import hits
 from serifos.model.queueing import predict as queueing
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,6 @@ class FileSetRuns:
         where a model says so
     """
 
-    samples: tuple[ds.Sample, ...]
     data: fit_runs.Runs
     gib: Floats | None
     cached_gib: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -62,7 +61,7 @@ class FileSetRuns:
         """
         return [self._by_size(run) if math.isnan(misses) else misses < 0.5
                 for run, misses in enumerate(hits.of_runs(
-                    hits.judged(self.times), len(self.samples)))]
+                    hits.judged(self.times), len(self.data.y)))]
 
     def _by_size(self, run: int) -> bool | None:
         bound = self.cached_gib.get(self.classes[run])
@@ -83,7 +82,7 @@ class FileSetRuns:
     @functools.cached_property
     def times(self) -> list[hits.Times]:
         """The workloads with a distribution."""
-        return hits.times(self.samples)
+        return hits.times(self.data.samples)
 
     def hits(self, train: Ints | None = None) -> dict[str, hits.Found]:
         """Class → what the distributions in some of the runs tell, or in all.
@@ -91,7 +90,7 @@ class FileSetRuns:
         Of several file sets, those on the largest of these runs count: the
         model is of that.
         """
-        some = np.arange(len(self.samples)) if train is None else train
+        some = np.arange(len(self.data.y)) if train is None else train
         runs = set(some.tolist())
         judged = hits.judged([one for one in self.times if one.run in runs])
         if self.gib is not None:
@@ -162,8 +161,7 @@ def runs(datasets: Sequence[ds.Dataset],
             f'There are {len(set(data.keys))} different runs with a '
             f'{predicts}; a network needs at least {fit.LEAST_RUNS}: '
             'measure more.')
-    return FileSetRuns(tuple(samples), data,
-                       np.array(gib) if len(set(gib)) > 1 else None)
+    return FileSetRuns(data, np.array(gib) if len(set(gib)) > 1 else None)
 
 
 def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
@@ -171,16 +169,13 @@ def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
           facts: Mapping[str, Any] | None = None) -> mm.Model:
     """The model of kind ``queueing``; of the largest file set."""
     merged = ds.Dataset(dataclasses.replace(header, valid_round=1),
-                        measured.samples)
+                        measured.data.samples)
     found = fit.fit(merged, 'queueing', name, predicts, seed, facts, given)
-    every, shares = np.arange(len(measured.data.y)), hits.shares(
-        measured.hits())
+    if measured.gib is None:
+        return found
+    every, y = np.arange(len(measured.data.y)), measured.data.y
     parameters = measured.calibrated(every, given)
-    if measured.gib is None and all(
-            share.p1_few is None for share in shares.values()):
-        # A single p1 changes what it consists of, and nothing predicted.
-        return dataclasses.replace(found, parameters=parameters)
-    held_out, y = measured.held_out(given, seed), measured.data.y
+    held_out = measured.held_out(given, seed)
     return dataclasses.replace(
         found, parameters=parameters, quality={
             'mre': quality.mre(y, held_out),

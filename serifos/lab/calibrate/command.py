@@ -86,7 +86,7 @@ class Calibrate(app.Fails, lister.Lister):
         measured = dataclasses.replace(
             measured, cached_gib=model.parameters.get('cached_gib', {}))
         rows = scenarios.scenarios(measured, given, args.seed)
-        shapes = scenarios.shapes(measured.samples)
+        shapes = scenarios.shapes(measured.data.samples)
         if shapes:
             rows.append(scenarios.in_order(measured, model.parameters, shapes,
                                            args.seed))

@@ -134,12 +134,12 @@ def with_others(data: fit_runs.Runs, divided: Parts, others: fit_runs.Runs
             f'No run of the --test dataset has a {others.predicts}; leave '
             'that figure out, or measure it.')
     number = len(data.y)
-    under = data.under + others.under
+    samples = data.samples + others.samples
     return (dataclasses.replace(
         data, loads=data.loads + others.loads,
         y=np.concatenate([data.y, others.y]), keys=data.keys + others.keys,
-        seen=data.seen + others.seen, under=under,
-        conditions=mc.of(under)),
+        samples=samples,
+        conditions=mc.of([sample.condition for sample in samples])),
         dataclasses.replace(divided, tested={
             **divided.tested,
             OTHERS: np.arange(number, number + len(others.y))}))

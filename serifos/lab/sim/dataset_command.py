@@ -12,6 +12,7 @@ from cliff import command
 from serifos.cmd import app
 from serifos.cmd.model import design_options
 from serifos.cmd import options
+from serifos.design import alone
 from serifos.design import d_optimal
 from serifos.design import design
 from serifos.design import full
@@ -23,6 +24,7 @@ from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.study import runs as study_runs
+from serifos.model import kinds
 
 _DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
 _RUNS = 80
@@ -60,6 +62,11 @@ class Dataset(app.Fails, command.Command):
                           help='N random runs of a mail server instead: two '
                           'to four workloads at once, of small requests; '
                           'relate --test tests relations on it')
+        parser.add_argument(
+            '--kind', choices=kinds.names(),
+            help='begin with the runs that build --kind makes for this kind '
+                 'of model: those of reads alone and of writes alone for '
+                 'queueing, none for the others')
         parser.add_argument('--rounds', type=int, default=1, metavar='N',
                             help='make every run N times; the last one '
                             'counts (default: 1)')
@@ -103,13 +110,20 @@ class Dataset(app.Fails, command.Command):
             (modeler.Purpose.SHORT, {})
             if args.sampled is None and args.mail is None
             else (modeler.Purpose.TEST, {'runtime_s': _SAMPLED_S}))
-        runs = [modeler.split(run, args.split) for run in _runs(args)]
+        runs = [modeler.split(run, args.split)
+                for run in (*_for_kind(args), *_runs(args))]
         found = modeler.dataset(ssd, purpose, runs, args.chance,
                                 rounds=args.rounds, **seconds)
         documents.begin_dataset(args.out, found.header)
         for sample in found.samples:
             documents.append_sample(args.out, sample)
         print(args.out)
+
+
+def _for_kind(args: argparse.Namespace) -> Sequence[design.Run]:
+    if args.kind is None or not kinds.of(args.kind).distributions:
+        return ()
+    return alone.runs(_asked(args, alone.SPACE))
 
 
 def _least(args: argparse.Namespace) -> int:

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.model.queueing import cases
 from serifos.model.queueing import columns
+from serifos.model.queueing import hits
 from serifos.model.queueing import predict as queueing
 from serifos.model.queueing import search
 from serifos.model.queueing import steps
@@ -80,16 +82,19 @@ class _Fit:
             self.data.labels, used) if its)
 
 
-def fit(loads: Sequence[wl.Load], y: Floats, stations: float = 2,
+def fit(loads: Sequence[wl.Load], y: Floats,
+        samples: Sequence[ds.Sample] = (), stations: float = 2,
         alpha: float = 0.05) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
     :param y: float[n], what the runs measured, positive
+    :param samples: the same runs, whose distributions tell p1
     :param stations: 1, or 2 where the runs tell them apart
     :param alpha: the p-value above which a term is removed
     """
-    return calibrated(loads, y, None, stations, alpha)
+    return calibrated(loads, y, None, stations, alpha, hits.shares(
+        hits.found(hits.judged(hits.times(samples)))))
 
 
 def calibrated(loads: Sequence[wl.Load], y: Floats,

@@ -227,5 +227,6 @@ def _lines(stations: Mapping[str, Any], of_class: Mapping[str, cases.Cases]
 QUEUEING = kinds.Kind(
     from_parameters, 'serifos.model.queueing.fit:fit',
     (parameter.Parameter('stations', 2, 1, 2),
-     parameter.Parameter('alpha', 0.05, 0, 1, whole=False)))
+     parameter.Parameter('alpha', 0.05, 0, 1, whole=False)),
+    distributions=True)
 """``alpha`` is the p-value above which a term is removed."""

@@ -6,7 +6,8 @@ import dataclasses
 import numpy as np
 
 from serifos.cmd.model import design_options
-from serifos.design import design
+from serifos.design import alone
+from serifos.design import design as dn
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos import errors
@@ -20,7 +21,6 @@ from tests.unit import case
 from tests.unit import samples
 
 PLAN = sequential.Sequential()
-DESIGN = design.Design({1: 80}, lambda: PLAN.runs, lambda count: 15.0)
 HEADER = dataclasses.replace(samples.HEADER, device={
     **samples.HEADER.device, 'workload_gib': 1, 'ioengine': 'libaio'})
 
@@ -33,7 +33,7 @@ def error(made):
 
 class ChoosingTest(case.DirectoryCase):
 
-    def build(self, name, stop_after=1000, of=error):
+    def build(self, name, stop_after=1000, of=error, plan=PLAN):
         """(the runs in the dataset, what is said of what was saved)."""
         calls = []
 
@@ -41,16 +41,18 @@ class ChoosingTest(case.DirectoryCase):
             calls.append(workloads)
             return device.SimulatedDevice(devices.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
-        chooser = adaptive.Chooser(PLAN, stopping.Enough(), of)
+        chooser = adaptive.Chooser(plan, stopping.Enough(), of)
+        design = dn.Design({1: len(plan.runs)}, lambda: plan.runs,
+                           lambda count: 15.0)
         path = self.dir / f'{name}.jsonl'
         try:
-            design_runs.run(DESIGN, path, HEADER, measure, campaign.Ports(
+            design_runs.run(design, path, HEADER, measure, campaign.Ports(
                 lambda *step: None, lambda: len(calls) == stop_after),
                 chooser.adaptive)
         except errors.Interrupted as exc:
             return documents.read_dataset(path).samples, str(exc)
         return documents.read_dataset(path).samples, chooser.saved(
-            DESIGN, design_options.paper())
+            design, design_options.paper())
 
     def test_it_ends_by_itself_and_says_what_that_saved(self):
         made, said = self.build('x')
@@ -69,6 +71,23 @@ class ChoosingTest(case.DirectoryCase):
             _, said = self.build(f'x{at}', at)
             self.assertIn(f'{at} of 80 runs made', said)
             self.assertEqual(whole, self.build(f'x{at}')[0])
+
+    def test_runs_of_reads_alone_come_first_wherever_it_was_stopped(self):
+        plan = alone.AloneFirst(alone.runs(), PLAN)
+        whole, said = self.build('whole', plan=plan)
+        self.assertIn('of all 96 runs', said)
+        self.assertEqual(plan.runs[:44], tuple(
+            sample.workloads for sample in whole))
+        for at in (9, 21, 33):
+            self.build(f'x{at}', at, plan=plan)
+            self.assertEqual(whole, self.build(f'x{at}', plan=plan)[0])
+
+    def test_a_build_of_another_kind_goes_on_with_them(self):
+        made, _ = self.build('x')
+        more, _ = self.build('x', plan=alone.AloneFirst(alone.runs(), PLAN))
+        self.assertEqual(made, more[:44])
+        self.assertEqual(alone.runs(), tuple(
+            sample.workloads for sample in more[44:]))
 
     def test_what_is_enough_stays_enough(self):
         made, said = self.build('x')

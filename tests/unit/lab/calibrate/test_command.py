@@ -9,7 +9,7 @@ from serifos.facts import dataset as ds
 from serifos.files import documents
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands
-from tests.unit.lab.calibrate import test_hits
+from tests.unit.lab.calibrate import test_cached
 from tests.unit import samples
 
 
@@ -51,7 +51,7 @@ class CalibrateTest(test_model_commands.ModelCase):
 
     def test_distributions_tell_hits_from_misses(self):
         path = samples.write(self.dir / 'cache.jsonl', ds.Dataset(
-            samples.HEADER, test_hits.stepping().samples))
+            samples.HEADER, test_cached.stepping().data.samples))
         page = self.dir / 'page.html'
         code, out, err = command.model(
             'calibrate', path, '--out', self.model, '-f', 'json', '--page',

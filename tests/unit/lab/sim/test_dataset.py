@@ -74,6 +74,17 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual({2, 4}, set(self.counts(
             option, 12, '--counts', '2,4')))
 
+    def test_what_a_build_for_a_queueing_network_begins_with(self):
+        usual = self.dataset('SSD1', '--runs', 20).samples
+        found = self.dataset('SSD1', '--runs', 20, '--kind', 'queueing')
+        self.assertEqual({(0,), (100,)}, {
+            tuple(w.write_pct for w in s.workloads)
+            for s in found.samples[:16]})
+        self.assertEqual([s.workloads for s in usual],
+                         [s.workloads for s in found.samples[16:]])
+        self.assertEqual(usual, self.dataset(
+            'SSD1', '--runs', 20, '--kind', 'tenant').samples)
+
     def test_every_set_of_the_vectors(self):
         found = self.dataset(
             'SSD1', '--full', '--counts', '1,2', '--write-pcts', '0,100',

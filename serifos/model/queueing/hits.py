@@ -30,8 +30,8 @@ import numpy.typing as npt
 from serifos.facts import dataset as ds
 from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
-from serifos.lab.calibrate import modes
 from serifos.model.queueing import cases
+from serifos.model.queueing import modes
 from serifos.model.queueing import predict as queueing
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ import testtools
 
 from serifos.bench import fio_result
 from serifos.facts.seen import distribution
-from serifos.lab.calibrate import modes
+from serifos.model.queueing import modes
 from tests.unit.bench import test_fio
 
 

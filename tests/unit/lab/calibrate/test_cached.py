@@ -1,37 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""p1 from the distributions, of simulated caches whose hits are known."""
+"""Networks calibrated to runs of simulated caches whose hits are known."""
 
 import dataclasses
 import functools
 
-import ddt
 import numpy as np
 import testtools
 
 from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
 from serifos.lab.calibrate import calibrate
-from serifos.lab.calibrate import hits
 from serifos.lab.calibrate import scenarios
-from serifos.lab.sim import device
-from serifos.lab.sim import devices
+from tests.unit.model.queueing.cached import reads
+from tests.unit.model.queueing.cached import run
 from tests.unit import samples
 
-_CACHE = dataclasses.replace(
-    devices.CACHED, dies=64, bus_read_us_per_kib=0.4, cache_us=20.0)
 _GIVEN = {'stations': 2.0, 'alpha': 0.05}
-
-
-def run(workloads, cached, seed=0, ssd=_CACHE):
-    """A run of which the cache serves this share of the random reads."""
-    return device.SimulatedDevice(
-        dataclasses.replace(ssd, cache_share=cached * len(workloads)),
-        np.random.default_rng([seed, len(workloads)]), 3000
-        ).measure(workloads, 60)
-
-
-def reads(clients, kib=4.0, write_pct=0):
-    return [wl.Workload(write_pct, kib, clients)]
 
 
 def dataset(runs, gib=100.0):
@@ -40,15 +23,11 @@ def dataset(runs, gib=100.0):
         tuple(runs))
 
 
-def told(runs):
-    return {label: found for label, found in hits.found(hits.judged(
-        hits.times(runs))).items()}
-
-
 def without(data):
     """The same runs without distributions."""
-    return dataclasses.replace(data, samples=tuple(
-        dataclasses.replace(sample, seen=()) for sample in data.samples))
+    return dataclasses.replace(data, data=dataclasses.replace(
+        data.data, samples=tuple(dataclasses.replace(sample, seen=())
+                                 for sample in data.data.samples)))
 
 
 @functools.cache
@@ -59,25 +38,7 @@ def stepping():
         for q in (1, 2, 4, 8, 10, 12, 14, 16) for kib in (4, 8, 16))])
 
 
-@ddt.ddt
-class ShareTest(testtools.TestCase):
-
-    @ddt.data(0.1, 0.3, 0.5168, 0.7, 0.9)
-    def test_p1_is_the_share_that_the_cache_does_not_serve(self, cached):
-        found = told([run(reads(q, kib), cached, q + int(kib))
-                      for q in (1, 2, 4) for kib in (4, 8)])
-        its = found['random_read']
-        self.assertAlmostEqual(1 - cached, its.share.p1, delta=0.015)
-        self.assertIsNone(its.share.p1_few)
-        self.assertGreaterEqual(its.told, 4)
-        self.assertLess(its.deviation, 0.03)
-
-    def test_without_a_cache_it_is_not_determined(self):
-        found = told([run(reads(q, kib), 0.0, q) for q in (1, 2, 8)
-                      for kib in (4, 16)])['random_read']
-        self.assertIsNone(found.share)
-        self.assertEqual('not determined: 0 of 6 distributions tell hits from '
-                         'misses', found.words)
+class NetworkTest(testtools.TestCase):
 
     def test_a_known_share_tells_the_time_of_a_visit(self):
         # A die takes 180 µs, and more with others before it.
@@ -103,13 +64,6 @@ class ShareTest(testtools.TestCase):
         self.assertAlmostEqual(0.3, share.p1_few, delta=0.02)
         self.assertAlmostEqual(0.8, share.p1, delta=0.02)
 
-    def test_two_percentage_points_are_no_step(self):
-        share = told([run(reads(q, kib), 0.71 if q <= 4 else 0.69,
-                          int(q * kib)) for q in (1, 2, 3, 4, 5, 6, 7, 8)
-                      for kib in (4, 8)])['random_read'].share
-        self.assertIsNone(share.p1_few)
-        self.assertAlmostEqual(0.3, share.p1, delta=0.015)
-
     def test_a_fit_sees_its_own_runs_alone(self):
         few = np.flatnonzero(stepping().clients <= 8)
         share = stepping().hits(few)['random_read'].share
@@ -118,7 +72,7 @@ class ShareTest(testtools.TestCase):
         self.assertEqual(8, share.most)
 
     def test_the_network_has_the_step(self):
-        every = np.arange(len(stepping().samples))
+        every = np.arange(len(stepping().data.samples))
         found = stepping().calibrated(every, _GIVEN)
         self.assertEqual({'random_read': 8}, found['few_clients'])
         wrong = np.abs(stepping().predictions(found, every)
@@ -129,20 +83,6 @@ class ShareTest(testtools.TestCase):
         self.assertEqual({'random_read': 8}, blind['few_clients'])
         self.assertNotIn('p1_few', blind)
 
-    def test_a_share_that_falls_with_the_clients_is_one(self):
-        found = told([run(reads(q, kib), 0.2 if q <= 2 else 0.7, int(q * kib))
-                      for q in (1, 2, 4, 6) for kib in (4, 8)])['random_read']
-        self.assertIsNone(found.share.p1_few)
-        self.assertTrue(0.4 < found.share.p1 < 0.7)
-
-
-class WhichRunsTest(testtools.TestCase):
-
-    def test_reads_beside_writes_do_not_count(self):
-        self.assertEqual({}, told([run(reads(2, 4, 30), 0.5)]))
-        self.assertEqual({}, told([run(
-            [*reads(2), *reads(2, 4, 100)], 0.5)]))
-
     def test_of_a_file_set_that_fits_all_are_hits(self):
         # One of 4 GiB in the cache, one of 100 GiB that half fits.
         data = calibrate.runs([
@@ -151,22 +91,6 @@ class WhichRunsTest(testtools.TestCase):
         self.assertEqual([True] * 7, data.cached[:7])
         share = data.hits()['random_read'].share
         self.assertAlmostEqual(0.5, share.p1, delta=0.02)
-
-    def test_of_one_that_it_has_nothing_of_all_are_misses(self):
-        runs = [run(reads(4), 0.5), run(reads(2), 0.5), run(reads(3), 0.5),
-                run(reads(2), 0.0, 7)]
-        self.assertEqual(1.0, hits.judged(hits.times(runs))[-1].misses)
-
-    def test_modes_that_come_with_clients_are_of_waiting(self):
-        runs = [run(reads(1), 1.0), run(reads(2), 1.0),
-                *(run(reads(q), 0.5) for q in (4, 5, 6))]
-        found = told(runs)['random_read']
-        self.assertEqual((None, 0, 5), (found.share, found.told, found.all))
-        self.assertIsNotNone(told(runs[2:])['random_read'].share)
-
-    def test_runs_without_distributions_tell_nothing(self):
-        self.assertEqual({}, told(samples.dataset(
-            [reads(q) for q in (1, 2, 4)], lambda run: 100.0).samples))
 
 
 class CachedTest(testtools.TestCase):
