@@ -59,10 +59,14 @@ def add_out(parser: Any, what: str) -> None:
                         help=f'also write {what} to this file, as JSON')
 
 
-def refuse_unwritable(args: argparse.Namespace) -> None:
-    """:raises InputError: where the file of ``--out`` cannot be written"""
+def refuse_unwritable(args: argparse.Namespace, kind: str = '') -> None:
+    """Checks ``--out`` before the work begins.
+
+    :param kind: of document that is written, as its schema names it
+    :raises InputError: where the file cannot be written
+    """
     if args.out:
-        atomic.refuse_unwritable(args.out)
+        atomic.refuse_unwritable(args.out, kind)
 
 
 def show(args: argparse.Namespace, document: Any, text: Callable[[], str],

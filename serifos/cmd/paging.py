@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+import os
 import pathlib
 from typing import Any
 
 from serifos.cmd import output
+from serifos import errors
 from serifos.files import atomic
 from serifos.report import page
 
@@ -31,6 +33,11 @@ def refuse_absurd(args: argparse.Namespace) -> None:
     """
     if args.page:
         atomic.refuse_unwritable(args.page)
+        out = getattr(args, 'out', None)
+        if out and os.path.realpath(out) == os.path.realpath(args.page):
+            raise errors.InputError(
+                f'{args.page} is given for both --out and --page; give two '
+                'files.')
         page.check_tools()
 
 

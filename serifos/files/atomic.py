@@ -2,7 +2,8 @@
 """Files: read whole within a bound, replaced atomically.
 
 What is read or replaced is a regular file: no directory, device or FIFO.
-A file is written beside its place under a name of ours, which the writer
+A file that says to be one of ours, such as a dataset, is replaced by another
+of its kind alone: a name mistyped must not cost days of measuring. A file is written beside its place under a name of ours, which the writer
 holds locked; what a killed writer left is removed by the next one.
 """
 
@@ -27,6 +28,8 @@ MOST_BYTES = 2 ** 29
 """Of a file that is read whole; 200,000 volumes are a sixth of it."""
 
 _MODE = 0o640
+_SAYS = re.compile(rb'\s*{\s*"schema"\s*:\s*"serifos-([a-z-]+)/')
+_SAYS_WITHIN = 256
 _OLD_S = 60.0
 _KINDS = ((stat.S_ISDIR, 'directory'), (stat.S_ISFIFO, 'FIFO'),
           (stat.S_ISSOCK, 'socket'), (stat.S_ISCHR, 'character device'),
@@ -95,28 +98,33 @@ def replace(path: Path, text: str | bytes) -> None:
 
     A symbolic link is itself replaced; what it names stays as it is.
 
-    :raises InputError: where that cannot be; the old file is then whole
+    :raises InputError: where that cannot be, or the old file is of another
+        kind; it is then whole
     """
     path = pathlib.Path(path)
     try:
         data = text.encode() if isinstance(text, str) else text
         with _directory(path.parent) as directory:
             _refuse_special(path, directory)
+            _refuse_other(path, directory, _kind_said(data))
             _remove_stale(path.name, directory)
             _replace(path.name, data, directory)
     except (OSError, ValueError) as exc:
         raise _unwritable(path, exc) from None
 
 
-def refuse_unwritable(path: Path) -> None:
+def refuse_unwritable(path: Path, kind: str = '') -> None:
     """Checks, before long work for a file, that :func:`replace` can write it.
 
+    :param kind: as the schema of what will be written names it, such as
+        model; none of a page
     :raises InputError: where it could not
     """
     path = pathlib.Path(path)
     try:
         with _directory(path.parent) as directory:
             _refuse_special(path, directory)
+            _refuse_other(path, directory, kind)
             ours, handle = _new(path.name, directory)
             os.close(handle)
             os.unlink(ours, dir_fd=directory)
@@ -175,6 +183,27 @@ def _refuse_special(path: pathlib.Path, directory: int) -> None:
     if kind is not None:
         raise errors.InputError(
             f'{path} cannot be written: it is a {kind}; give a file.')
+
+
+def _refuse_other(path: pathlib.Path, directory: int, kind: str) -> None:
+    """Refuses to replace a file of ours by one that is of another kind."""
+    try:
+        handle = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+                         | os.O_NONBLOCK, dir_fd=directory)
+    except OSError:
+        return  # none, or a link or a file whose content stays or is not seen
+    with open(handle, 'rb') as file:
+        found = _kind_said(file.read(_SAYS_WITHIN))
+    if found and found != kind:
+        raise errors.InputError(
+            f'{path} would be lost, which is a file of another kind '
+            f'({found}); name another.')
+
+
+def _kind_said(data: bytes) -> str:
+    """The kind that a document of ours says to be, '' of anything else."""
+    said = _SAYS.match(data[:_SAYS_WITHIN])
+    return said[1].decode() if said else ''
 
 
 def _remove_stale(name: str, directory: int) -> None:

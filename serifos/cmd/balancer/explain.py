@@ -44,7 +44,7 @@ class Explain(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
-        output.refuse_unwritable(parsed_args)
+        output.refuse_unwritable(parsed_args, 'explanation')
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = lookup.found(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)

@@ -72,7 +72,7 @@ class Plan(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         limits = _limits(parsed_args, conf)
-        output.refuse_unwritable(parsed_args)
+        output.refuse_unwritable(parsed_args, 'plan')
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else lookup.found(
             cluster, parsed_args.why)

@@ -47,7 +47,7 @@ class Undo(verb.Verb):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf, now = self.app.conf, time.time()
-        output.refuse_unwritable(parsed_args)
+        output.refuse_unwritable(parsed_args, 'plan')
         settings = adapters.settings(conf)
         entries = clock_skew.corrected(self.journal().entries(), now)
         done = md.carried(entries, parsed_args.plan)

@@ -79,7 +79,7 @@ class Fit(app.Fails, show.ShowOne):
         from serifos.model import fit
         bounds.refuse_outside('--seed', parsed_args.seed, 0)
         out = pathlib.Path(parsed_args.out)
-        atomic.refuse_unwritable(out)
+        atomic.refuse_unwritable(out, 'model')
         dataset = documents.read_dataset(parsed_args.dataset)
         facts = {'sha256': documents.digest(parsed_args.dataset)}
         given = dict(parsed_args.set)

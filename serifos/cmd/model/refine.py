@@ -65,7 +65,7 @@ class Refine(app.Fails, show.ShowOne):
         from serifos.model import live
         bounds.refuse_outside('--seed', parsed_args.seed, 0)
         if parsed_args.output:
-            atomic.refuse_unwritable(parsed_args.output)
+            atomic.refuse_unwritable(parsed_args.output, 'model')
         path = pathlib.Path(parsed_args.model)
         model = documents.read_model(path)
         found = live.refined(

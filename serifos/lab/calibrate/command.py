@@ -71,7 +71,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.report import measured as measured_at
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         bounds.refuse_outside('--seed', args.seed, 0)
-        atomic.refuse_unwritable(out)
+        atomic.refuse_unwritable(out, 'model')
         paging.refuse_absurd(args)
         given = parameter.settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})

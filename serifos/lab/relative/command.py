@@ -98,7 +98,7 @@ def _refuse_absurd(args: argparse.Namespace) -> None:
             f'--test has {len(args.test)} datasets for {len(args.dataset)} '
             'devices; give one of each device, in the same order.')
     if args.out:
-        atomic.refuse_unwritable(args.out)
+        atomic.refuse_unwritable(args.out, 'relation')
     paging.refuse_absurd(args)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 import dataclasses
+import os
 
 from cliff import command
 
@@ -95,7 +96,8 @@ class Dataset(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         args, ssd = parsed_args, _DEVICES[parsed_args.device]
-        atomic.refuse_unwritable(args.out)
+        atomic.refuse_unwritable(args.out, 'dataset')
+        _refuse_measured(args.out)
         for name, value, least, most in (
                 ('--runs', args.runs, _least(args), _MOST_RUNS),
                 ('--sampled', args.sampled, 1, _MOST_RUNS),
@@ -118,6 +120,16 @@ class Dataset(app.Fails, command.Command):
         for sample in found.samples:
             documents.append_sample(args.out, sample)
         print(args.out)
+
+
+def _refuse_measured(path: str) -> None:
+    """:raises InputError: where it is the dataset of a device, or broken"""
+    if os.path.exists(path):
+        was = documents.read_dataset(path).header.device
+        if was.get('serial') != 'simulated':
+            raise errors.InputError(
+                f'{path} would be lost, which was measured on '
+                f'{was.get("model") or "a device"}; name another.')
 
 
 def _for_kind(args: argparse.Namespace) -> Sequence[design.Run]:

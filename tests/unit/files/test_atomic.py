@@ -83,6 +83,29 @@ class ReplaceTest(case.DirectoryCase):
         self.assertEqual(['c.json'], os.listdir(self.dir))
         self.assertEqual('old', self.path.read_text())
 
+    def test_a_file_of_ours_is_replaced_by_its_own_kind_alone(self):
+        said = '{"schema": "serifos-dataset/1", "device": {}}\n{}\n'
+        for other, kind in (('{\n "schema": "serifos-model/1"}', 'model'),
+                            ('<html></html>', ''), ('{}', '')):
+            self.path.write_text(said)
+            for refuses in (lambda path: atomic.replace(path, other),
+                            lambda path: atomic.refuse_unwritable(path, kind)):
+                exc = self.assertRaises(errors.InputError, refuses, self.path)
+                self.assertIn('would be lost', str(exc))
+                self.assertIn('(dataset)', str(exc))
+                self.assertEqual(said, self.path.read_text())
+        atomic.refuse_unwritable(self.path, 'dataset')
+        atomic.replace(self.path, said.replace('/1', '/2'))
+        self.assertIn('/2', self.path.read_text())
+
+    def test_a_link_to_a_file_of_ours_may_be_replaced(self):
+        kept = self.dir / 'kept'
+        kept.write_text('{"schema": "serifos-model/1"}')
+        self.path.symlink_to(kept)
+        atomic.replace(self.path, 'new')
+        self.assertEqual(('new', '{"schema": "serifos-model/1"}'),
+                         (self.path.read_text(), kept.read_text()))
+
     def test_a_directory_in_which_nobody_makes_files(self):
         # Not even root does, whatever its mode says.
         self.refused('/proc/self/fd/new', 'No such file')

@@ -9,6 +9,7 @@ import ddt
 from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
+from tests.unit import samples
 
 
 @ddt.ddt
@@ -84,6 +85,16 @@ class DatasetTest(case.DirectoryCase):
                          [s.workloads for s in found.samples[16:]])
         self.assertEqual(usual, self.dataset(
             'SSD1', '--runs', 20, '--kind', 'tenant').samples)
+
+    def test_what_was_measured_is_not_replaced(self):
+        path = self.dir / 'real.jsonl'
+        header = samples.dataset([], lambda run: 100.0).header
+        documents.begin_dataset(path, header)
+        was = path.read_text()
+        code, out, err = command.simulate('dataset', 'SSD1', path)
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)
+        self.assertIn('which was measured on', err)
+        self.assertEqual(was, path.read_text())
 
     def test_every_set_of_the_vectors(self):
         found = self.dataset(
