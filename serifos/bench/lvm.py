@@ -48,6 +48,11 @@ def identify(name: str) -> VolumeGroup:
             'vgs', 'vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,pv_name',
             name))
     except errors.ToolError as exc:
+        if os.path.isfile(name):
+            raise errors.DeviceError(
+                f'{name} is a file and no volume group; a dataset that is to '
+                'be read ends in .jsonl, and a scratch file that is to be '
+                'made is written file:PATH.') from None
         raise errors.DeviceError(
             f'There is no volume group {name} (write /dev/{name} for a '
             f'device, file:{name} for a scratch file): {exc}') from None

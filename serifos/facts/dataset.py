@@ -235,6 +235,22 @@ class Dataset:
                 'in its first line.')
         return valid
 
+    def refuse_common(self, trained: Dataset, name: object) -> None:
+        """Refuses runs that a model which is to be tested was fitted to.
+
+        :param name: of this dataset, for the sentence
+        :raises InputError: where one is in both
+        """
+        known = {(sample.key, sample.round, sample.latency_us)
+                 for sample in trained.samples}
+        common = sum((sample.key, sample.round, sample.latency_us) in known
+                     for sample in self.samples)
+        if common:
+            raise errors.InputError(
+                f'{common} of the {len(self.samples)} runs of {name} are '
+                'fitted to as well, so that they test nothing; give runs '
+                'that were measured apart.')
+
     @classmethod
     def of(cls, headers: Iterable[Header],
            samples: Iterable[Sample]) -> Dataset:

@@ -66,9 +66,11 @@ def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
 
 def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
+    text = atomic.read_text(path, 'dataset')
+    if text.startswith('{\n'):
+        _refuse_of_another(path, text, ds.DATASET_SCHEMA)
     headers, samples = [], []
-    for where, doc in jsonl.parse(
-            atomic.read_text(path, 'dataset'), path, _REMEDY):
+    for where, doc in jsonl.parse(text, path, _REMEDY):
         if not headers or 'schema' in doc:
             _schema(where, doc, ds.DATASET_SCHEMA)
             _checked(where, 'dataset', doc)
@@ -151,7 +153,7 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
         except errors.FormatError as exc:
             raise errors.FormatError(f'{path}: {exc}') from None
     except ValueError as exc:
-        _refuse_lines(path, text, schema)
+        _refuse_of_another(path, text.partition('\n')[0], schema)
         raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
 
 
@@ -177,10 +179,10 @@ def _name(schema: object) -> str:
     return str(schema).partition('/')[0].removeprefix('serifos-')
 
 
-def _refuse_lines(where: object, text: str, known: str) -> None:
-    """Names what a file of a document a line is, such as a dataset."""
+def _refuse_of_another(where: object, text: str, known: str) -> None:
+    """Says of what schema a text is, where it is JSON and of another."""
     with contextlib.suppress(ValueError):
-        doc = strict_json.loads(text.partition('\n')[0])
+        doc = strict_json.loads(text)
         if isinstance(doc, dict) and 'schema' in doc:
             _schema(where, doc, known)
 

@@ -9,10 +9,8 @@ from typing import Any
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd.model import condition_options
 from serifos.cmd.model import design_options
-from serifos.design import design
-from serifos import errors
+from serifos.design import design as dn
 
 
 class Design(app.Fails, lister.Lister):
@@ -21,25 +19,18 @@ class Design(app.Fails, lister.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         design_options.add_arguments(parser)
-        condition_options.add_arguments(parser.add_argument_group(
-            'with --study'))
-        parser.add_argument(
-            '--study', action='store_true',
-            help="print the paper's study of single workloads, of 660 runs")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        if condition_options.conditions(parsed_args) and not parsed_args.study:
-            raise errors.InputError(
-                '--file-set-gibs and --schedulers are of a study; give '
-                '--study, or leave them out.')
-        chosen = (design_options.study(parsed_args) if parsed_args.study
-                  else design_options.chosen(parsed_args)[0])
         return (('workloads', 'sets', 'rounds', 'seconds', 'hours'),
-                [*rows(chosen)])
+                [*rows(self.design(parsed_args))])
+
+    def design(self, args: argparse.Namespace) -> dn.Design:
+        """The design that the options ask for."""
+        return design_options.chosen(args)[0]
 
 
-def rows(chosen: design.Design) -> list[tuple[object, ...]]:
+def rows(chosen: dn.Design) -> list[tuple[object, ...]]:
     """A row for each count, and the total."""
     return [
         *((count, number, chosen.rounds, chosen.seconds(count),

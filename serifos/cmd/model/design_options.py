@@ -7,7 +7,6 @@ import argparse
 import collections
 import dataclasses
 
-from serifos.cmd.model import condition_options
 from serifos.cmd import options
 from serifos.design import alone
 from serifos.design import design
@@ -82,17 +81,6 @@ def paper() -> design.Design:
     """The paper's design as it is."""
     return _of_sets(full.TRAINING, rounds=5, valid_round=5,
                     seconds=lambda count: FULL_S[count > 2])
-
-
-def study(args: argparse.Namespace) -> design.Design:
-    """The paper's single-workload study with these options.
-
-    Every set of workloads under every condition, to be counted.
-    """
-    found = _full(args, full.STUDY)
-    times = len(condition_options.conditions(args)) or 1
-    return dataclasses.replace(found, numbers={
-        count: number * times for count, number in found.numbers.items()})
 
 
 def refuse_several(args: argparse.Namespace) -> None:

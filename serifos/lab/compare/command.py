@@ -156,9 +156,11 @@ def _others(args: argparse.Namespace, dataset: ds.Dataset
         raise errors.InputError(
             f'{path} is not of the same device ({"; ".join(apart)}); test on '
             'runs of the one that the kinds are fitted on.')
+    found = others.valid()
     if args.test_as_one:
-        return tuple(map(as_one.as_one, others.valid()))
-    return others.valid()
+        found = tuple(map(as_one.as_one, found))
+    others.refuse_common(dataset, path)
+    return found
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:

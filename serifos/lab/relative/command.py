@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -68,7 +69,8 @@ class Relate(app.Fails, lister.Lister):
         _refuse_absurd(args)
         datasets = _datasets(args.dataset)
         devices = common.joined(datasets, args.best)
-        others = args.test and common.joined(_datasets(args.test), args.best)
+        others = args.test and common.joined(
+            _others(args.test, datasets.values()), args.best)
         if args.out:
             documents.write_json(args.out, trees.relation(
                 devices, args.seed).to_json())
@@ -138,7 +140,8 @@ class Similar(app.Fails, lister.Lister):
             rows.append((
                 one.first, one.second, devices.runs, round(one.factor, 4),
                 [round(end, 4) for end in one.interval],
-                cells.number(one.error, '.1%', '-'), alike, whole, left))
+                cells.number(one.error, '.1%', '-'),
+                cells.Cell(alike, 'yes' if alike else 'no'), whole, left))
         return (('first', 'second', 'runs', 'factor', 'interval', 'error',
                  'alike', 'build_hours', 'left_hours'), rows)
 
@@ -165,6 +168,15 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
             for name, path in zip(names, paths)}
 
 
+def _others(paths: Sequence[str],
+            trained: Iterable[ds.Dataset]) -> dict[str, ds.Dataset]:
+    """The datasets to test on, in the order of those to train on."""
+    found = _datasets(paths)
+    for path, other, one in zip(paths, found.values(), trained):
+        other.refuse_common(one, path)
+    return found
+
+
 def _rows(groups: Sequence[tables.Group]) -> Iterator[tuple[Any, ...]]:
     from serifos.lab.relative import relative
     for table, of, its in groups:
@@ -176,7 +188,7 @@ def _rows(groups: Sequence[tables.Group]) -> Iterator[tuple[Any, ...]]:
 def _error(medians: Mapping[tuple[str, str], float], technique: str,
            what: str) -> cells.Cell:
     value = medians.get((technique, what))
-    return cells.number(None if value is None else round(value, 4), '.1%', '-')
+    return cells.number(value, '.1%', '-')
 
 
 def _hours(first: ds.Dataset, second: ds.Dataset

@@ -66,6 +66,11 @@ class EvaluationSettings:
         bounds.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
         bounds.refuse_outside('--seed', self.seed, 0)
 
+    @property
+    def of_means(self) -> bool:
+        """Whether errors may stand beside the paper's, which are of means."""
+        return self.predicts == 'latency_us'
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:

@@ -141,7 +141,9 @@ def _residuals(evaluation: ev.Evaluation) -> str:
         charts.Boxes(f'{name}, ms', {
             kind: [us / 1e3 for us
                    in evaluation.tests[kind][name].residuals_us]
-            for kind in kinds}, band=_in_ms(paper.RESIDUALS_US.get(name)))
+            for kind in kinds}, band=_in_ms(
+                paper.RESIDUALS_US.get(name)
+                if evaluation.settings.of_means else None))
         for name in evaluation.tests[kinds[0]]])
 
 

@@ -85,16 +85,17 @@ def drifted(evaluation: ev.Evaluation) -> table.Table:
 def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
     """Tables 6 and 7, Figure 2, the devices' difference from the paper's."""
     tests = evaluation.settings.tests
+    of = evaluation.settings.predicts
     tables = [
         table.Table(
             ('device', 'models', *LABELS), [*_errors(evaluation)],
-            'Table 7: mean relative error by number of workloads, on '
+            f'Table 7: mean relative error of {of} by number of workloads, on '
             f'{tests} random tests of each count and {2 * tests} of 6 to '
             '10'),
         table.Table(
             ('device', 'models', '25 %', 'median', '75 %'),
             [*_residuals(evaluation)],
-            'Figure 2: measured - predicted, µs, of the tests of 1 to 5 '
+            f'Figure 2: measured - predicted {of} of the tests of 1 to 5 '
             'workloads; half of them lies between the first and the last'),
         table.Table(
             ('device', 'count', 'intercept', 'sum of write_pct',
@@ -119,6 +120,8 @@ def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.tests.items():
         for name, tested in of_kind.items():
             yield (name, kind, *(table.percent(tested.mre[n]) for n in LABELS))
+    if not evaluation.settings.of_means:
+        return
     for name, mre in paper.MRE.items():
         yield (name, 'the paper', *(table.percent(mre[n]) for n in LABELS))
 
@@ -128,6 +131,8 @@ def _residuals(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
         for name, tested in of_kind.items():
             yield (name, kind, *(round(float(us)) for us in np.percentile(
                 tested.residuals_us, (25, 50, 75))))
+    if not evaluation.settings.of_means:
+        return
     for name, (low, high) in paper.RESIDUALS_US.items():
         yield name, 'the paper', round(low), 'near 0', round(high)
 
@@ -136,7 +141,8 @@ def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
     for name, model in evaluation.models.get('consolidation', {}).items():
         for label in LABELS:
             row: Mapping[str, float] = model.parameters.get(label, {})
-            theirs = paper.CONSOLIDATION.get(name, {}).get(label, (None,) * 3)
+            theirs = (paper.CONSOLIDATION if evaluation.settings.of_means
+                      else {}).get(name, {}).get(label, (None,) * 3)
             yield (name, label,
                    *(_coefficient(row.get(term))
                      for term in linear.TERMS['consolidation']),

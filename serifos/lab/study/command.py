@@ -67,6 +67,7 @@ class Study(app.Fails, lister.Lister):
             options.refuse_measured(parsed_args)
             path: pathlib.Path | None = pathlib.Path(target)
         else:
+            options.refuse_two_sizes(parsed_args)
             options.name_scratch_file(parsed_args)
             path = measuring.measure(
                 parsed_args, options.chosen(parsed_args))

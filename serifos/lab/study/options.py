@@ -12,6 +12,7 @@ import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
 
+from serifos.cmd import measuring
 from serifos.cmd.model import condition_options
 from serifos.cmd.model import design_options
 from serifos.cmd import options
@@ -50,15 +51,31 @@ def refuse_measured(args: argparse.Namespace) -> None:
 
     :raises InputError: names them
     """
-    given = [f'--{name.replace("_", "-")}' for name in (
-        'runs', 'full', 'sampled', 'write_pcts', 'block_kibs', 'iodepths',
-        'random_pcts', 'think_times', 'counts', 'rounds', 'valid_round',
-        'runtime', 'file_set_gibs', 'schedulers')
-        if getattr(args, name) not in (None, False)]
+    given = [f'--{name.replace("_", "-")}' for name, standard
+             in _standard().items() if getattr(args, name) != standard]
     if given:
         raise errors.InputError(
             f'{args.target} is measured already, so leave out '
             f'{", ".join(given)}; name a target to measure it.')
+
+
+def _standard() -> dict[str, Any]:
+    """The standard value of every option of a measurement."""
+    parser = argparse.ArgumentParser()
+    measuring.add_arguments(parser)
+    add_arguments(parser)
+    found = vars(parser.parse_args(['TARGET']))
+    del found['target']
+    return found
+
+
+def refuse_two_sizes(args: argparse.Namespace) -> None:
+    """:raises InputError: where two options size the scratch file"""
+    if args.file_set_gibs and args.size_gib not in (
+            _standard()['size_gib'], max(args.file_set_gibs)):
+        raise errors.InputError(
+            'The scratch file is as large as the largest of --file-set-gibs, '
+            f'{max(args.file_set_gibs):g} GiB; leave --size-gib out.')
 
 
 def name_scratch_file(args: argparse.Namespace) -> None:
@@ -66,8 +83,10 @@ def name_scratch_file(args: argparse.Namespace) -> None:
 
     The dataset is then named after the directory.
     """
+    if not args.target or args.target.startswith('file:'):
+        return
     directory = pathlib.Path(args.target)
-    if directory.is_dir() and not args.target.startswith('file:'):
+    if directory.is_dir():
         args.target = f'file:{directory.absolute() / _SCRATCH}'
         args.name = args.name or campaign.stem(
             directory.absolute().name, 'study')
@@ -102,6 +121,8 @@ def chosen(args: argparse.Namespace) -> design.Design:
             numbers=numbers, choose=lambda: [
                 run for space in spaces for run in study_runs.every(space)],
             **times)
+    if args.sampled is not None:
+        study_runs.refuse_few(spaces, args.sampled, conditions)
     return _of(study_runs.pairs(spaces, args.runs, args.sampled, args.seed,
                                 conditions),
                design_options.times(args, 1, 15, 15), bool(conditions))

@@ -62,6 +62,15 @@ def terms(count: int, space: design.Space,
     return _rows([*runs, *((runs[0][0], one) for one in conditions)]).shape[1]
 
 
+def refuse_few(spaces: Sequence[design.Space], sampled: int,
+               conditions: Sequence[ds.Condition]) -> None:
+    """:raises InputError: where random runs are too few for the terms"""
+    for space in spaces:
+        for count in space.counts:
+            has = terms(count, space, tuple(conditions) or _ALWAYS)
+            bounds.refuse_outside('--sampled', sampled, has + 2, _MOST)
+
+
 def some(spaces: Sequence[design.Space], number: int | None,
          sampled: int | None, seed: int) -> list[design.Run]:
     """As many runs of each space: the short ones, or random ones.

@@ -41,6 +41,7 @@ class Fit(model_fit.Fit):
               given: Mapping[str, float],
               fitted: model_fit.Fitted) -> mm.Model:
         if not args.tune:
+            tuning_options.refuse_without_tune(args)
             return fitted(given)
         from serifos.model import quality
         out = pathlib.Path(args.out)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from serifos.cmd import options as cmd_options
 from serifos.cmd import progress
+from serifos import errors
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
     from serifos.lab.tuning import search
@@ -45,6 +46,19 @@ def options(args: argparse.Namespace) -> search.SearchOptions:
     cmd_options.check_jobs(args.jobs)
     return search.SearchOptions(
         args.splits, args.explorations, args.iterations, args.least_gain)
+
+
+def refuse_without_tune(args: argparse.Namespace) -> None:
+    """:raises InputError: where there are options of a search"""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    given = [f'--{name.replace("_", "-")}' for name, standard
+             in vars(parser.parse_args([])).items()
+             if getattr(args, name) != standard]
+    if given:
+        raise errors.InputError(
+            f'{", ".join(given)} would change nothing; give --tune to search '
+            'for settings, too.')
 
 
 @contextlib.contextmanager

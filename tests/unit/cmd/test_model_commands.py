@@ -106,6 +106,17 @@ class FitTest(ModelCase):
         self.assertEqual({'intercept_us', 'sum_write_pct', 'sum_block_kib'},
                          set(parameters['5+']))
 
+    def test_a_model_is_no_dataset(self):
+        for arguments in (('fit', self.fitted(), '--out', self.dir / 'x.json'),
+                          ('check', self.fitted(), self.fitted())):
+            self.refused(f'{self.model} is a model (serifos-model/1), not a '
+                         'dataset; name a dataset.', *arguments)
+
+    def test_options_of_a_search_ask_for_one(self):
+        self.refused('--iterations, --jobs would change nothing; give --tune',
+                     'fit', self.dataset, '--out', self.model,
+                     '--iterations', 3, '--jobs', 5)
+
     def test_no_dataset(self):
         self.refused('There is no dataset', 'fit', self.dir / 'none.jsonl',
                      '--out', self.model)

@@ -36,7 +36,7 @@ class CombinationsTest(testtools.TestCase):
     def test_the_1120_settings_of_noorshams(self):
         """Table 1 of their paper, as design --study counts it."""
         code, out, err = command.model(
-            'design', '--study', '-f', 'json',
+            'design', '--study', '--full', '-f', 'json',
             '--write-pcts', '0,25,30,50,70,75,100',
             '--block-kibs', '4,8,12,16,20,24,28,32',
             '--random-pcts', '0,100', '--iodepths', '100',
@@ -44,6 +44,19 @@ class CombinationsTest(testtools.TestCase):
         self.assertEqual(0, code, err)
         self.assertEqual(golden.REGRESSION['configurations']['all'],
                          json.loads(out)[-1]['sets'])
+
+    def test_a_study_has_as_many_runs_as_study_makes(self):
+        for options, sets in (((), 40), (('--runs', '30'), 30),
+                              (('--full',), 660),
+                              (('--full', '--counts', '2'), 4356),
+                              (('--counts', '1,2'), 80)):
+            code, out, err = command.model(
+                'design', '--study', '-f', 'json', *options)
+            self.assertEqual((0, ''), (code, err))
+            self.assertEqual(sets, json.loads(out)[-1]['sets'], options)
+        code, _, err = command.model('design', '--study', '--tests', '3')
+        self.assertEqual(2, code)
+        self.assertIn('--tests is not of a study', err)
 
     def test_conditions_are_of_a_study(self):
         code, _, err = command.model('design', '--schedulers', 'bfq,none')

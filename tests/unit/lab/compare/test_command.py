@@ -8,6 +8,7 @@ import ddt
 import fixtures
 
 from serifos.design import d_optimal
+from serifos.files import documents
 from serifos.lab.tuning import search
 from tests.unit import case
 from tests.unit.cmd import command
@@ -126,6 +127,17 @@ class CompareKindsTest(case.DirectoryCase):
                                       '--test-as-one')
         self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
         self.assertIn('is not one workload on several volumes', err)
+
+    def test_runs_that_are_fitted_to_are_no_test(self):
+        for path in self.dataset, self.dir / 'some.jsonl':
+            if path != self.dataset:
+                found = documents.read_dataset(self.dataset)
+                samples.write(path, dataclasses.replace(
+                    found, samples=found.samples[:3]))
+            code, out, err = self.compare('--no-tune', '--test', path)
+            self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
+            self.assertIn('are fitted to as well, so that they test nothing',
+                          err)
 
     def test_other_runs_are_of_the_same_device(self):
         path = self.dir / 'other.jsonl'

@@ -136,6 +136,18 @@ class RelateTest(case.DirectoryCase):
         self.assertIn(words, err)
         self.assertNotIn('Traceback', err)
 
+    def test_runs_that_are_fitted_to_are_no_test(self):
+        a, b, *_ = self.three()
+        code, out, err = command.model('relate', a, b, '--test', a, b)
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)
+        self.assertIn('are fitted to as well, so that they test nothing', err)
+
+    def test_what_similar_prints_is_for_people(self):
+        _, out, _ = command.model(
+            'similar', self.write('a'), self.write('same', RUNS[:30]))
+        self.assertIn('| yes ', out)
+        self.assertNotIn('True', out)
+
     def test_similar_says_what_build_is_saved(self):
         same = self.write('same', RUNS[:30])
         code, out, err = command.model(

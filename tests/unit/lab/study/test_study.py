@@ -5,6 +5,7 @@ import argparse
 import collections
 import dataclasses
 import json
+import os
 import pathlib
 import tempfile
 
@@ -263,7 +264,10 @@ class CommandTest(testtools.TestCase):
         (('--iodepths', '4,8'), '--iodepths has more than one value'),
         (('--counts', '2', '--random-pcts', '0,100'), '--random-pcts has'),
         (('--write-pcts', '50'), '--write-pcts needs at least 3'),
-        (('--full', '--counts', '3'), 'leave out --full'))
+        (('--full', '--counts', '3'), 'leave out --full'),
+        (('--sampled', '3'), '--sampled of 3'),
+        (('--file-set-gibs', '1,5', '--size-gib', '1'),
+         'leave --size-gib out'))
     @ddt.unpack
     def test_refused(self, arguments, sentence):
         code, _, err = command.model('study', f'file:{self.path}.scratch',
@@ -285,7 +289,23 @@ class CommandTest(testtools.TestCase):
             options.name_scratch_file(args)
             self.assertEqual((target, None), (args.target, args.name))
 
-    def test_options_of_a_measurement_that_was_made(self):
-        code, _, err = command.model('study', str(self.path), '--runs', '20')
+    @ddt.data(('--runs', '20'), ('--seed', '3'), ('--keep',),
+              ('--name', 'x'), ('--size-gib', '1'), ('--output', 'y.jsonl'))
+    def test_options_of_a_measurement_that_was_made(self, given):
+        code, _, err = command.model('study', str(self.path), *given)
         self.assertEqual(2, code)
-        self.assertIn('leave out --runs', err)
+        self.assertIn(f'leave out {given[0]};', err)
+
+    def test_no_name_is_no_directory(self):
+        code, _, err = command.model('study', '')
+        self.assertEqual((2, 1), (code, len(err.splitlines())), err)
+        self.assertIn("'' cannot be the name of a volume group", err)
+
+    def test_another_file_is_no_volume_group(self):
+        page = self.path.parent / 'page.html'
+        page.write_text('<html></html>')
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(page.parent)
+        code, _, err = command.model('study', 'page.html')
+        self.assertEqual((3, 1), (code, len(err.splitlines())), err)
+        self.assertIn('page.html is a file and no volume group', err)
