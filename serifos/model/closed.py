@@ -5,6 +5,9 @@ A workload of N requesters, each of which waits Z after a request that took
 R, has q = N R / (R + Z) requests outstanding in the mean (the interactive
 response-time law and Little's). R depends on all that is outstanding, so
 that q is the fixed point of the model and this law.
+
+Planning leaves out a workload that hardly asks, which adds nothing to a pool.
+Who asks what that workload itself sees is told here.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from serifos.model import model as mm
 
 _STEPS = 200
 _CLOSE = 1e-6  # of the requesters
+_LONE = 1.0  # request outstanding while it is in service
 
 
 def settled(model: mm.Model,
@@ -30,7 +34,7 @@ def settled(model: mm.Model,
     now = [dataclasses.replace(w, think_time_us=0.0) for w in workloads]
     seen = [0.0] * len(now)
     for _ in range(_STEPS):
-        load = model.load(now)
+        load = together(model, now)
         seen = [model.tenant(load, w).latency_us or last
                 for w, last in zip(now, seen)]
         aims = [w.iodepth * latency / (latency + w.think_time_us)
@@ -43,3 +47,22 @@ def settled(model: mm.Model,
                for w, step in zip(workloads, steps)):
             break
     return now
+
+
+def together(model: mm.Model, workloads: Sequence[wl.Workload]) -> wl.Load:
+    """The Load of workloads, none of which is idle unless it never asks.
+
+    A request in service is outstanding itself: where less than one is in the
+    mean, and less than the model was fitted to, whoever asks sees a lone
+    request. The Load then is the least that the model knows, one at the most,
+    of the same mix.
+
+    :param workloads: without a think time; see :func:`settled`
+    """
+    asking = [w for w in workloads if w.outstanding]
+    total = sum(w.outstanding for w in asking)
+    fitted, _ = model.range.get('iodepth', (_LONE, _LONE))
+    served = max(total, min(_LONE, max(fitted, wl.ACTIVE_FLOOR)))
+    return sum((wl.Load.of(
+        dataclasses.replace(w, iodepth=w.outstanding / total * served),
+        bool(model.outside(w)), floor=0.0) for w in asking), wl.Load())

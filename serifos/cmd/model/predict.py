@@ -47,8 +47,8 @@ class Predict(app.Fails, show.ShowOne):
         model = documents.read_model(parsed_args.model)
         workloads = _together(model, [
             workload(text) for text in parsed_args.workload])
-        load = model.load(workloads)
-        outside = {name for w in workloads if w.is_active()
+        load = closed.together(model, workloads)
+        outside = {name for w in workloads if w.outstanding
                    for name in model.outside(w)}
         least, greatest = model.range.get('count', (0, load.count))
         if load.count and not least <= load.count <= greatest:

@@ -228,8 +228,8 @@ class PredictTest(ModelCase):
                                 err=MEANS)
         self.assertEqual(names, said['extrapolated'])
 
-    def test_an_idle_workload_is_none(self):
-        _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0.01',
+    def test_a_workload_without_requests_is_none(self):
+        _, said = self.run_json('predict', self.fitted(), '-w', '50:64:0',
                                 err=MEANS)
         self.assertEqual((0, []), (said['latency_us'], said['extrapolated']))
 
