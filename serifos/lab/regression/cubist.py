@@ -3,7 +3,7 @@
 
 As section 3.5 of [1]_ of :mod:`serifos.lab.regression.tree`: each tree is
 fitted to 2 y - f(x), f the tree before it; their mean is corrected by the
-nearest runs as Cubist's program does it, :class:`.tree.Neighbours`. The
+nearest runs as Cubist's program does it, :class:`.neighbours.Neighbours`. The
 paper's formula, distances as shares of the range and without an end, is not
 offered, since Cubist itself does not follow it.
 """
@@ -21,6 +21,7 @@ from serifos.facts import workload as wl
 from serifos.lab.regression import choice
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
+from serifos.lab.regression import neighbours as nb
 from serifos.lab.regression import tree
 from serifos.model import conditions as mc
 
@@ -72,13 +73,29 @@ def neighbours(x: Floats, y: Floats, left: Floats, nearest: int
     :param x: float[n, inputs]
     :param y: float[n], measured
     :param left: float[n], residuals of the trees
-    :returns: of a model file, for :class:`.tree.Neighbours`
+    :returns: of a model file, for :class:`.neighbours.Neighbours`
     """
-    deviation = x.std(axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
+    units = _units(x)
     beyond = _BEYOND * float(np.ptp(y))
     return {'nearest': min(nearest, len(x)),
-            'units': np.where(deviation > _LEAST_UNIT, _DEVIATIONS * deviation,
-                              1.0).tolist(),
+            'furthest': _furthest(x, units),
+            'units': units,
             'between': [max(0.0, float(y.min()) - beyond),
                         float(y.max()) + beyond],
             'runs': np.column_stack([x, left]).tolist()}
+
+
+def _units(x: Floats) -> list[float]:
+    """Five deviations of each input; they have seven digits in Cubist."""
+    deviation = x.std(axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
+    return [_DEVIATIONS * float(f'{one:.7g}') if one > _LEAST_UNIT else 1.0
+            for one in deviation]
+
+
+def _furthest(x: Floats, units: list[float]) -> float:
+    """How far apart two runs are in the mean, to a tenth.
+
+    Cubist's program takes the mean of pairs that it draws.
+    """
+    far = sum(float(nb.distances(row[None], x, units).sum()) for row in x)
+    return round(far / max(1, len(x) * (len(x) - 1)), 1)

@@ -23,13 +23,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import functools
-import heapq
-import math
 from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos.facts import workload as wl
 from serifos.lab.regression import inputs
+from serifos.lab.regression import neighbours as nb
 from serifos.lab.regression import node as nd
 from serifos.lab.regression import tree_parameters
 from serifos.model import kinds
@@ -39,90 +38,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-HALF = 0.5
-"""Added to a distance, of which a weight is the reciprocal [1]_."""
-
 CHOSEN = -1
 """As a setting of a fit: that of the least cross-validated error."""
 
 _WIDTH = len(inputs.PLAIN)
-_STEPS = 16  # of a distance, in a distance of 1
-_ROWS_AT_ONCE = 512  # of distances to every run
-
-
-@dataclasses.dataclass(frozen=True)
-class Neighbours:
-    """The runs by which a prediction is corrected.
-
-    The rule is that of Cubist's program, found from what it predicts, which
-    the paper's formula simplifies.
-
-    :param nearest: how many of them correct one prediction
-    :param units: of each input, the difference that is a distance of 1,
-        the greatest of one input
-    :param between: the least and greatest estimate of one run
-    :param runs: inputs of each, and its residual of the trees
-    """
-
-    nearest: int
-    units: tuple[float, ...]
-    between: tuple[float, float]
-    runs: tuple[tuple[float, ...], ...]
-
-    def corrected(self, x: nd.Vector, found: float) -> float:
-        """Mean of what the nearest runs say, f + residual within bounds.
-
-        Weighted by 1 / (d + 0.5), d in steps of 1/16; runs equally far as
-        the last one share its weight.
-        """
-        far = [self._distance(x, run) for run in self.runs]
-        last = heapq.nsmallest(self.nearest, far)[-1]
-        ties = far.count(last)
-        share = (self.nearest - sum(d < last for d in far)) / ties
-        total = weights = 0.0
-        for d, run in zip(far, self.runs):
-            if d <= last:
-                weight = (share if d == last else 1.0) / (d + HALF)
-                total += weight * self._bound(found + run[-1])
-                weights += weight
-        return total / weights
-
-    def _distance(self, x: nd.Vector, run: tuple[float, ...]) -> float:
-        total = 0.0  # not sum(), which rounds otherwise than numpy
-        for a, b, unit in zip(x, run, self.units):
-            total += min(1.0, abs(a - b) / unit)
-        return math.floor(total * _STEPS + HALF) / _STEPS
-
-    def _bound(self, estimate: float) -> float:
-        least, greatest = self.between
-        return min(max(estimate, least), greatest)
-
-    def all_corrected(self, x: npt.NDArray[np.float64],
-                      found: npt.NDArray[np.float64]
-                      ) -> npt.NDArray[np.float64]:
-        """The same for float[n, inputs] and float[n]."""
-        import numpy as np  # the scheduler, which has none, never calls this
-        runs = np.array(self.runs)
-        made = np.empty(len(x))
-        for start in range(0, len(x), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
-            far = np.zeros((len(x[part]), len(runs)))
-            for column, unit in enumerate(self.units):
-                far += np.minimum(1.0, abs(
-                    x[part, column, None] - runs[:, column]) / unit)
-            far = np.floor(far * _STEPS + HALF) / _STEPS
-            last = np.partition(far, self.nearest - 1)[
-                :, self.nearest - 1, None]
-            ties = far == last
-            share = ((self.nearest - (far < last).sum(axis=1, keepdims=True))
-                     / ties.sum(axis=1, keepdims=True))
-            weights = (np.where(far < last, 1.0, np.where(ties, share, 0.0))
-                       / (far + HALF))
-            says = np.clip(found[part, None] + runs[:, -1], *self.between)
-            # cumsum adds row by row: alike in any company, unlike sum
-            made[part] = ((weights * says).cumsum(axis=1)[:, -1]
-                          / weights.cumsum(axis=1)[:, -1])
-        return made
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +54,7 @@ class Forest:
 
     trees: tuple[nd.Tree, ...]
     within: tuple[float, float]
-    neighbours: Neighbours | None = None
+    neighbours: nb.Neighbours | None = None
     at: inputs.At = ()
     says: tuple[tuple[str, str], ...] = ()
 
@@ -214,10 +133,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
         tuple(tuple(map(nd.TreeNode.of, tree))
               for tree in parameters['trees']),
         tuple(map(float, parameters['within'])),
-        about and Neighbours(
-            about['nearest'], tuple(map(float, about['units'])),
-            tuple(map(float, about['between'])),
-            tuple(tuple(map(float, run)) for run in about['runs'])),
+        about and nb.Neighbours.of(about),
         at, tuple(inputs.lines(parameters, at)))
 
 
@@ -237,4 +153,4 @@ M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit',
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                     (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
                      parameter.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
-                     _LINEAR_SPLITS), method=3, conditions=True)
+                     _LINEAR_SPLITS), method=4, conditions=True)

@@ -40,7 +40,8 @@ def check(kind: str, parameters: Mapping[str, Any]) -> None:
     about = parameters.get('neighbours')
     need(about is None or _is_neighbours(about, len(names)),
          'There is no list of runs, their units, the bounds between which '
-         'they may correct and how many are nearest in the neighbours')
+         'they may correct, how far they may be and how many are nearest in '
+         'the neighbours')
 
 
 def _number(value: object) -> bool:
@@ -68,6 +69,7 @@ def _is_node(node: object, index: int, many: int,
 def _is_neighbours(about: object, width: int) -> bool:
     return (isinstance(about, dict)
             and type(about.get('nearest')) is int
+            and _number(about.get('furthest')) and about['furthest'] >= 0
             and _numbers(about.get('units'), width)
             and all(unit >= _LEAST_UNIT for unit in about['units'])
             and _numbers(about.get('between'), 2)
