@@ -46,7 +46,9 @@ class Neighbours:
     def of(cls, about: Mapping[str, Any]) -> Neighbours:
         """The neighbours as a model file has them."""
         least, greatest = map(float, about['between'])
-        return cls(about['nearest'], float(about['furthest']),
+        # Older files have none, and each input is at most 1.
+        furthest = about.get('furthest', len(about['units']))
+        return cls(about['nearest'], float(furthest),
                    tuple(map(float, about['units'])), (least, greatest),
                    tuple(tuple(map(float, run)) for run in about['runs']))
 

@@ -69,7 +69,8 @@ def _is_node(node: object, index: int, many: int,
 def _is_neighbours(about: object, width: int) -> bool:
     return (isinstance(about, dict)
             and type(about.get('nearest')) is int
-            and _number(about.get('furthest')) and about['furthest'] >= 0
+            and _number(about.get('furthest', 0))
+            and about.get('furthest', 0) >= 0
             and _numbers(about.get('units'), width)
             and all(unit >= _LEAST_UNIT for unit in about['units'])
             and _numbers(about.get('between'), 2)
