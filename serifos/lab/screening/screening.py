@@ -21,6 +21,7 @@ from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
+from serifos.lab.screening import words
 from serifos.modeler import campaign
 from serifos.report import measured
 
@@ -168,19 +169,10 @@ def _screened(job: CheckedScreening) -> screen_report.Found:
     analysis = effects.analyse(job.design, job.names, plan.responses(
         job.rows(), job.rounds, made, job.reading))
     keys = job.options.keys or screening.keys(analysis.effects)
-    explained = sum(e.share for e in analysis.effects if e.name in keys)
-    beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
-    said = [f'{", ".join(keys)} explain {100 * explained:.0f} % of the '
-            'variation of '
-            f'{job.reading.response}; key parameters to look at by '
-            '--factorial.',
-            f'Beyond the noise (p < 0.05, by {analysis.method}): '
-            f'{", ".join(beyond) or "none"}. {100 * analysis.rest:.0f} % of '
-            'the '
-            'variation is due to interactions and noise.']
     return screen_report.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
-        tuple(said), about=measured.of(job.header))
+        (words.explained(analysis, keys, job.reading.response),
+         words.beyond(analysis)), about=measured.of(job.header))
 
 
 def _factorial(job: CheckedScreening,
@@ -190,9 +182,10 @@ def _factorial(job: CheckedScreening,
     signs = screening.full_factorial(len(keys))
     levels = plan.rows(space, keys, signs)
     between = [row for *_, three in plan.middles(space, keys) for row in three]
-    measuring.say(f'{found.said[0]} Their full factorial has {len(levels)} '
+    measuring.say(f'{found.said[0]} The full factorial has {len(levels)} '
                   f'runs, with {len(between) // 3} at middle levels.')
-    made = job.make(plan.wanted([*levels, *between], rounds, job.options.seed))
+    made = job.make(plan.wanted(plan.distinct([*levels, *between]), rounds,
+                                job.options.seed))
     columns, names = screening.with_interactions(signs, keys)
     analysis = effects.analyse(columns, names, plan.responses(
         levels, rounds, made, job.reading))

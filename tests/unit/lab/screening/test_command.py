@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import random
 
 import ddt
 
 from serifos.lab.screening import design as screening
+from serifos.lab.screening import effects
 from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
 from serifos.lab.screening import options as so
@@ -16,6 +18,8 @@ from serifos.report import table
 from tests.unit import case
 from tests.unit.cmd import command
 
+SEVEN = ('max_block_size', 'thinktime', 'operation', 'directio', 'io_depth',
+         'fsync', 'thread_count')
 PLACE = sl.JobTarget('/srv/x', 800 * 2 ** 30, True, 512)
 SPACE = sl.space(PLACE, {}, ('operation', 'io_depth', 'fsync',
                              'max_block_size', 'directio'))
@@ -69,7 +73,66 @@ class ScreenTest(case.DirectoryCase):
             rows[0]['low'], rows[0]['high'], rows[0]['key']))
         self.assertEqual((0.8, 1.0), (rows[0]['share'],
                                       rows[1]['cumulative']))
-        self.assertIn('io_depth explain 80 %', err)
+        self.assertIn('io_depth explains 80 % of the variation of '
+                      'bandwidth_kib_s; the key parameter to look at', err)
+
+    def saturated(self, seen, rounds=3):
+        """What a screening of 7 parameters in 8 runs says, and its page."""
+        path, page = self.dir / 's-screening.jsonl', self.dir / 's.html'
+        space = sl.space(PLACE, {}, SEVEN)
+        rows = plan.rows(space, tuple(space.varied),
+                         screening.plackett_burman(8))
+        with journal.resumed(path, journal.ScreeningHeader(
+                {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+                space.varied, space.held)):
+            for levels, number in plan.wanted(rows, rounds, 0):
+                journal.append(path, journal.ScreeningRun(
+                    levels, number, seen(levels)))
+        code, _, err = command.model('screen', path, '--page', page)
+        self.assertEqual(0, code, err)
+        return err, page.read_text()
+
+    def test_of_noise_in_every_column_nothing_is_decided(self):
+        noise = random.Random(1)
+        for rounds in (1, 3):
+            err, page = self.saturated(lambda _: dict.fromkeys(
+                journal.RESPONSES, noise.uniform(900, 1100)), rounds)
+            self.assertIn('No column of the design is spare', err)
+            self.assertIn('--foldover, or more --runs', err)
+            self.assertNotIn('0 % of the variation is due to', err)
+            self.assertIn('class="verdict">Not decided: ', page)
+            self.assertNotIn('matter', page)
+            self.assertNotIn('None of these explains', page)
+            (self.dir / 's-screening.jsonl').unlink()
+
+    def test_the_noise_of_a_design_without_a_spare_column(self):
+        noise = random.Random(1)
+
+        def seen(levels):
+            slow = 0.1 if levels['thinktime'] == '1000' else 1
+            return dict.fromkeys(journal.RESPONSES,
+                                 slow * noise.uniform(900, 1100))
+        err, page = self.saturated(seen)
+        self.assertIn('thinktime explains 100 %', err)
+        self.assertIn('error between 3 rounds): thinktime. ', err)
+        self.assertIn('noise makes about 0 % of the variation.', err)
+        self.assertIn('class="verdict">1 of 7 parameters matters most: '
+                      'thinktime. It explains 100 % of the', page)
+
+    def test_a_design_of_one_parameter_repeats_its_levels(self):
+        space = sl.space(PLACE, {}, ('thinktime',))
+        rows = plan.rows(space, ('thinktime',), screening.plackett_burman(4))
+        wanted = plan.wanted(rows, 3, 0)
+        self.assertEqual(12, len({journal.key(*one) for one in wanted}))
+        noise = random.Random(3)
+        made = [journal.ScreeningRun(levels, number, dict.fromkeys(
+            journal.RESPONSES, noise.uniform(900, 1100)))
+            for levels, number in wanted]
+        self.assertEqual(3, plan.rounds(rows, made))
+        found = effects.analyse(
+            screening.plackett_burman(4), ('thinktime',), plan.responses(
+                rows, 3, made, plan.ResponseScale('iops', True)))
+        self.assertGreater(found.rest, 0.1)
 
     def test_differences(self):
         rows, _ = self.screened('--scale', 'linear', '--response', 'iops')
