@@ -135,6 +135,15 @@ def had(path: pathlib.Path,
     return runs
 
 
+def lacks(path: pathlib.Path, header: ScreeningHeader, lacking: int,
+          total: int) -> str:
+    """That a journal which is only read lacks runs, and who makes them."""
+    target = header.device.get('target') or 'its directory or device'
+    return (f'{lacking} of the {total} runs are missing in {path}, which is '
+            f'only read; to make them, give {target} --output {path} instead, '
+            'with the options that it was screened with.')
+
+
 def resumed(path: pathlib.Path, header: ScreeningHeader
             ) -> contextlib.AbstractContextManager[None]:
     """A journal to append to, as :func:`.jsonl.resumed`."""

@@ -43,10 +43,6 @@ class CheckedScreening:
     def of(cls, options: so.ScreeningOptions) -> CheckedScreening:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
-            if options.remount:
-                raise errors.InputError(
-                    f'{path} is measured already, so leave --remount out; '
-                    'name a directory to measure it.')
             header, _ = journal.read(path)
             return cls(options, None, header, path, _design(options, header))
         mounted = remount.recover(pathlib.Path(options.target))
@@ -84,6 +80,18 @@ class CheckedScreening:
     def had(self) -> tuple[journal.ScreeningRun, ...]:
         return journal.had(self.path, self.header)
 
+    def lacking(self, runs: list[plan.Wanted]) -> tuple[plan.Wanted, ...]:
+        """The runs to make.
+
+        :raises InputError: where a journal that is only read lacks some
+        """
+        found = plan.missing(runs, self.had())
+        if found and self.screened is None:
+            raise errors.InputError(journal.lacks(
+                self.path, self.header, len(found),
+                len(plan.missing(runs, ()))))
+        return found
+
     def show(self) -> None:
         """Prints the target, the runs and their time."""
         if self.screened is None:
@@ -113,7 +121,7 @@ class CheckedScreening:
     def make(self, runs: list[plan.Wanted]
              ) -> tuple[journal.ScreeningRun, ...]:
         """Makes the runs that are missing; returns all runs of the journal."""
-        if self.screened is None or not plan.missing(runs, self.had()):
+        if not self.lacking(runs) or self.screened is None:
             return self.had()
         with (progress.Stop() as stop, progress.shown() as shown,
               self.screened.open() as claims):
@@ -182,10 +190,12 @@ def _factorial(job: CheckedScreening,
     signs = screening.full_factorial(len(keys))
     levels = plan.rows(space, keys, signs)
     between = [row for *_, three in plan.middles(space, keys) for row in three]
+    runs = plan.wanted(plan.distinct([*levels, *between]), rounds,
+                       job.options.seed)
+    job.lacking(runs)
     measuring.say(f'{found.said[0]} The full factorial has {len(levels)} '
                   f'runs, with {len(between) // 3} at middle levels.')
-    made = job.make(plan.wanted(plan.distinct([*levels, *between]), rounds,
-                                job.options.seed))
+    made = job.make(runs)
     columns, names = screening.with_interactions(signs, keys)
     analysis = effects.analyse(columns, names, plan.responses(
         levels, rounds, made, job.reading))
@@ -207,13 +217,7 @@ def _factorial(job: CheckedScreening,
 
 def _design(options: so.ScreeningOptions,
             header: journal.ScreeningHeader) -> screening.Signs:
-    least = screening.smallest(len(header.varied))
-    size = least if options.runs is None else options.runs
-    design = screening.plackett_burman(size)
-    if size < least:
-        raise errors.InputError(
-            f'{size} runs are too few for {len(header.varied)} parameters; '
-            f'give --runs {least} or more.')
+    design = screening.of(len(header.varied), options.runs)
     for name in options.keys or ():
         if name not in header.varied:
             raise errors.InputError(

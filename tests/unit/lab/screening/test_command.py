@@ -261,6 +261,16 @@ class ScreenTest(case.DirectoryCase):
         (('--runs', '10'), 'multiple of 4'),
         (('--rounds', '0'), 'A --rounds of 0'),
         (('--rounds', '2'), '8 of the 16 runs are missing'),
+        (('--factorial', '--keys', 'directio,fsync'),
+         'missing in {0}, which is only read; to make them, give /srv/x '
+         '--output {0} instead'),
+        (('--parameters', 'fsync'), 'so leave out --parameters; name a dir'),
+        (('--levels', 'io_depth=1,2'), 'so leave out --levels; name'),
+        (('--size-gib', '9', '--runtime', '7'),
+         'measured already, so leave out --runtime, --size-gib; name'),
+        (('--output', 'x', '--seed', '3', '--yes-destroy', 'x', '--show'),
+         'so leave out --seed, --output, --yes-destroy; name'),
+        (('--hang-after', '9'), 'so leave out --hang-after; name'),
         (('--foldover',), 'are missing'),
         (('--runtime', 'nan'), 'A --runtime of nan'),
         (('--hang-after', '0'), 'A --hang-after of 0'),
@@ -274,7 +284,7 @@ class ScreenTest(case.DirectoryCase):
     def test_bad_arguments(self, options, words):
         code, out, err = command.model('screen', self.path, *options)
         self.assertEqual((2, ''), (code, out))
-        self.assertIn(words, err)
+        self.assertIn(words.format(self.path), err)
         self.assertEqual(1, err.count('\n'), err)
 
     def test_targets_that_are_none(self):
