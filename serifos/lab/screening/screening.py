@@ -96,7 +96,8 @@ class CheckedScreening:
         """Prints the target, the runs and their time."""
         if self.screened is None:
             return
-        todo = plan.missing(self.wanted(), self.had())
+        had, why = journal.usable(self.path, self.header)
+        todo = plan.missing(self.wanted(), had)
         total, s = len(self.wanted()), self.header.runtime_s
         facts = dict(self.screened.target.facts)
         facts['varied'] = ', '.join(
@@ -115,7 +116,8 @@ class CheckedScreening:
                              f'{2 ** screening.MOST_KEYS} runs at the most')
         facts['journal'] = str(self.path)
         measuring.show(facts)
-        for line in (*self.header.said, *screen_job.NOTES):
+        for line in (*filter(None, [why]), *self.header.said,
+                     *screen_job.NOTES):
             measuring.say(f'note: {line}')
 
     def make(self, runs: list[plan.Wanted]

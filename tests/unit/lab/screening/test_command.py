@@ -183,6 +183,33 @@ class ScreenTest(case.DirectoryCase):
                           if row['design'] == 'screening'])
         self.assertIn('WARNING: io_depth is not monotone', err)
 
+    def test_what_has_no_levels_has_none_in_the_table(self):
+        arguments = ('screen', self.path, '--factorial', '--keys',
+                     'io_depth,operation')
+        code, out, err = command.model(*arguments)
+        self.assertEqual(0, code, err)
+        self.assertNotIn('None', out)
+        self.assertRegex(out, r'io_depth × operation +\| – +\| – ')
+        self.assertEqual(0, command.model(*arguments, '--sort-column',
+                                          'low')[0])
+        row, = (row for row in self.screened(*arguments[2:])[0]
+                if '×' in row['parameter'])
+        self.assertEqual((None, None), (row['low'], row['high']))
+
+    def test_show_makes_no_run_and_is_not_refused(self):
+        (self.dir / 'd').mkdir()
+        arguments = ('screen', self.dir / 'd', '--size-gib', '0.01',
+                     '--output', self.path, '--parameters', 'fsync')
+        code, out, err = command.model(*arguments, '--show')
+        self.assertEqual(0, code, err)
+        self.assertIn(f'note: {self.path} cannot be resumed by this', err)
+        self.assertIn('0 of them are made already', err)
+        self.assertIn('| fsync', out)
+        code, _, err = command.model(*arguments)
+        self.assertEqual(2, code, err)
+        self.assertIn('io_depth, directio: varied, not held;', err)
+        self.assertNotRegex(err, r"[{}']|\('|None")
+
     def test_a_parameter_that_turns_is_split(self):
         rows, _ = self.screened('--factorial', '--keys', 'io_depth,operation')
         split = [row for row in rows if row['design'] == 'split']
