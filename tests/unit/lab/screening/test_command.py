@@ -172,6 +172,16 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual(3, code, err)
         self.assertIn('no directory or block device /nonexistent', err)
 
+    def test_a_file_is_no_target_and_is_told_what_is(self):
+        for target in ('/dev/null', str(self.path.with_suffix('.txt'))):
+            self.path.with_suffix('.txt').touch()
+            code, _, err = command.model('screen', target)
+            self.assertEqual(3, code, err)
+            self.assertIn(f'{target} is neither a directory nor a block '
+                          'device; name one of these', err)
+            self.assertNotIn('volume group', err)
+            self.assertNotIn('file:', err)
+
     def test_the_factorial_and_its_warning(self):
         rows, err = self.screened('--factorial', '--keys',
                                   'io_depth,operation')
