@@ -68,12 +68,12 @@ class RemountTest(machine.MachineTest):
         self.assertTrue(header.remounted)
         self.assertEqual(4, len(runs))
         # One that was not is another measurement.
-        self.refused(2, 'remounted True and False', 'screen', self.target,
+        self.refused(2, 'remounted: yes, not no', 'screen', self.target,
                      *ARGUMENTS)
         plain = ('--output', 'plain.jsonl')
         code, _, err = self.model('screen', self.target, *ARGUMENTS, *plain)
         self.assertEqual(0, code, err)
-        self.refused(2, 'remounted True and False', 'screen', self.journal,
+        self.refused(2, 'remounted yes and no', 'screen', self.journal,
                      '--compare', 'plain.jsonl')
 
     def test_interrupted_it_is_mounted_and_goes_on(self):

@@ -43,7 +43,7 @@ class Coverage(app.Fails, lister.Lister):
             '--distance', type=float, metavar='SD',
             help='how far from the benchmark a run is covered, in standard '
             'deviations (default: the distance within which 95 %% of its '
-            'different runs have another)')
+            'different runs have another, if these are 20 or more)')
         options.add_seed(parser, 'the components and clusters')
         paging.add_argument(parser, 'the dendrogram')
         return parser
@@ -52,6 +52,7 @@ class Coverage(app.Fails, lister.Lister):
         # scikit-learn takes a second to import.
         from serifos.lab.coverage import coverage
         from serifos.lab.coverage import page
+        from serifos.lab.coverage import words
         paths = [pathlib.Path(p) for p in parsed_args.dataset]
         if len(paths) < 2:
             raise errors.InputError(
@@ -77,7 +78,7 @@ class Coverage(app.Fails, lister.Lister):
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]
         for i, path in enumerate(paths[1:], 1):
-            self.note(_summary(found, i, paths[0].stem, path.stem))
+            self.note(words.summary(found, i, paths[0].stem, path.stem))
             for which in ('reads', 'writes'):
                 self.note(f'  {which}: ' + _share(
                     page.points([datasets[0], datasets[i]], which),
@@ -90,18 +91,9 @@ class Coverage(app.Fails, lister.Lister):
         return _HEADER, rows
 
 
-def _summary(found: Any, owner: int, benchmark: str, name: str) -> str:
-    if found.share(owner) == 1:
-        return f'{benchmark} covers every run of {name}.'
-    its = found.owners == owner
-    return (f'{benchmark} covers {100 * found.share(owner):.0f} % of {name}: '
-            f'{100 * found.by_cluster[its].mean():.0f} % by cluster, '
-            f'{100 * found.by_distance[its].mean():.0f} % by distance (up to '
-            f'{found.reach:.3g} standard deviations).')
-
-
 def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
     from serifos.lab.coverage import coverage
+    from serifos.lab.coverage import words
     (own, others), names = parts
     if not len(others):
         return 'there are none.'
@@ -112,4 +104,4 @@ def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
                                   parsed_args.seed, parsed_args.distance)
     except errors.InputError as exc:
         return str(exc)
-    return f'{100 * found.share(1):.0f} % covered.'
+    return words.share(found)

@@ -33,6 +33,11 @@ Floats = npt.NDArray[np.float64]
 LEAST = 6
 """The least number of runs to cluster."""
 
+ENOUGH = 20
+"""The least number of different runs of a benchmark that tell its reach.
+
+Of fewer, 95 % are all of them: the reach is then the widest gap."""
+
 MOST_CLUSTERS = 12
 _NEIGHBOURS = 95  # per cent of the benchmark's runs, nearer than its reach
 _EXPLAINED = 0.95  # of the variance, by the components that are kept
@@ -49,7 +54,9 @@ class Coverage:
     :param clusters: int[n], from 0
     :param nearest: int[n], the nearest run of the benchmark
     :param distances: float[n], to it, in standard deviations
-    :param reach: how far from the benchmark a run is covered, in the same
+    :param different: how many different runs the benchmark has
+    :param reach: how far from the benchmark a run is covered, in the same;
+        None where it has too few to tell
     :param tree: scipy's linkage (Ward) of the clusters' centres
     """
 
@@ -59,7 +66,8 @@ class Coverage:
     clusters: npt.NDArray[np.intp]
     nearest: npt.NDArray[np.intp]
     distances: Floats
-    reach: float
+    different: int
+    reach: float | None
     tree: Floats
 
     @property
@@ -69,13 +77,23 @@ class Coverage:
 
     @property
     def by_distance(self) -> npt.NDArray[np.bool_]:
-        """bool[n]: whether the benchmark has a run within its reach."""
+        """bool[n]: whether the benchmark has a run within its reach.
+
+        All true where its reach is not known.
+        """
+        if self.reach is None:
+            return np.ones(len(self.distances), bool)
         return self.distances <= self.reach + 1e-9
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:
         """bool[n]: whether it has one by cluster as well as by distance."""
         return self.by_cluster & self.by_distance
+
+    def is_unsure(self, owner: int) -> bool:
+        """Whether its share is one at the most, for the reach is not known."""
+        return self.reach is None and bool(
+            (self.distances[self.owners == owner] > 1e-9).any())
 
     def share(self, owner: int) -> float:
         """The share of a set's runs that the benchmark covers."""
@@ -92,7 +110,7 @@ def coverage(sets: Sequence[Floats], names: Sequence[str],
     :param clusters: how many; None for the number of the best silhouette
     :param reach: how far from the benchmark a run is covered, in standard
         deviations; None for the distance within which 95 % of its different
-        runs have another
+        runs have another, if these are :data:`ENOUGH`
     :raises InputError: where there is too little to tell apart
     """
     rows = np.vstack(sets)
@@ -112,12 +130,13 @@ def coverage(sets: Sequence[Floats], names: Sequence[str],
     nearest = apart.argmin(axis=1)
     centres = np.array([components[labels == c].mean(axis=0)
                         for c in range(labels.max() + 1)])
+    different = _different(sets[0], names)
+    if reach is None and len(different) >= ENOUGH:
+        reach = _spacing(components[owners == 0][different])
     return Coverage(
         tuple(name for name, v in zip(names, varies) if v), components,
         owners, labels, nearest, apart[np.arange(len(rows)), nearest],
-        _spacing(components[owners == 0], sets[0], names)
-        if reach is None else reach,
-        hierarchy.linkage(centres, 'ward'))
+        len(different), reach, hierarchy.linkage(centres, 'ward'))
 
 
 def independent(rows: Floats, seed: int = 0) -> Floats:
@@ -141,13 +160,15 @@ def independent(rows: Floats, seed: int = 0) -> Floats:
         return np.asarray(search.fit_transform(standard))
 
 
-def _spacing(points: Floats, rows: Floats, names: Sequence[str]) -> float:
-    """How far apart neighbours are; repeats of a run count as one."""
+def _different(rows: Floats, names: Sequence[str]) -> npt.NDArray[np.intp]:
+    """The first of the runs of each workload."""
     asked = [i for i, name in enumerate(names) if 'latency' not in name]
-    first = np.unique(rows[:, asked].round(9), axis=0, return_index=True)[1]
-    if len(first) < 2:
-        return 0.0
-    apart = distance.cdist(points[first], points[first])
+    return np.unique(rows[:, asked].round(9), axis=0, return_index=True)[1]
+
+
+def _spacing(points: Floats) -> float:
+    """How far apart neighbours are."""
+    apart = distance.cdist(points, points)
     np.fill_diagonal(apart, np.inf)
     return float(np.percentile(apart.min(axis=1), _NEIGHBOURS))
 

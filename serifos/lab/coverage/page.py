@@ -13,6 +13,7 @@ import numpy as np
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
 from serifos.lab.coverage import coverage
+from serifos.lab.coverage import words
 from serifos.report import charts
 from serifos.report import measured
 from serifos.report import page
@@ -76,9 +77,7 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
         f'{found.components.shape[1]} independent components of '
         f'{", ".join(found.names)}.',
         [page.Section(
-            'Coverage', 'A run is covered where the benchmark has one in '
-            'the same cluster, at a distance of no more than '
-            f'{found.reach:.3g} standard deviations.', tables=[table.Table(
+            'Coverage', words.criterion(found), tables=[table.Table(
                 ('dataset', 'runs', 'covered', 'device', 'measured'),
                 [(label, int((found.owners == i).sum()),
                   table.percent(found.share(i), '.0f'),
@@ -95,20 +94,7 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
          page.Section('Not covered', '' if rows else
                       'Every run is covered.', tables=[
                           _in_ms(header, rows)] if rows else [])],
-        verdict=verdict(found, labels))
-
-
-def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
-    """Whether the benchmark has runs like all of those of the others."""
-    shares = {label: found.share(i) for i, label in enumerate(labels) if i}
-    gaps = [f'{math.ceil(100 * (1 - share))} % of {label}'
-            for label, share in shares.items() if share < 1]
-    if not gaps:
-        return (f'{labels[0]} covers all of {", ".join(shares)}: a model of '
-                'it has seen runs like every one of them.')
-    return (f'{labels[0]} leaves gaps: {", ".join(gaps)} is unlike any of '
-            'its runs, and what its model predicts there was never measured. '
-            'Measure such runs too; they are at the end of this page.')
+        verdict=words.verdict(found, labels))
 
 
 def _in_ms(header: Sequence[str],

@@ -22,6 +22,10 @@ from serifos.lab.screening import screening
 from serifos.lab.screening import sensitivity
 from serifos.lab.screening import sensitivity_page
 
+_MEASURING = ('parameters', 'levels', 'seed', 'runtime', 'size_gib', 'output',
+              'remount', 'hang_after', 'yes_destroy')
+"""Options that say how runs are made, not which of them are read."""
+
 
 class Screen(app.Fails, lister.Lister):
     """Find the fio parameters that decide the performance of a target.
@@ -42,6 +46,7 @@ class Screen(app.Fails, lister.Lister):
         options = so.ScreeningOptions(**{
             field.name: getattr(parsed_args, field.name)
             for field in dataclasses.fields(so.ScreeningOptions)})
+        _refuse_measured(parsed_args)
         paging.refuse_absurd(parsed_args)
         _refuse_with_compare(parsed_args)
         job = screening.CheckedScreening.of(options)
@@ -77,6 +82,20 @@ def _compared(args: argparse.Namespace, found: screen_report.Found,
     paging.write(args, lambda: sensitivity_page.page_of(compared),
                  measuring.say)
     return sensitivity_page.HEADER, sensitivity_page.rows(compared)
+
+
+def _refuse_measured(args: argparse.Namespace) -> None:
+    if not args.target.endswith('.jsonl'):
+        return
+    bare = argparse.ArgumentParser()
+    _add_arguments(bare)
+    usual = bare.parse_args([args.target])
+    given = [f'--{name.replace("_", "-")}' for name in _MEASURING
+             if getattr(args, name) != getattr(usual, name)]
+    if given:
+        raise errors.InputError(
+            f'{args.target} is measured already, so leave out '
+            f'{", ".join(given)}; name a directory or device to measure it.')
 
 
 def _refuse_with_compare(args: argparse.Namespace) -> None:

@@ -71,6 +71,21 @@ def smallest(parameters: int) -> int:
         f'{SIZES[-1] - 1}.')
 
 
+def of(parameters: int, runs: int | None) -> Signs:
+    """The design of N runs for this many parameters.
+
+    :param runs: None for the smallest
+    :raises InputError: where there is none, or it is too small
+    """
+    least = smallest(parameters)
+    design = plackett_burman(least if runs is None else runs)
+    if len(design) < least:
+        raise errors.InputError(
+            f'{runs} runs are too few for {parameters} parameters; give '
+            f'--runs {least} or more.')
+    return design
+
+
 def foldover(design: Signs) -> Signs:
     """The design, and each of its runs with every level reversed.
 

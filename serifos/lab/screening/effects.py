@@ -54,13 +54,16 @@ class Analysis:
     """The effects of a design's parameters, the greatest first.
 
     :param noise: standard deviation of a single run, as far as is known
-    :param rest: share of the variation that no named column explains
+    :param rest: share of the variation that no named column explains; None
+        where every column has a name, so that none can tell
+    :param noise_share: share of the variation that noise alone would make
     :param method: how the error was estimated, in words
     """
 
     effects: tuple[Effect, ...]
     noise: float
-    rest: float
+    rest: float | None
+    noise_share: float
     method: str
 
 
@@ -94,9 +97,13 @@ def analyse(design: npt.NDArray[np.int8], names: Sequence[str],
     found = [Effect(name, float(c), (float(c - margin), float(c + margin)),
                     float(share), float(p))
              for name, c, share, p in zip(names, contrasts, shares, p_values)]
+    # A foldover has more runs than columns; they tell of interactions.
+    spare = len(design) - 1 - len(found)
+    by_noise = (len(design) - 1) * noise ** 2 / y.shape[1]
     return Analysis(
         tuple(sorted(found, key=lambda e: (-abs(e.effect), e.name))), noise,
-        max(0.0, 1 - sum(e.share for e in found)), method)
+        max(0.0, 1 - sum(e.share for e in found)) if spare else None,
+        min(1.0, by_noise / total) if total else 1.0, method)
 
 
 def lenth(contrasts: Floats,

@@ -21,6 +21,7 @@ from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.lab.screening import levels as sl
 from serifos.lab.screening import parameters
+from serifos.report.plan import wording as wd
 
 SCHEMA = 'serifos-screening/1'
 
@@ -29,6 +30,7 @@ RESPONSES = ('bandwidth_kib_s', 'iops', 'latency_us')
 
 _REMEDY = 'fix the file, or screen into another'
 _LEAST = 1e-9
+_NAMED = 5  # parameters that differ alike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +56,31 @@ class ScreeningHeader:
         return sl.Levels(self.varied, self.held, self.said)
 
     def differences(self, other: ScreeningHeader) -> list[str]:
-        """The differences that forbid their runs in one journal."""
-        return ds.differences(vars(self), vars(other), [
-            f.name for f in dataclasses.fields(self)
-            if f.name not in ('said', 'created_at')])
+        """The differences that forbid their runs in one journal.
+
+        Such as 'io_depth: 1,32, not 1,64' and 'fsync: varied, not held'.
+        """
+        ours, theirs = self._settings, other._settings
+        apart = {name: (ours.get(name), theirs.get(name))
+                 for name in {**ours, **theirs}
+                 if ours.get(name) != theirs.get(name)}
+        alone = [(f'{how}, not {otherwise}', [
+            name for name in apart
+            if name in getattr(self, how) and name in getattr(
+                other, otherwise)])
+            for how, otherwise in (('varied', 'held'), ('held', 'varied'))]
+        told = {name for _, names in alone for name in names}
+        return [*(f'{name}: {_words(one)}, not {_words(its)}'
+                  for name, (one, its) in apart.items() if name not in told),
+                *(f'{wd.several(names, _NAMED)}: {words}'
+                  for words, names in alone if names)]
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {**self.device, **{
+            name: getattr(self, name)
+            for name in ('host', 'kernel', 'fio', 'runtime_s', 'remounted')},
+            **self.varied, **self.held}
 
     def unlike(self, other: ScreeningHeader) -> list[str]:
         """The differences that forbid to compare the effects of both.
@@ -66,8 +89,8 @@ class ScreeningHeader:
         and the level of what neither varies.
         """
         ours, theirs = (
-            {'runtime_s': header.runtime_s, 'remounted': header.remounted,
-             **header.held}
+            {'runtime_s': header.runtime_s,
+             'remounted': _words(header.remounted), **header.held}
             for header in (self, other))
         return ds.differences(ours, theirs, [
             name for name in ours if name in theirs])
@@ -124,15 +147,33 @@ def had(path: pathlib.Path,
 
     :raises InputError: where they are not to be compared with ours
     """
+    runs, why = usable(path, header)
+    if why is not None:
+        raise errors.InputError(why)
+    return runs
+
+
+def usable(path: pathlib.Path, header: ScreeningHeader
+           ) -> tuple[tuple[ScreeningRun, ...], str | None]:
+    """The runs of a journal that can be resumed, or none and why not."""
     if not jsonl.begun(path, 'screen'):
-        return ()
+        return (), None
     was, runs = read(path)
     apart = was.differences(header)
-    if apart:
-        raise errors.InputError(
-            f'{path} cannot be resumed by this: {"; ".join(apart)}; give '
-            'another --output, or what it was begun with.')
-    return runs
+    if not apart:
+        return runs, None
+    return (), (f'{path} cannot be resumed by this, for it was begun with '
+                f'{"; ".join(apart)}; give another --output, or what it was '
+                'begun with.')
+
+
+def lacks(path: pathlib.Path, header: ScreeningHeader, lacking: int,
+          total: int) -> str:
+    """That a journal which is only read lacks runs, and who makes them."""
+    target = header.device.get('target') or 'its directory or device'
+    return (f'{lacking} of the {total} runs are missing in {path}, which is '
+            f'only read; to make them, give {target} --output {path} instead, '
+            'with the options that it was screened with.')
 
 
 def resumed(path: pathlib.Path, header: ScreeningHeader
@@ -175,6 +216,15 @@ def _run(doc: fields.Field) -> ScreeningRun:
         {name: _level(name, one) for name, one in doc['levels'].pairs()},
         doc['round'].whole(1),
         {name: doc[name].number(_LEAST) for name in RESPONSES})
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, float):
+        return f'{value:g}'
+    return ('none' if value is None else
+            ','.join(value) if isinstance(value, tuple) else str(value))
 
 
 def _level(name: str, said: fields.Field) -> str:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from serifos.cmd import cells
 from serifos.lab.screening import effects
 from serifos.lab.screening import page
 
 HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
           'to', 'share', 'cumulative', 'p_value', 'key')
+
+_NONE = cells.Cell(None, '–')
 
 
 def rows(found: page.Found) -> list[tuple[object, ...]]:
@@ -20,7 +23,7 @@ def rows(found: page.Found) -> list[tuple[object, ...]]:
         lines += _rows(found, 'factorial', found.factorial)
     return lines + [
         ('split', rank, half.name, half.low, half.high,
-         *_shown(found, half.effect, half.interval), None, None,
+         *_shown(found, half.effect, half.interval), _NONE, _NONE,
          float(f'{half.p_value:.3g}'), 'yes')
         for rank, half in enumerate(found.split, 1)]
 
@@ -38,7 +41,7 @@ def _rows(found: page.Found, design: str,
     for rank, e in enumerate(analysis.effects, 1):
         total += e.share
         lines.append((
-            design, rank, e.name, *found.levels.get(e.name, (None, None)),
+            design, rank, e.name, *found.levels.get(e.name, (_NONE, _NONE)),
             *_shown(found, e.effect, e.interval), round(e.share, 4),
             round(total, 4),
             float(f'{e.p_value:.3g}'),

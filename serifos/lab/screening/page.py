@@ -9,9 +9,9 @@ import math
 
 from serifos.lab.screening import effects
 from serifos.lab.screening import plan
+from serifos.lab.screening import words
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording as wd
 from serifos.report import table
 
 _UNITS = {'bandwidth_kib_s': ('KiB/s', 1), 'iops': ('IOPS', 1),
@@ -59,20 +59,7 @@ def page_of(found: Found) -> str:
         sections.append(_halves(found))
     return page.render(f'{found.name}: {found.reading.response}',
                        '\n'.join([*found.said, found.about]), sections,
-                       verdict=verdict(found))
-
-
-def verdict(found: Found) -> str:
-    """Which parameters matter, and whether the runs can tell."""
-    every = found.analysis.effects
-    explained = sum(e.share for e in every if e.name in found.keys)
-    text = (f'{len(found.keys)} of {wd.count(len(every), "parameter")} '
-            f'matter most: {", ".join(found.keys)}. They explain '
-            f'{table.percent(explained, ".0f")} of the variation.')
-    return text if found.analysis.rest < explained else (
-        f'Not decided: interactions and noise explain '
-        f'{table.percent(found.analysis.rest, ".0f")} of the variation, more '
-        f'than the key parameters. {text}')
+                       verdict=words.verdict(found.analysis, found.keys))
 
 
 def _unit(found: Found) -> tuple[str, float]:
@@ -99,8 +86,8 @@ def _section(heading: str, found: Found,
     unit, per = _unit(found)
     shown = analysis.effects[:_SHOWN]
     return page.Section(
-        heading, f'The error is {analysis.method}. None of these explains '
-        f'{table.percent(analysis.rest, ".0f")} of the variation.',
+        heading,
+        f'The error is {analysis.method}. {words.unexplained(analysis)}',
         [charts.pareto(
             [e.name + ' *' * (e.name in found.keys) for e in shown],
             [100 * e.share for e in shown], [e.p_value < 0.05 for e in shown],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 import random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,7 @@ from serifos.lab.screening import levels as sl
 Rows = Sequence[Mapping[str, str]]
 
 Wanted = tuple[Mapping[str, str], int]
-"""Levels of every parameter, and the round in which they run."""
+"""Levels of every parameter, and which repeat of them it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +89,30 @@ def wanted(levels: Rows, rounds: int, seed: int) -> list[Wanted]:
     What drifts in the meantime then looks like noise, not like an effect.
     """
     found: list[Wanted] = []
+    numbers = _numbers(levels, rounds)
     for number in range(1, rounds + 1):
         order = [*range(len(levels))]
         random.Random(f'{seed} {number}').shuffle(order)
-        found += [(levels[i], number) for i in order]
+        found += [(levels[i], numbers[i][number - 1]) for i in order]
+    return found
+
+
+def distinct(levels: Rows) -> list[Mapping[str, str]]:
+    """Each of these runs once."""
+    return [*{journal.key(row, 0): row for row in levels}.values()]
+
+
+def _numbers(levels: Rows, rounds: int) -> list[list[int]]:
+    """Which repeat of its levels each run is, in each round.
+
+    Where few parameters vary, a design has the same levels several times.
+    """
+    names = [journal.key(row, 0) for row in levels]
+    often, before = collections.Counter(names), collections.Counter[Any]()
+    found = []
+    for name in names:
+        before[name] += 1
+        found.append([before[name] + often[name] * i for i in range(rounds)])
     return found
 
 
@@ -98,7 +120,8 @@ def rounds(levels: Rows, made: Sequence[journal.ScreeningRun]) -> int:
     """In how many rounds every one of these runs was made, 1 at least."""
     done = {run.key for run in made}
     found = 1
-    while all(journal.key(row, found + 1) in done for row in levels):
+    while all(journal.key(row, numbers[-1]) in done for row, numbers
+              in zip(levels, _numbers(levels, found + 1))):
         found += 1
     return found
 
@@ -138,8 +161,8 @@ def responses(levels: Rows, rounds: int, made: Sequence[journal.ScreeningRun],
     :raises InputError: where a run is missing
     """
     seen = {run.key: run.seen[how.response] for run in made}
-    names = [[journal.key(row, number) for number in range(1, rounds + 1)]
-             for row in levels]
+    names = [[journal.key(row, number) for number in numbers]
+             for row, numbers in zip(levels, _numbers(levels, rounds))]
     lacking = {one for row in names for one in row if one not in seen}
     if lacking:
         raise errors.InputError(

@@ -86,6 +86,10 @@ def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
         raise errors.DeviceError(
             f'There is no directory or block device {text}; name one that '
             'exists.')
+    if os.path.exists(text) and not pathlib.Path(text).is_block_device():
+        raise errors.DeviceError(
+            f'{text} is neither a directory nor a block device; name one of '
+            'these to screen it.')
     target = tg.find(text, options)
     place = sl.JobTarget(target.name, target.regions[0].size, False,
                          target.logical_block)

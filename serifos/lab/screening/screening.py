@@ -21,6 +21,7 @@ from serifos.lab.screening import options as so
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
+from serifos.lab.screening import words
 from serifos.modeler import campaign
 from serifos.report import measured
 
@@ -42,10 +43,6 @@ class CheckedScreening:
     def of(cls, options: so.ScreeningOptions) -> CheckedScreening:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
-            if options.remount:
-                raise errors.InputError(
-                    f'{path} is measured already, so leave --remount out; '
-                    'name a directory to measure it.')
             header, _ = journal.read(path)
             return cls(options, None, header, path, _design(options, header))
         mounted = remount.recover(pathlib.Path(options.target))
@@ -83,11 +80,24 @@ class CheckedScreening:
     def had(self) -> tuple[journal.ScreeningRun, ...]:
         return journal.had(self.path, self.header)
 
+    def lacking(self, runs: list[plan.Wanted]) -> tuple[plan.Wanted, ...]:
+        """The runs to make.
+
+        :raises InputError: where a journal that is only read lacks some
+        """
+        found = plan.missing(runs, self.had())
+        if found and self.screened is None:
+            raise errors.InputError(journal.lacks(
+                self.path, self.header, len(found),
+                len(plan.missing(runs, ()))))
+        return found
+
     def show(self) -> None:
         """Prints the target, the runs and their time."""
         if self.screened is None:
             return
-        todo = plan.missing(self.wanted(), self.had())
+        had, why = journal.usable(self.path, self.header)
+        todo = plan.missing(self.wanted(), had)
         total, s = len(self.wanted()), self.header.runtime_s
         facts = dict(self.screened.target.facts)
         facts['varied'] = ', '.join(
@@ -106,13 +116,14 @@ class CheckedScreening:
                              f'{2 ** screening.MOST_KEYS} runs at the most')
         facts['journal'] = str(self.path)
         measuring.show(facts)
-        for line in (*self.header.said, *screen_job.NOTES):
+        for line in (*filter(None, [why]), *self.header.said,
+                     *screen_job.NOTES):
             measuring.say(f'note: {line}')
 
     def make(self, runs: list[plan.Wanted]
              ) -> tuple[journal.ScreeningRun, ...]:
         """Makes the runs that are missing; returns all runs of the journal."""
-        if self.screened is None or not plan.missing(runs, self.had()):
+        if not self.lacking(runs) or self.screened is None:
             return self.had()
         with (progress.Stop() as stop, progress.shown() as shown,
               self.screened.open() as claims):
@@ -168,19 +179,10 @@ def _screened(job: CheckedScreening) -> screen_report.Found:
     analysis = effects.analyse(job.design, job.names, plan.responses(
         job.rows(), job.rounds, made, job.reading))
     keys = job.options.keys or screening.keys(analysis.effects)
-    explained = sum(e.share for e in analysis.effects if e.name in keys)
-    beyond = [e.name for e in analysis.effects if e.p_value < 0.05]
-    said = [f'{", ".join(keys)} explain {100 * explained:.0f} % of the '
-            'variation of '
-            f'{job.reading.response}; key parameters to look at by '
-            '--factorial.',
-            f'Beyond the noise (p < 0.05, by {analysis.method}): '
-            f'{", ".join(beyond) or "none"}. {100 * analysis.rest:.0f} % of '
-            'the '
-            'variation is due to interactions and noise.']
     return screen_report.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
-        tuple(said), about=measured.of(job.header))
+        (words.explained(analysis, keys, job.reading.response),
+         words.beyond(analysis)), about=measured.of(job.header))
 
 
 def _factorial(job: CheckedScreening,
@@ -190,9 +192,12 @@ def _factorial(job: CheckedScreening,
     signs = screening.full_factorial(len(keys))
     levels = plan.rows(space, keys, signs)
     between = [row for *_, three in plan.middles(space, keys) for row in three]
-    measuring.say(f'{found.said[0]} Their full factorial has {len(levels)} '
+    runs = plan.wanted(plan.distinct([*levels, *between]), rounds,
+                       job.options.seed)
+    job.lacking(runs)
+    measuring.say(f'{found.said[0]} The full factorial has {len(levels)} '
                   f'runs, with {len(between) // 3} at middle levels.')
-    made = job.make(plan.wanted([*levels, *between], rounds, job.options.seed))
+    made = job.make(runs)
     columns, names = screening.with_interactions(signs, keys)
     analysis = effects.analyse(columns, names, plan.responses(
         levels, rounds, made, job.reading))
@@ -214,13 +219,7 @@ def _factorial(job: CheckedScreening,
 
 def _design(options: so.ScreeningOptions,
             header: journal.ScreeningHeader) -> screening.Signs:
-    least = screening.smallest(len(header.varied))
-    size = least if options.runs is None else options.runs
-    design = screening.plackett_burman(size)
-    if size < least:
-        raise errors.InputError(
-            f'{size} runs are too few for {len(header.varied)} parameters; '
-            f'give --runs {least} or more.')
+    design = screening.of(len(header.varied), options.runs)
     for name in options.keys or ():
         if name not in header.varied:
             raise errors.InputError(

@@ -8,6 +8,7 @@ import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import os
 import pathlib
 from typing import Any
 from typing import TYPE_CHECKING
@@ -82,10 +83,17 @@ def name_scratch_file(args: argparse.Namespace) -> None:
     """Puts a scratch file in the place of a directory that is the target.
 
     The dataset is then named after the directory.
+
+    :raises DeviceError: where there is nothing of the target's name
     """
     if not args.target or args.target.startswith('file:'):
         return
     directory = pathlib.Path(args.target)
+    if '/' in args.target and not os.path.lexists(args.target):
+        raise errors.DeviceError(
+            f'There is neither a file, directory nor device {args.target}; '
+            'name a directory or a device to measure it, or a dataset, '
+            'NAME.jsonl, that was measured.')
     if directory.is_dir():
         args.target = f'file:{directory.absolute() / _SCRATCH}'
         args.name = args.name or campaign.stem(

@@ -12,7 +12,8 @@ def run(write_pct, block_kib, iodepth, number=1):
     return (wl.Workload(write_pct, block_kib, iodepth),) * number
 
 
-SMALL = [run(w, s, q) for w in (0, 50, 100) for s in (4, 8) for q in (1, 2)]
+SMALL = [run(w, s, q) for w in (0, 50, 100) for s in (4, 8)
+         for q in (1, 2, 3, 4)]
 LARGE = [run(w, s, q, 4) for w in (0, 50) for s in (512, 1024)
          for q in (32, 64)]
 
@@ -49,6 +50,37 @@ class CoverageTest(commands.ModelCase):
             self.benchmark, self.tenants, '-f', 'csv', '--clusters',
             '2')[1])
 
+    def test_a_thin_benchmark_does_not_reach_far(self):
+        page = self.dir / 'p.html'
+        for number, words in ((1, '1 run is'),
+                              (12, '12 different runs are')):
+            thin = self.written('thin', SMALL[:number] * 2)
+            code, _, err = self.covers(thin, self.tenants, '--page', page)
+            self.assertEqual(0, code, err)
+            self.assertRegex(err, r'thin covers at most \d+ % of tenants, by '
+                             f'cluster alone: {words} too few for '
+                             'distances .*; give one of 20 or more, or '
+                             '--distance.')
+            self.assertNotIn('by distance', err)
+            self.assertRegex(err, r'reads: at most \d+ % covered')
+            self.assertRegex(page.read_text(),
+                             r'gaps: at least \d+ % of tenants')
+        self.assertIn('% by distance', self.covers(
+            thin, self.tenants, '--distance', '1')[2])
+        code, out, err = self.covers(thin, thin)
+        self.assertIn('thin covers every run of thin.', err)
+
+    def test_a_thin_benchmark_covers_nothing_for_sure(self):
+        page, thin = self.dir / 'p.html', self.written('thin', SMALL[:12])
+        near = self.written('near', [run(r[0].write_pct + 5, 4, 2)
+                                     for r in SMALL[:12]])
+        code, _, err = self.covers(thin, near, '--page', page, '--clusters',
+                                   '2')
+        self.assertEqual(0, code, err)
+        self.assertIn('thin covers at most 100 % of near', err)
+        self.assertIn('class="verdict">Not decided: 12 different',
+                      page.read_text())
+
     def test_a_benchmark_covers_itself(self):
         code, out, err = self.covers(self.benchmark, self.benchmark)
         self.assertEqual((0, ''), (code, out), err)
@@ -62,7 +94,8 @@ class CoverageTest(commands.ModelCase):
 
     def test_one_depth_covers_neither_other_depths_nor_think_times(self):
         study = self.written('study', [
-            run(w, s, 8) for w in (0, 50, 100) for s in (4, 16, 64)])
+            run(w, s, 8) for w in (0, 25, 50, 75, 100)
+            for s in (4, 8, 16, 32, 64)])
         deep = [run(w, 16, q) for w in (0, 50, 100) for q in (1, 2, 8)]
         thinks = [(dataclasses.replace(r[0], think_time_us=5000.0),)
                   for r in deep]
@@ -76,8 +109,8 @@ class CoverageTest(commands.ModelCase):
             study, tenants, '--distance', '99')[2])
 
     def test_reads_and_writes_apart(self):
-        reads = self.written('reads', [r for r in SMALL
-                                       if not r[0].write_pct])
+        reads = self.written('reads', [
+            run(0, s, q) for s in (4, 8, 16, 32) for q in (1, 2, 4, 8, 16)])
         err = self.covers(reads, self.tenants)[2]
         self.assertIn('writes: 0 % covered, for the benchmark has none.', err)
         self.assertRegex(err, r'reads: \d+ % covered')

@@ -32,18 +32,31 @@ class CoverageTest(testtools.TestCase):
         self.assertEqual(2, len(found.tree))
 
     def test_what_is_in_a_cluster_but_far_is_not_covered(self):
-        sets = [np.array([[x, y, 0.] for x in range(4) for y in range(4)]),
+        sets = [np.array([[x, y, 0.] for x in range(5) for y in range(5)]),
                 np.array([[1.4, 1.6, 0], [9, 9, 0], [1, 7, 0]])]
         found = coverage.coverage(sets, NAMES, clusters=2)
         self.assertEqual([True, False, False],
-                         found.by_distance[16:].tolist())
-        self.assertEqual([True, False, False], found.covered[16:].tolist())
-        self.assertTrue(found.by_cluster[16:].any())
+                         found.by_distance[25:].tolist())
+        self.assertEqual([True, False, False], found.covered[25:].tolist())
+        self.assertTrue(found.by_cluster[25:].any())
         self.assertEqual(1, coverage.coverage(
             sets, NAMES, clusters=2, reach=99).by_distance.mean())
 
-    def test_repeats_do_not_shorten_the_reach(self):
+    def test_few_runs_have_no_reach(self):
         sets = [np.array([[x, y, 0.] for x in range(4) for y in range(4)]),
+                np.array([[1.4, 1.6, 0], [9, 9, 0], [1, 7, 0]])]
+        for few in (sets, [np.vstack([sets[0]] * 9), sets[1]]):
+            found = coverage.coverage(few, NAMES, clusters=2)
+            self.assertEqual((16, None), (found.different, found.reach))
+            self.assertEqual(found.by_cluster.tolist(),
+                             found.covered.tolist())
+            self.assertEqual((False, True), (found.is_unsure(0),
+                                             found.is_unsure(1)))
+        self.assertFalse(coverage.coverage(
+            sets, NAMES, clusters=2, reach=1).is_unsure(1))
+
+    def test_repeats_do_not_shorten_the_reach(self):
+        sets = [np.array([[x, y, 0.] for x in range(5) for y in range(5)]),
                 np.array([[1.4, 1.6, 0]])]
         twice = [np.vstack([sets[0], sets[0]]), sets[1]]
         self.assertAlmostEqual(

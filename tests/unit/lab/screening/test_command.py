@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import random
 
 import ddt
 
 from serifos.lab.screening import design as screening
+from serifos.lab.screening import effects
 from serifos.lab.screening import journal
 from serifos.lab.screening import levels as sl
 from serifos.lab.screening import options as so
@@ -16,6 +18,8 @@ from serifos.report import table
 from tests.unit import case
 from tests.unit.cmd import command
 
+SEVEN = ('max_block_size', 'thinktime', 'operation', 'directio', 'io_depth',
+         'fsync', 'thread_count')
 PLACE = sl.JobTarget('/srv/x', 800 * 2 ** 30, True, 512)
 SPACE = sl.space(PLACE, {}, ('operation', 'io_depth', 'fsync',
                              'max_block_size', 'directio'))
@@ -69,7 +73,66 @@ class ScreenTest(case.DirectoryCase):
             rows[0]['low'], rows[0]['high'], rows[0]['key']))
         self.assertEqual((0.8, 1.0), (rows[0]['share'],
                                       rows[1]['cumulative']))
-        self.assertIn('io_depth explain 80 %', err)
+        self.assertIn('io_depth explains 80 % of the variation of '
+                      'bandwidth_kib_s; the key parameter to look at', err)
+
+    def saturated(self, seen, rounds=3):
+        """What a screening of 7 parameters in 8 runs says, and its page."""
+        path, page = self.dir / 's-screening.jsonl', self.dir / 's.html'
+        space = sl.space(PLACE, {}, SEVEN)
+        rows = plan.rows(space, tuple(space.varied),
+                         screening.plackett_burman(8))
+        with journal.resumed(path, journal.ScreeningHeader(
+                {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
+                space.varied, space.held)):
+            for levels, number in plan.wanted(rows, rounds, 0):
+                journal.append(path, journal.ScreeningRun(
+                    levels, number, seen(levels)))
+        code, _, err = command.model('screen', path, '--page', page)
+        self.assertEqual(0, code, err)
+        return err, page.read_text()
+
+    def test_of_noise_in_every_column_nothing_is_decided(self):
+        noise = random.Random(1)
+        for rounds in (1, 3):
+            err, page = self.saturated(lambda _: dict.fromkeys(
+                journal.RESPONSES, noise.uniform(900, 1100)), rounds)
+            self.assertIn('No column of the design is spare', err)
+            self.assertIn('--foldover, or more --runs', err)
+            self.assertNotIn('0 % of the variation is due to', err)
+            self.assertIn('class="verdict">Not decided: ', page)
+            self.assertNotIn('matter', page)
+            self.assertNotIn('None of these explains', page)
+            (self.dir / 's-screening.jsonl').unlink()
+
+    def test_the_noise_of_a_design_without_a_spare_column(self):
+        noise = random.Random(1)
+
+        def seen(levels):
+            slow = 0.1 if levels['thinktime'] == '1000' else 1
+            return dict.fromkeys(journal.RESPONSES,
+                                 slow * noise.uniform(900, 1100))
+        err, page = self.saturated(seen)
+        self.assertIn('thinktime explains 100 %', err)
+        self.assertIn('error between 3 rounds): thinktime. ', err)
+        self.assertIn('noise makes about 0 % of the variation.', err)
+        self.assertIn('class="verdict">1 of 7 parameters matters most: '
+                      'thinktime. It explains 100 % of the', page)
+
+    def test_a_design_of_one_parameter_repeats_its_levels(self):
+        space = sl.space(PLACE, {}, ('thinktime',))
+        rows = plan.rows(space, ('thinktime',), screening.plackett_burman(4))
+        wanted = plan.wanted(rows, 3, 0)
+        self.assertEqual(12, len({journal.key(*one) for one in wanted}))
+        noise = random.Random(3)
+        made = [journal.ScreeningRun(levels, number, dict.fromkeys(
+            journal.RESPONSES, noise.uniform(900, 1100)))
+            for levels, number in wanted]
+        self.assertEqual(3, plan.rounds(rows, made))
+        found = effects.analyse(
+            screening.plackett_burman(4), ('thinktime',), plan.responses(
+                rows, 3, made, plan.ResponseScale('iops', True)))
+        self.assertGreater(found.rest, 0.1)
 
     def test_differences(self):
         rows, _ = self.screened('--scale', 'linear', '--response', 'iops')
@@ -109,6 +172,16 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual(3, code, err)
         self.assertIn('no directory or block device /nonexistent', err)
 
+    def test_a_file_is_no_target_and_is_told_what_is(self):
+        for target in ('/dev/null', str(self.path.with_suffix('.txt'))):
+            self.path.with_suffix('.txt').touch()
+            code, _, err = command.model('screen', target)
+            self.assertEqual(3, code, err)
+            self.assertIn(f'{target} is neither a directory nor a block '
+                          'device; name one of these', err)
+            self.assertNotIn('volume group', err)
+            self.assertNotIn('file:', err)
+
     def test_the_factorial_and_its_warning(self):
         rows, err = self.screened('--factorial', '--keys',
                                   'io_depth,operation')
@@ -119,6 +192,33 @@ class ScreenTest(case.DirectoryCase):
                          [row for row in rows
                           if row['design'] == 'screening'])
         self.assertIn('WARNING: io_depth is not monotone', err)
+
+    def test_what_has_no_levels_has_none_in_the_table(self):
+        arguments = ('screen', self.path, '--factorial', '--keys',
+                     'io_depth,operation')
+        code, out, err = command.model(*arguments)
+        self.assertEqual(0, code, err)
+        self.assertNotIn('None', out)
+        self.assertRegex(out, r'io_depth × operation +\| – +\| – ')
+        self.assertEqual(0, command.model(*arguments, '--sort-column',
+                                          'low')[0])
+        row, = (row for row in self.screened(*arguments[2:])[0]
+                if '×' in row['parameter'])
+        self.assertEqual((None, None), (row['low'], row['high']))
+
+    def test_show_makes_no_run_and_is_not_refused(self):
+        (self.dir / 'd').mkdir()
+        arguments = ('screen', self.dir / 'd', '--size-gib', '0.01',
+                     '--output', self.path, '--parameters', 'fsync')
+        code, out, err = command.model(*arguments, '--show')
+        self.assertEqual(0, code, err)
+        self.assertIn(f'note: {self.path} cannot be resumed by this', err)
+        self.assertIn('0 of them are made already', err)
+        self.assertIn('| fsync', out)
+        code, _, err = command.model(*arguments)
+        self.assertEqual(2, code, err)
+        self.assertIn('io_depth, directio: varied, not held;', err)
+        self.assertNotRegex(err, r"[{}']|\('|None")
 
     def test_a_parameter_that_turns_is_split(self):
         rows, _ = self.screened('--factorial', '--keys', 'io_depth,operation')
@@ -198,6 +298,16 @@ class ScreenTest(case.DirectoryCase):
         (('--runs', '10'), 'multiple of 4'),
         (('--rounds', '0'), 'A --rounds of 0'),
         (('--rounds', '2'), '8 of the 16 runs are missing'),
+        (('--factorial', '--keys', 'directio,fsync'),
+         'missing in {0}, which is only read; to make them, give /srv/x '
+         '--output {0} instead'),
+        (('--parameters', 'fsync'), 'so leave out --parameters; name a dir'),
+        (('--levels', 'io_depth=1,2'), 'so leave out --levels; name'),
+        (('--size-gib', '9', '--runtime', '7'),
+         'measured already, so leave out --runtime, --size-gib; name'),
+        (('--output', 'x', '--seed', '3', '--yes-destroy', 'x', '--show'),
+         'so leave out --seed, --output, --yes-destroy; name'),
+        (('--hang-after', '9'), 'so leave out --hang-after; name'),
         (('--foldover',), 'are missing'),
         (('--runtime', 'nan'), 'A --runtime of nan'),
         (('--hang-after', '0'), 'A --hang-after of 0'),
@@ -211,7 +321,7 @@ class ScreenTest(case.DirectoryCase):
     def test_bad_arguments(self, options, words):
         code, out, err = command.model('screen', self.path, *options)
         self.assertEqual((2, ''), (code, out))
-        self.assertIn(words, err)
+        self.assertIn(words.format(self.path), err)
         self.assertEqual(1, err.count('\n'), err)
 
     def test_targets_that_are_none(self):

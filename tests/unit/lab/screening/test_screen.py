@@ -241,8 +241,26 @@ class CampaignTest(case.DirectoryCase):
         other = dataclasses.replace(HEADER, remounted=True)
         exc = self.assertRaises(errors.InputError, journal.had, self.path,
                                 other)
-        self.assertIn('remounted False and True', str(exc))
-        self.assertEqual(['remounted False and True'], HEADER.unlike(other))
+        self.assertIn('begun with remounted: no, not yes; give', str(exc))
+        self.assertEqual(['remounted no and yes'], HEADER.unlike(other))
+
+    def test_other_settings_are_named_one_by_one(self):
+        self.run_it()
+        varied = {**HEADER.varied, 'io_depth': ('1', '7'),
+                  'thinktime': ('0', '1000')}
+        del varied['fsync']
+        held = {**HEADER.held, 'fsync': 'false'}
+        del held['thinktime']
+        exc = self.assertRaises(
+            errors.InputError, journal.had, self.path, dataclasses.replace(
+                HEADER, runtime_s=2.0, varied=varied, held=held,
+                device={'target': '/srv/x', 'size_gib': 2.0}))
+        self.assertEqual(
+            f'{self.path} cannot be resumed by this, for it was begun with '
+            'runtime_s: 1, not 2; io_depth: 1,100, not 1,7; '
+            'size_gib: none, not 2; fsync: varied, not held; '
+            'thinktime: held, not varied; give another --output, or what it '
+            'was begun with.', str(exc))
 
     def test_a_journal_of_before_was_not_remounted(self):
         self.run_it()
@@ -266,7 +284,7 @@ class CampaignTest(case.DirectoryCase):
         other = journal.ScreeningHeader(**{**vars(HEADER), 'runtime_s': 2.0})
         exc = self.assertRaises(
             errors.InputError, journal.had, self.path, other)
-        self.assertIn('runtime_s 1.0 and 2.0', str(exc))
+        self.assertIn('runtime_s: 1, not 2;', str(exc))
 
     def test_effects_take_all_runs(self):
         self.run_it()

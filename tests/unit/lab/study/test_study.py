@@ -289,6 +289,14 @@ class CommandTest(testtools.TestCase):
             options.name_scratch_file(args)
             self.assertEqual((target, None), (args.target, args.name))
 
+    def test_what_is_not_there_may_be_a_directory_too(self):
+        target = str(self.path.parent / 'none')
+        code, _, err = command.model('study', target)
+        self.assertEqual(3, code, err)
+        self.assertIn('There is neither a file, directory nor device '
+                      f'{target}; name', err)
+        self.assertEqual(1, err.count('\n'), err)
+
     @ddt.data(('--runs', '20'), ('--seed', '3'), ('--keep',),
               ('--name', 'x'), ('--size-gib', '1'), ('--output', 'y.jsonl'))
     def test_options_of_a_measurement_that_was_made(self, given):
