@@ -17,8 +17,8 @@ from sklearn import tree as cart
 from serifos.lab.relative import common
 from serifos.lab.relative import relation as rl
 from serifos.lab.relative import relative
+from serifos.lab.relative import rules
 from serifos.model import quality
-from serifos.report import table
 
 
 def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
@@ -80,21 +80,9 @@ def pruned(devices: common.Devices, source: int, target: int, figure: str,
 
 
 def leaves(tree: rl.Tree) -> Iterator[tuple[str, float]]:
-    """Each leaf, from the least of the first input: its conditions, its value.
-
-    Of the conditions on one input the narrowest remain.
-    """
-    todo: list[tuple[rl.Tree, dict[tuple[str, str], float]]] = [(tree, {})]
-    while todo:
-        node, where = todo.pop()
-        if isinstance(node, Mapping):
-            todo += [(node[branch], {**where, (node['input'], sign):
-                                     node['at_most']})
-                     for branch, sign in (('else', '>'), ('then', '<='))]
-        else:
-            yield ' and '.join(
-                f'{name} {sign} {table.shown(float(value))}'
-                for (name, sign), value in where.items()) or 'always', node
+    """Each leaf: its conditions, its value."""
+    for where, (value,) in rules.rules(tree):
+        yield where, value
 
 
 def plain(fit: cart.DecisionTreeRegressor, names: Sequence[str],

@@ -62,6 +62,24 @@ class RelateTest(case.DirectoryCase):
         self.assertEqual({'model': 'a'}, its.source)
         self.assertEqual(60, its.runs)
 
+    def test_show_prints_a_relation(self):
+        path = self.dir / 'a-c.json'
+        slower = self.write('c', law=lambda w: (
+            3 if w.write_pct > 50 else 1) * pairs.latency(w))
+        command.model('relate', self.write('a'), slower, '--out', path)
+        code, out, err = command.model('show', path)
+        self.assertEqual((0, ''), (code, err))
+        self.assertRegex(out, r'\| from +\| model a ')
+        self.assertRegex(out, r'\| latency_us_error +\| [\d.]+ % ')
+        text = ' '.join(out.replace('|', ' ').split())
+        self.assertRegex(text, r'to / from: (3|1) write_pct')
+        code, out, err = command.model('show', path, '-f', 'json')
+        doc = json.loads(out)
+        self.assertEqual((60, 'c'), (doc['runs'], doc['to']['model']))
+        self.assertEqual({1.0, 3.0}, {round(end) for name, ends in doc.items()
+                                      if name.startswith('latency_us, to')
+                                      for end in ends})
+
     def test_a_workload_that_the_trees_were_not_fitted_on(self):
         a, _, c = self.three()
         others = [self.write(
