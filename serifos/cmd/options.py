@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 from typing import Any
 
@@ -53,3 +57,23 @@ def add_jobs(parser: Any) -> None:
 def check_jobs(number: int) -> None:
     """:raises InputError: where so many processes cannot be started"""
     bounds.refuse_outside('--jobs', number, 1, 256)
+
+
+def standard(*add: Callable[[argparse.ArgumentParser], object],
+             positional: Sequence[str] = ()) -> dict[str, Any]:
+    """The value of each option that is not given.
+
+    :param add: add the options to a parser
+    :param positional: arguments that it cannot do without
+    """
+    parser = argparse.ArgumentParser()
+    for each in add:
+        each(parser)
+    return vars(parser.parse_args(positional))
+
+
+def given(args: argparse.Namespace,
+          standards: Mapping[str, Any]) -> list[str]:
+    """The options, such as --size-gib, that are not at their standard."""
+    return [f'--{name.replace("_", "-")}' for name, value in standards.items()
+            if getattr(args, name) != value]

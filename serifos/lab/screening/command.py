@@ -87,11 +87,8 @@ def _compared(args: argparse.Namespace, found: screen_report.Found,
 def _refuse_measured(args: argparse.Namespace) -> None:
     if not args.target.endswith('.jsonl'):
         return
-    bare = argparse.ArgumentParser()
-    _add_arguments(bare)
-    usual = bare.parse_args([args.target])
-    given = [f'--{name.replace("_", "-")}' for name in _MEASURING
-             if getattr(args, name) != getattr(usual, name)]
+    usual = options.standard(_add_arguments, positional=[args.target])
+    given = options.given(args, {name: usual[name] for name in _MEASURING})
     if given:
         raise errors.InputError(
             f'{args.target} is measured already, so leave out '

@@ -52,8 +52,7 @@ def refuse_measured(args: argparse.Namespace) -> None:
 
     :raises InputError: names them
     """
-    given = [f'--{name.replace("_", "-")}' for name, standard
-             in _standard().items() if getattr(args, name) != standard]
+    given = options.given(args, _standard())
     if given:
         raise errors.InputError(
             f'{args.target} is measured already, so leave out '
@@ -62,10 +61,8 @@ def refuse_measured(args: argparse.Namespace) -> None:
 
 def _standard() -> dict[str, Any]:
     """The standard value of every option of a measurement."""
-    parser = argparse.ArgumentParser()
-    measuring.add_arguments(parser)
-    add_arguments(parser)
-    found = vars(parser.parse_args(['TARGET']))
+    found = options.standard(measuring.add_arguments, add_arguments,
+                             positional=['TARGET'])
     del found['target']
     return found
 

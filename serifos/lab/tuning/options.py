@@ -50,11 +50,7 @@ def options(args: argparse.Namespace) -> search.SearchOptions:
 
 def refuse_without_tune(args: argparse.Namespace) -> None:
     """:raises InputError: where there are options of a search"""
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    given = [f'--{name.replace("_", "-")}' for name, standard
-             in vars(parser.parse_args([])).items()
-             if getattr(args, name) != standard]
+    given = cmd_options.given(args, cmd_options.standard(add_arguments))
     if given:
         raise errors.InputError(
             f'{", ".join(given)} would change nothing; give --tune to search '
