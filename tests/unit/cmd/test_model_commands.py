@@ -333,9 +333,10 @@ class ShowTest(ModelCase):
     def test_another_file_is_named_for_what_it_is(self):
         path = self.dir / 'r.json'
         path.write_text('{"schema": "serifos-relation/1"}')
-        for verb in (('show',), ('predict', '-w', '50:4')):
+        for verb in (('explain',), ('predict', '-w', '50:4')):
             self.refused('r.json is a relation (serifos-relation/1), not a '
                          'model', *verb, path)
+        for verb in (('show',), ('predict', '-w', '50:4')):
             self.refused('is a dataset (serifos-dataset/1), not a model',
                          *verb, self.dataset)
 
