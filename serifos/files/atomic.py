@@ -94,6 +94,12 @@ def _too_large(path: Path, what: str, most: int) -> errors.FormatError:
         f'{path} is larger than the {most >> 20} MiB that a {what} may have.')
 
 
+def kind_said(data: bytes) -> str:
+    """The kind that a document of ours says to be, '' of anything else."""
+    said = _SAYS.match(data[:_SAYS_WITHIN])
+    return said[1].decode() if said else ''
+
+
 def replace(path: Path, text: str | bytes) -> None:
     """Replaces a file by a text, or bytes, atomically, mode 0640.
 
@@ -107,7 +113,7 @@ def replace(path: Path, text: str | bytes) -> None:
         data = text.encode() if isinstance(text, str) else text
         with _directory(path.parent) as directory:
             _refuse_special(path, directory)
-            _refuse_other(path, directory, _kind_said(data))
+            _refuse_other(path, directory, kind_said(data))
             _remove_stale(path.name, directory)
             _replace(path.name, data, directory)
     except (OSError, ValueError) as exc:
@@ -194,17 +200,11 @@ def _refuse_other(path: pathlib.Path, directory: int, kind: str) -> None:
     except OSError:
         return  # none, or a link or a file whose content stays or is not seen
     with open(handle, 'rb') as file:
-        found = _kind_said(file.read(_SAYS_WITHIN))
+        found = kind_said(file.read(_SAYS_WITHIN))
     if found and found != kind:
         raise errors.InputError(
             f'{path} would be lost, which is a file of another kind '
             f'({found}); name another.')
-
-
-def _kind_said(data: bytes) -> str:
-    """The kind that a document of ours says to be, '' of anything else."""
-    said = _SAYS.match(data[:_SAYS_WITHIN])
-    return said[1].decode() if said else ''
 
 
 def _remove_stale(name: str, directory: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from serifos.cmd import cells
 from serifos.cmd.model import fit as model_fit
-from serifos import errors
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.relative import relation as rl
 from serifos.lab.relative import rules
@@ -24,11 +24,9 @@ class Show(model_fit.Show):
     """Print a model, its terms and its error, or a relation."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        try:
+        text = atomic.read_text(parsed_args.model, 'model')
+        if atomic.kind_said(text.encode(errors='replace')) != 'relation':
             return super().take_action(parsed_args)
-        except errors.FormatError as exc:
-            if f'({rl.RELATION_SCHEMA})' not in str(exc):
-                raise
         relation = documents.read_document(
             parsed_args.model, 'relation', rl.RELATION_SCHEMA,
             rl.Relation.from_json)
