@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import functools
 import pathlib
 import subprocess
+import sys
 
 from testtools import content
 from testtools import content_type
@@ -21,6 +22,8 @@ from testtools import content_type
 from tests.functional import machine
 from tests.functional.testbed import commands
 from tests.functional.testbed import layout
+from tests.functional.testbed import logs
+from tests.functional.testbed import machine as here
 from tests.functional.testbed import testbed
 
 TOOL = layout.ROOT / 'tools' / 'testbed'
@@ -73,13 +76,41 @@ class TestbedTest(machine.MachineTest):
 
     def setUp(self) -> None:
         super().setUp()
+        self._attach()
+        # As it is then: the testbed is gone when somebody reads it.
+        self.addOnException(lambda _: self.addDetail(
+            'testbed', content.text_content('\n'.join(self._state()))))
+        try:
+            self.testbed.wait_room()
+        except (layout.TestbedError, OSError) as error:
+            if commands.is_up(self.testbed):
+                raise
+            # No failure of this test: all that follow would fail as well.
+            self._logs.rewind()
+            print(f'{self.id()}: the testbed broke down before it, and is '
+                  f'made anew: {error}', *self._state(), sep='\n',
+                  file=sys.stderr, flush=True)
+            shared.cache_clear()
+            self._attach()
+            self.testbed.wait_room()
+
+    def _attach(self) -> None:
         found = shared(self.nova)
         if isinstance(found, layout.Missing):
             self.need(False, str(found))
         if isinstance(found, layout.TestbedError):
             raise found
         self.testbed = found
-        self.testbed.wait_room()
+        self._logs = logs.Logs(found)
+
+    def _state(self) -> list[str]:
+        """What is dead, what services complained of, what room is left."""
+        dead = [name for name, alive in
+                self.testbed.status()['processes'].items() if not alive]
+        lines = [f"dead: {', '.join(dead) or 'no process'}", *here.left()]
+        for name, said in self._logs.complaints().items():
+            lines += [f'{name}:', *(f'  {line}' for line in said)]
+        return lines
 
     def detail(self, name: str, lines: Sequence[str]) -> None:
         """Shown where the test fails, as the lines are by then."""

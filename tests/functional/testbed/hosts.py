@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence
-import contextlib
 
 from serifos.facts import names
 from tests.functional.testbed import guest
 from tests.functional.testbed import layout
-from tests.functional.testbed import network
 from tests.functional.testbed import records
 from tests.functional.testbed import rest
 from tests.functional.testbed import volumes
@@ -93,12 +90,3 @@ class Hosts(volumes.Volumes):
         self._wait('pools known to the scheduler', lambda: {
             names.backend(name) for name in self.api.pools()
         } >= set(self.api.backends_up()), READY_S)
-
-    def _wait(self, what: str, ready: Callable[[], bool],
-              seconds: float) -> None:
-        def quietly() -> bool:
-            with contextlib.suppress(OSError, rest.Refused):
-                return ready()
-            return False
-
-        network.wait_for(what, quietly, seconds, every=0.3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check of what the testbed needs of this machine."""
+"""What the testbed needs of this machine, and what is left of it."""
 
 from __future__ import annotations
 
@@ -55,3 +55,18 @@ def make_shim(shim: pathlib.Path) -> None:
     if done.returncode:
         raise layout.Missing(f'gcc cannot compile {source}: '
                              f'{done.stderr.strip()}')
+
+
+def left() -> list[str]:
+    """Lines on memory and disks; on processes killed for want of memory."""
+    found = [line for name, first in (
+        ('meminfo', ('MemTotal:', 'MemAvailable:')),
+        ('vmstat', ('oom_kill ',)))
+        for line in pathlib.Path('/proc', name).read_text().splitlines()
+        if line.startswith(first)]
+    for path in '/tmp', '/var/tmp', '/dev/shm':
+        if os.path.isdir(path):
+            usage = shutil.disk_usage(path)
+            found.append(f'{path}: {usage.free / 2 ** 30:.1f} of '
+                         f'{usage.total / 2 ** 30:.1f} GiB free')
+    return found

@@ -6,8 +6,10 @@ Cinder itself answers at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Any
 
 from serifos.facts import names
 from tests.functional.testbed import layout
@@ -60,8 +62,8 @@ class Volumes:
                     if volume['os-vol-host-attr:host'] == name)
                 for name, pool in pools.items())
 
-        network.wait_for('statistics without what is gone', known, seconds,
-                         every=0.5)
+        self._wait('statistics without what is gone', known, seconds,
+                   every=0.5)
 
     def wait_available(self, volume: str, seconds: float = 120) -> dict:
         """The volume, once it is available and does not migrate."""
@@ -86,8 +88,7 @@ class Volumes:
             ended = found['migration_status'] in ends
             return found if found['status'] == 'available' and ended else None
 
-        return network.wait_for(f'volume {volume} is available', settled,
-                                seconds, every=0.3)
+        return self._wait(f'volume {volume} is available', settled, seconds)
 
     def delete_volume(self, volume: str, seconds: float = 120) -> None:
         """Waits until it has gone."""
@@ -99,10 +100,10 @@ class Volumes:
         going = {*which}
         for volume in going:
             self.api.delete_volume(volume)
-        network.wait_for(
+        self._wait(
             f"volumes {', '.join(going)} are deleted",
             lambda: not going & {each['id'] for each in self.api.volumes()},
-            seconds, every=0.3)
+            seconds)
 
     def migrate(self, volume: str, number: int,
                 seconds: float = MIGRATION_S) -> dict:
@@ -117,8 +118,8 @@ class Volumes:
 
     def wait_no_copies(self, seconds: float = MIGRATION_S) -> None:
         """Until no second record of a migration is left."""
-        network.wait_for('the old copy is deleted', lambda: not self.copies(),
-                         seconds, every=0.5)
+        self._wait('the old copy is deleted', lambda: not self.copies(),
+                   seconds, every=0.5)
 
     def copies(self) -> list[dict]:
         """Records that a migration made: its target, or its old source."""
@@ -136,6 +137,25 @@ class Volumes:
         found = self.api.volume(volume)
         name = found.get('os-vol-mig-status-attr:name_id') or volume
         return f'/dev/{layout.BACKEND}/volume-{name}'
+
+    def _wait(self, what: str, ready: Callable[[], Any], seconds: float,
+              every: float = 0.3) -> Any:
+        """As network.wait_for; also while Cinder does not answer.
+
+        What it needs may be coming back just now: what it refuses is raised,
+        what it fails at (5xx) is asked again.
+        """
+        def quietly() -> Any:
+            try:
+                return ready()
+            except OSError:
+                return None
+            except rest.Refused as refused:
+                if refused.status < 500:
+                    raise
+                return None
+
+        return network.wait_for(what, quietly, seconds, every)
 
 
 def number(node: int | str) -> int:

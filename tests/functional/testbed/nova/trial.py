@@ -16,10 +16,10 @@ from typing import Any
 from serifos.plan import plan as pl
 from tests.functional.testbed import balancer as bl
 from tests.functional.testbed import layout
+from tests.functional.testbed import logs
 from tests.functional.testbed import network
 from tests.functional.testbed.nova import cases
 from tests.functional.testbed.nova import leftover
-from tests.functional.testbed.nova import logs
 from tests.functional.testbed.nova import migration as mg
 from tests.functional.testbed.nova import proof
 from tests.functional.testbed.nova import servers as sv
