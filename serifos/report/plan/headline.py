@@ -25,13 +25,8 @@ def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     """
     if not seen.plan.moves:
         return _nothing(seen, short)
-    said = [_relief(seen, short)]
-    misses = seen.plan.slo_misses
-    if misses.before > misses.after:
-        said.append(f'{misses.before - misses.after:,.0f} of '
-                    f'{wd.count(int(misses.before), "broken promise")} '
-                    'mended')
-    return ', '.join([*said, price(seen)])
+    return ', '.join(filter(None, (
+        _relief(seen, short), _mended(seen), price(seen))))
 
 
 def price(seen: ol.Outlook) -> str:
@@ -67,6 +62,18 @@ def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     first, more = faster[0], len(faster) - 1
     return (f'{short[first.pool.name]} {wd.change(*first.latencies_us)} ms'
             + (f' and {wd.count(more, "other pool")} faster' if more else ''))
+
+
+def _mended(seen: ol.Outlook) -> str:
+    misses, kept = seen.plan.slo_misses, len(seen.contradicted.kept)
+    if misses.before <= misses.after:
+        return ''
+    mended, were = misses.before - misses.after, int(misses.before)
+    if not kept:
+        return f'{mended:,.0f} of {wd.count(were, "broken promise")} mended'
+    return (f'{mended:,.0f} of {wd.count(were, "promise")} mended that '
+            f'{"is" if were == 1 else "are"} broken as predicted, {kept:,} '
+            'of them kept as measured')
 
 
 def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:

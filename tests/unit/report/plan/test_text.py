@@ -139,6 +139,17 @@ class MeasuredTest(testtools.TestCase):
     def words(self, *volumes, pools=POOLS):
         return _words(said(pools, volumes))
 
+    def test_mended_is_not_said_of_what_was_kept(self):
+        gold = [dataclasses.replace(each, max_latency_us=700)
+                for each in HOT]
+        self.assertIn('2 of 2 broken promises mended', self.words(*gold))
+        # One of them sees less than what is promised to it.
+        seen = dataclasses.replace(gold[0].workload, latency_us=300)
+        gold[0] = dataclasses.replace(gold[0], workload=seen)
+        self.assertIn(
+            '2 of 2 promises mended that are broken as predicted, 1 of them '
+            'kept as measured, 50 GiB copied', self.words(*gold))
+
     def test_pools_outside_of_their_intervals(self):
         fits = self.words(self.busy('v', 'stor1@s#s', 640.0))
         self.assertNotIn('outside the 90 %', fits)
