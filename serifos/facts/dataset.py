@@ -210,8 +210,19 @@ class Header:
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any],
                 names: Iterable[str]) -> list[str]:
     """The facts of these names that differ, as 'NAME OURS and THEIRS'."""
-    return [f'{name} {ours.get(name)} and {theirs.get(name)}'
+    return [f'{name} {words(ours.get(name))} and {words(theirs.get(name))}'
             for name in names if ours.get(name) != theirs.get(name)]
+
+
+def words(value: Any) -> str:
+    """A fact as a person writes it: none, yes, 1.5, 1,64."""
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, float):
+        return f'{value:g}'
+    if isinstance(value, (list, tuple)):
+        return ','.join(map(words, value))
+    return 'none' if value in (None, '') else str(value)
 
 
 @dataclasses.dataclass(frozen=True)

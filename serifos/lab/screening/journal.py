@@ -70,7 +70,7 @@ class ScreeningHeader:
                 other, otherwise)])
             for how, otherwise in (('varied', 'held'), ('held', 'varied'))]
         told = {name for _, names in alone for name in names}
-        return [*(f'{name}: {_words(one)}, not {_words(its)}'
+        return [*(f'{name}: {ds.words(one)}, not {ds.words(its)}'
                   for name, (one, its) in apart.items() if name not in told),
                 *(f'{wd.several(names, _NAMED)}: {words}'
                   for words, names in alone if names)]
@@ -90,7 +90,7 @@ class ScreeningHeader:
         """
         ours, theirs = (
             {'runtime_s': header.runtime_s,
-             'remounted': _words(header.remounted), **header.held}
+             'remounted': header.remounted, **header.held}
             for header in (self, other))
         return ds.differences(ours, theirs, [
             name for name in ours if name in theirs])
@@ -216,15 +216,6 @@ def _run(doc: fields.Field) -> ScreeningRun:
         {name: _level(name, one) for name, one in doc['levels'].pairs()},
         doc['round'].whole(1),
         {name: doc[name].number(_LEAST) for name in RESPONSES})
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, bool):
-        return 'yes' if value else 'no'
-    if isinstance(value, float):
-        return f'{value:g}'
-    return ('none' if value is None else
-            ','.join(value) if isinstance(value, tuple) else str(value))
 
 
 def _level(name: str, said: fields.Field) -> str:

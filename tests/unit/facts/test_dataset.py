@@ -71,3 +71,17 @@ class TenantsTest(testtools.TestCase):
             again = ds.Sample.from_json(sample.to_json())
             self.assertEqual(sample.workloads, again.workloads)
             self.assertEqual(sample.key, again.key)
+
+
+class DifferencesTest(testtools.TestCase):
+
+    def test_they_are_in_words_of_a_person(self):
+        self.assertEqual(
+            ['runtime_s 1 and 2.5', 'varied none and file set',
+             'direct yes and no', 'levels 1,64 and none'],
+            ds.differences(
+                {'runtime_s': 1.0, 'direct': True, 'levels': ['1', '64'],
+                 'ioengine': 'libaio'},
+                {'runtime_s': 2.5, 'varied': 'file set', 'direct': False,
+                 'ioengine': 'libaio'},
+                ('runtime_s', 'varied', 'direct', 'levels', 'ioengine')))
