@@ -50,9 +50,9 @@ def identify(name: str) -> VolumeGroup:
     except errors.ToolError as exc:
         if os.path.isfile(name):
             raise errors.DeviceError(
-                f'{name} is a file and no volume group; a dataset that is to '
+                f'{name} is a file and no volume group (a dataset that is to '
                 'be read ends in .jsonl, and a scratch file that is to be '
-                'made is written file:PATH.') from None
+                f'made is written file:PATH): {exc}') from None
         raise errors.DeviceError(
             f'There is no volume group {name} (write /dev/{name} for a '
             f'device, file:{name} for a scratch file): {exc}') from None

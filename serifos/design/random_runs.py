@@ -32,7 +32,7 @@ MAIL = design.Space(
 (section 6.2): several workloads at once, whose requests are as small as
 files of 5 KiB and what describes them, and mostly at random."""
 
-_MOST = 100_000
+MOST = 100_000
 
 
 def runs(number: int, space: design.Space = PAPER,
@@ -44,7 +44,7 @@ def runs(number: int, space: design.Space = PAPER,
         as whole numbers between their ends
     :raises InputError: where that is not from 1 to 100,000
     """
-    bounds.refuse_outside('--sampled', number, 1, _MOST)
+    bounds.refuse_outside('--sampled', number, 1, MOST)
     rng = np.random.default_rng(seed)
     return tuple(
         tuple(_workload(space, rng) for _ in range(rng.choice(space.counts)))

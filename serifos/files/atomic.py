@@ -29,8 +29,10 @@ MOST_BYTES = 2 ** 29
 """Of a file that is read whole; 200,000 volumes are a sixth of it."""
 
 _MODE = 0o640
-_SAYS = re.compile(rb'\s*{\s*"schema"\s*:\s*"serifos-([a-z-]+)/')
-_SAYS_WITHIN = 256
+_OPENS = re.compile(rb'\s*{')
+_SAYS = re.compile(rb'"schema"\s*:\s*"serifos-([a-z-]+)/')
+_SAYS_WITHIN = 2 ** 16
+"""Bytes. We write the schema first; other programs that sort keys do not."""
 _OLD_S = 60.0
 _KINDS = ((stat.S_ISDIR, 'directory'), (stat.S_ISFIFO, 'FIFO'),
           (stat.S_ISSOCK, 'socket'), (stat.S_ISCHR, 'character device'),
@@ -96,7 +98,8 @@ def _too_large(path: Path, what: str, most: int) -> errors.FormatError:
 
 def kind_said(data: bytes) -> str:
     """The kind that a document of ours says to be, '' of anything else."""
-    said = _SAYS.match(data[:_SAYS_WITHIN])
+    data = data[:_SAYS_WITHIN]
+    said = _OPENS.match(data) and _SAYS.search(data)
     return said[1].decode() if said else ''
 
 

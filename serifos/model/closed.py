@@ -50,16 +50,17 @@ def settled(model: mm.Model,
 
 
 def together(model: mm.Model, workloads: Sequence[wl.Workload]) -> wl.Load:
-    """The Load of workloads, none of which is idle unless it never asks.
+    """The Load of workloads: of those that hardly ask where no other does.
 
     A request in service is outstanding itself: where less than one is in the
     mean, and less than the model was fitted to, whoever asks sees a lone
     request. The Load then is the least that the model knows, one at the most,
-    of the same mix.
+    of the same mix. Beside others who hardly asks adds nothing to it.
 
     :param workloads: without a think time; see :func:`settled`
     """
-    asking = [w for w in workloads if w.outstanding]
+    asking = [w for w in workloads if w.is_active()] or [
+        w for w in workloads if w.outstanding]
     total = sum(w.outstanding for w in asking)
     fitted, _ = model.range.get('iodepth', (_LONE, _LONE))
     served = max(total, min(_LONE, max(fitted, wl.ACTIVE_FLOOR)))

@@ -80,7 +80,8 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
             'Coverage', words.criterion(found), tables=[table.Table(
                 ('dataset', 'runs', 'covered', 'device', 'measured'),
                 [(label, int((found.owners == i).sum()),
-                  table.percent(found.share(i), '.0f'),
+                  f'{"at most " * found.is_unsure(i)}'
+                  f'{table.percent(found.share(i), ".0f")}',
                   measured.device_of(file.device),
                   measured.place_of(file.host, file.created_at))
                  for i, (label, file) in enumerate(zip(labels, files))])]),
@@ -91,9 +92,8 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
              'The runs', 'On the first two components. Dots are the '
              'benchmark; crosses are the others, red where not covered.',
              [_scatter(found)]),
-         page.Section('Not covered', '' if rows else
-                      'Every run is covered.', tables=[
-                          _in_ms(header, rows)] if rows else [])],
+         page.Section('Not covered', '' if rows else words.whole(
+             found, labels), tables=[_in_ms(header, rows)] if rows else [])],
         verdict=words.verdict(found, labels))
 
 

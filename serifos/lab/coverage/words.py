@@ -48,10 +48,17 @@ def few(found: coverage.Coverage) -> str:
             f'one of {coverage.ENOUGH} or more, or --distance.')
 
 
+def whole(found: coverage.Coverage, labels: Sequence[str]) -> str:
+    """Where no run is known to be uncovered."""
+    if _is_any_unsure(found, labels):
+        return f'No run for certain: {few(found)}'
+    return 'Every run is covered.'
+
+
 def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
     """Whether the benchmark has runs like all of those of the others."""
     shares = {label: found.share(i) for i, label in enumerate(labels) if i}
-    unsure = any(found.is_unsure(i) for i in range(1, len(labels)))
+    unsure = _is_any_unsure(found, labels)
     gaps = [f'{math.ceil(100 * (1 - covered))} % of {label}'
             for label, covered in shares.items() if covered < 1]
     if gaps:
@@ -63,6 +70,10 @@ def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
         return f'Not decided: {few(found)}'
     return (f'{labels[0]} covers all of {", ".join(shares)}: a model of it '
             'has seen runs like every one of them.')
+
+
+def _is_any_unsure(found: coverage.Coverage, labels: Sequence[str]) -> bool:
+    return any(found.is_unsure(i) for i in range(1, len(labels)))
 
 
 def _too_few(found: coverage.Coverage) -> str:

@@ -50,9 +50,9 @@ def verdict(analysis: effects.Analysis, keys: Sequence[str]) -> str:
     share = _percent(_share(analysis, keys))
     doubt = _doubt(analysis, keys)
     if doubt is not None:
-        return (f'Not decided: {doubt}. The greatest '
-                f'effect{" is" if one else "s are"} of {", ".join(keys)}, '
-                f'{share} of the variation.')
+        return (f'Not decided: {doubt}. {", ".join(keys)} '
+                f'{"explains" if one else "explain"} {share} of the '
+                'variation.')
     return (f'{len(keys)} of {wd.count(len(analysis.effects), "parameter")} '
             f'matter{"s" * one} most: {", ".join(keys)}. '
             f'{"It explains" if one else "They explain"} {share} of the '
@@ -66,7 +66,8 @@ def _doubt(analysis: effects.Analysis, keys: Sequence[str]) -> str | None:
                 'variation, more than the key parameters')
     if analysis.noise_share >= min(share, _HALF):
         return (f'noise makes about {_percent(analysis.noise_share)} of the '
-                'variation')
+                'variation' + ', as much as the key parameters or more' * (
+                    analysis.noise_share < _HALF))
     if not any(_is_beyond(e) for e in analysis.effects if e.name in keys):
         return 'none of the key parameters is beyond the noise (p < 0.05)'
     return None

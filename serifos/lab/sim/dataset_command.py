@@ -65,9 +65,9 @@ class Dataset(app.Fails, command.Command):
                           'relate --test tests relations on it')
         parser.add_argument(
             '--kind', choices=kinds.names(),
-            help='begin with the runs that build --kind makes for this kind '
-                 'of model: those of reads alone and of writes alone for '
-                 'queueing, none for the others')
+            help='begin the short design with the runs that build --kind '
+                 'makes for this kind of model: those of reads alone and of '
+                 'writes alone for queueing, none for the others')
         parser.add_argument('--rounds', type=int, default=1, metavar='N',
                             help='make every run N times; the last one '
                             'counts (default: 1)')
@@ -123,18 +123,34 @@ class Dataset(app.Fails, command.Command):
 
 
 def _refuse_measured(path: str) -> None:
-    """:raises InputError: where it is the dataset of a device, or broken"""
-    if os.path.exists(path):
+    """:raises InputError: where it is no dataset that was simulated
+
+    An empty file, such as mktemp makes, is nothing to be lost.
+    """
+    if not (os.path.exists(path) and os.path.getsize(path)):
+        return
+    try:
         was = documents.read_dataset(path).header.device
-        if was.get('serial') != 'simulated':
-            raise errors.InputError(
-                f'{path} would be lost, which was measured on '
-                f'{was.get("model") or "a device"}; name another.')
+    except errors.FormatError:
+        raise errors.InputError(f'{path} would be lost, which is no whole '
+                                'dataset; name another.') from None
+    if was.get('serial') != 'simulated':
+        raise errors.InputError(
+            f'{path} would be lost, which was measured on '
+            f'{was.get("model") or "a device"}; name another.')
 
 
 def _for_kind(args: argparse.Namespace) -> Sequence[design.Run]:
     if args.kind is None or not kinds.of(args.kind).distributions:
         return ()
+    for name, given in (
+            ('full', args.full), ('study', args.study),
+            ('sampled', args.sampled is not None),
+            ('mail', args.mail is not None)):
+        if given:
+            raise errors.InputError(
+                f'--{name} says which runs are made, and --kind {args.kind} '
+                'adds some to those of the short design; leave out one.')
     return alone.runs(_asked(args, alone.SPACE))
 
 

@@ -68,7 +68,8 @@ def refuse_few(spaces: Sequence[design.Space], sampled: int,
     for space in spaces:
         for count in space.counts:
             has = terms(count, space, tuple(conditions) or _ALWAYS)
-            bounds.refuse_outside('--sampled', sampled, has + 2, _MOST)
+            bounds.refuse_outside('--sampled', sampled, has + 2,
+                                  random_runs.MOST)
 
 
 def some(spaces: Sequence[design.Space], number: int | None,

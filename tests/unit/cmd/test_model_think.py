@@ -80,6 +80,16 @@ class ThinkTest(commands.ModelCase):
             for one in said['tenants']:
                 self.assertAlmostEqual(1, one['latency_us'] / busy, delta=0.1)
 
+    @ddt.data(*kinds.names())
+    def test_who_hardly_asks_adds_nothing_to_a_busy_pool(self, kind):
+        documents.write_model(self.model, _of_kind(kind))
+        busy = self.seen('30:8:16')
+        for rare in '100:256:0.001', '100:256:4:100:1000000000':
+            said = self.seen('30:8:16', rare)
+            for figure in 'latency_us', 'interval_us':
+                self.assertEqual(busy[figure], said[figure])
+            self.assertEqual(busy['tenants'][0], said['tenants'][0])
+
     def test_one_without_a_requester_is_none(self):
         documents.write_model(self.model, _of_kind('outstanding'))
         for one in ('30:8:0', '30:8:0:100:500'):

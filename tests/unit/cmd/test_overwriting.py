@@ -2,6 +2,7 @@
 """A name mistyped never costs what was measured or fitted."""
 
 import functools
+import json
 
 import ddt
 
@@ -46,6 +47,17 @@ class OverwritingTest(case.DirectoryCase):
         for name in 'a.jsonl', 'b.jsonl':
             samples.write(self.dir / name, _dataset())
         documents.write_model(self.dir / 'm.json', _model())
+        self.assert_refused(arguments)
+
+    def test_nor_where_another_program_sorted_its_keys(self):
+        path = self.dir / 'a.jsonl'
+        samples.write(path, _dataset())
+        path.write_text(''.join(
+            json.dumps(json.loads(line), sort_keys=True) + '\n'
+            for line in path.read_text().splitlines()))
+        self.assert_refused(('fit', 'a.jsonl', '--out', 'a.jsonl'))
+
+    def assert_refused(self, arguments):
         was = {path: path.read_bytes() for path in self.dir.iterdir()}
         code, out, err = command.model(*(
             self.dir / word if '.' in word else word for word in arguments))

@@ -96,6 +96,29 @@ class DatasetTest(case.DirectoryCase):
         self.assertIn('which was measured on', err)
         self.assertEqual(was, path.read_text())
 
+    def test_nothing_but_a_simulation_or_an_empty_file_is_replaced(self):
+        path = self.dir / 'it.jsonl'
+        for text in 'notes\n', '{"a": 1}\n', '\n':
+            path.write_text(text)
+            code, out, err = command.simulate('dataset', 'SSD1', path)
+            self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
+            self.assertIn('it.jsonl would be lost, which is no whole dataset',
+                          err)
+            self.assertEqual(text, path.read_text())
+        path.write_text('')
+        for seed in '1', '2':
+            self.assertEqual(0, command.simulate(
+                'dataset', 'SSD1', path, '--runs', '20', '--seed', seed)[0])
+
+    @ddt.data('--full', '--study', ('--sampled', '9'), ('--mail', '9'))
+    def test_runs_of_a_kind_begin_the_short_design_alone(self, other):
+        options = [other] if isinstance(other, str) else other
+        code, out, err = command.simulate(
+            'dataset', 'SSD1', self.dir / 'x.jsonl', '--kind', 'queueing',
+            *options)
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
+        self.assertIn(f'{options[0]} says which runs are made', err)
+
     def test_every_set_of_the_vectors(self):
         found = self.dataset(
             'SSD1', '--full', '--counts', '1,2', '--write-pcts', '0,100',

@@ -258,6 +258,12 @@ class CommandTest(testtools.TestCase):
         self.assertEqual(expected, code, err)
         self.assertIn(sentence, err)
 
+    def test_random_runs_may_be_many(self):
+        code, out, err = command.model(
+            'design', '--study', '--sampled', '1500', '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertEqual(1500, json.loads(out)[-1]['sets'])
+
     @ddt.data(
         (('--runs', '20', '--full'), '--full and --runs contradict'),
         (('--runs', '3'), '--runs'),
