@@ -219,7 +219,7 @@ def words(value: Any) -> str:
     if isinstance(value, bool):
         return 'yes' if value else 'no'
     if isinstance(value, float):
-        return f'{value:g}'
+        return f'{value:.12g}'
     if isinstance(value, (list, tuple)):
         return ','.join(map(words, value))
     return 'none' if value in (None, '') else str(value)

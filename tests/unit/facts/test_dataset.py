@@ -77,11 +77,13 @@ class DifferencesTest(testtools.TestCase):
 
     def test_they_are_in_words_of_a_person(self):
         self.assertEqual(
-            ['runtime_s 1 and 2.5', 'varied none and file set',
-             'direct yes and no', 'levels 1,64 and none'],
+            ['runtime_s 1 and 2.5', 'size_gib 447.1309 and 447.1308',
+             'varied none and file set', 'direct yes and no',
+             'levels 1,64 and none'],
             ds.differences(
-                {'runtime_s': 1.0, 'direct': True, 'levels': ['1', '64'],
-                 'ioengine': 'libaio'},
-                {'runtime_s': 2.5, 'varied': 'file set', 'direct': False,
-                 'ioengine': 'libaio'},
-                ('runtime_s', 'varied', 'direct', 'levels', 'ioengine')))
+                {'runtime_s': 1.0, 'size_gib': 447.1309, 'direct': True,
+                 'levels': ['1', '64'], 'ioengine': 'libaio'},
+                {'runtime_s': 2.5, 'size_gib': 447.1308, 'direct': False,
+                 'varied': 'file set', 'ioengine': 'libaio'},
+                ('runtime_s', 'size_gib', 'varied', 'direct', 'levels',
+                 'ioengine')))
