@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import fcntl
+import mmap
 import os
 import pathlib
 import re
@@ -31,8 +32,7 @@ MOST_BYTES = 2 ** 29
 _MODE = 0o640
 _OPENS = re.compile(rb'\s*{')
 _SAYS = re.compile(rb'"schema"\s*:\s*"serifos-([a-z-]+)/')
-_SAYS_WITHIN = 2 ** 16
-"""Bytes. We write the schema first; other programs that sort keys do not."""
+"""We write the schema first; programs that sort keys, anywhere."""
 _OLD_S = 60.0
 _KINDS = ((stat.S_ISDIR, 'directory'), (stat.S_ISFIFO, 'FIFO'),
           (stat.S_ISSOCK, 'socket'), (stat.S_ISCHR, 'character device'),
@@ -96,9 +96,8 @@ def _too_large(path: Path, what: str, most: int) -> errors.FormatError:
         f'{path} is larger than the {most >> 20} MiB that a {what} may have.')
 
 
-def kind_said(data: bytes) -> str:
+def kind_said(data: bytes | mmap.mmap) -> str:
     """The kind that a document of ours says to be, '' of anything else."""
-    data = data[:_SAYS_WITHIN]
     said = _OPENS.match(data) and _SAYS.search(data)
     return said[1].decode() if said else ''
 
@@ -202,8 +201,11 @@ def _refuse_other(path: pathlib.Path, directory: int, kind: str) -> None:
                          | os.O_NONBLOCK, dir_fd=directory)
     except OSError:
         return  # none, or a link or a file whose content stays or is not seen
-    with open(handle, 'rb') as file:
-        found = kind_said(file.read(_SAYS_WITHIN))
+    with open(handle, 'rb'):
+        if not os.fstat(handle).st_size:
+            return
+        with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as data:
+            found = kind_said(data)
     if found and found != kind:
         raise errors.InputError(
             f'{path} would be lost, which is a file of another kind '

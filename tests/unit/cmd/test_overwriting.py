@@ -56,6 +56,12 @@ class OverwritingTest(case.DirectoryCase):
             json.dumps(json.loads(line), sort_keys=True) + '\n'
             for line in path.read_text().splitlines()))
         self.assert_refused(('fit', 'a.jsonl', '--out', 'a.jsonl'))
+        model = self.dir / 'm.json'
+        documents.write_model(model, _model())
+        model.write_text(json.dumps(
+            {'device': 'x' * 100_000, **json.loads(model.read_text())},
+            sort_keys=True))
+        self.assert_refused(('spread', 'a.jsonl', '--page', 'm.json'))
 
     def assert_refused(self, arguments):
         was = {path: path.read_bytes() for path in self.dir.iterdir()}
