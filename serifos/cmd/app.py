@@ -160,14 +160,17 @@ class Fails(command.Command):
                        column_names: Sequence[str], data: Any) -> int:
         """Prints nothing, not an empty line, for an empty table.
 
-        ``-f value``, which has no null, has the word of the table for it.
+        ``-f value``, which has no null, has the word of the table for it,
+        and ``-f csv`` nothing.
         """
         if not column_names and parsed_args.formatter == 'table':
             return 0
-        if parsed_args.formatter == 'value':
-            data = ([[*map(cells.of_value, row)] for row in data]
+        shown = {'value': cells.of_value, 'csv': cells.of_csv}.get(
+            parsed_args.formatter)
+        if shown is not None:
+            data = ([[*map(shown, row)] for row in data]
                     if isinstance(self, lister.Lister)
-                    else [*map(cells.of_value, data)])
+                    else [*map(shown, data)])
         return super().produce_output(parsed_args, column_names, data)
 
     def run(self, parsed_args: argparse.Namespace) -> int:

@@ -32,6 +32,13 @@ def of_value(cell: Any) -> Any:
     return cell
 
 
+def of_csv(cell: Any) -> Any:
+    """A cell for ``-f csv``: nothing where there is no value."""
+    if isinstance(cell, Cell) and cell.machine_readable() is None:
+        return None
+    return cell
+
+
 def number(value: float | None, form: str, unknown: str = '') -> Cell:
     """A number in a format such as ``.3g`` or ``.1%``, which is percent."""
     if value is None:

@@ -9,6 +9,7 @@ from typing import Any
 from cliff import lister
 
 from serifos.cmd import app
+from serifos.cmd import cells
 from serifos.cmd.model import design_options
 from serifos.design import design as dn
 
@@ -36,5 +37,5 @@ def rows(chosen: dn.Design) -> list[tuple[object, ...]]:
         *((count, number, chosen.rounds, chosen.seconds(count),
            round(chosen.hours(count), 2))
           for count, number in chosen.numbers.items()),
-        ('total', chosen.total, chosen.rounds, None,
+        ('total', chosen.total, chosen.rounds, cells.Cell(None, '–'),
          round(chosen.hours(), 2))]

@@ -45,6 +45,14 @@ class CombinationsTest(testtools.TestCase):
         self.assertEqual(golden.REGRESSION['configurations']['all'],
                          json.loads(out)[-1]['sets'])
 
+    def test_the_total_has_no_seconds(self):
+        for form, said in (('table', ' – '), ('csv', '"total",80,1,'),
+                           ('value', 'total 80 1 – ')):
+            code, out, err = command.model('design', '-f', form)
+            self.assertEqual(0, code, err)
+            self.assertIn(said, out)
+            self.assertNotIn('None', out)
+
     def test_a_study_has_as_many_runs_as_study_makes(self):
         for options, sets in (((), 40), (('--runs', '30'), 30),
                               (('--full',), 660),
