@@ -13,12 +13,12 @@ import pathlib
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import urllib.request
 
 import psycopg2
+import pymysql
 
 from serifos.database import connection
 from tests.functional import machine
@@ -58,10 +58,8 @@ class Server:
         raise NotImplementedError
 
     def ready(self) -> bool:
-        with contextlib.suppress(OSError):
-            socket.create_connection(('127.0.0.1', self.port), 1).close()
-            return True
-        return False
+        """Whether it serves: a port that is open is not enough."""
+        raise NotImplementedError
 
     def start(self) -> None:
         with (self.directory / 'log').open('a') as log:
@@ -73,8 +71,11 @@ class Server:
     def stop(self) -> None:
         if self.process is not None:
             self.process.send_signal(self.ended_by)
-            self.process.wait(60)
-            self.process = None
+            try:
+                self.process.wait(60)
+            finally:
+                self.process.kill()
+                self.process = None
 
     def restart(self) -> None:
         self.stop()
@@ -111,7 +112,14 @@ class MariaDB(Server):
                 f'--datadir={self.directory}/db', f'--port={self.port}',
                 '--bind-address=127.0.0.1', '--sync-frm=OFF',
                 '--innodb-flush-method=nosync',
-                f'--socket={self.directory}/db.sock', '--pid-file=db.pid']
+                f'--socket={self.socket}', '--pid-file=db.pid']
+
+    def ready(self) -> bool:
+        # It opens its port before its socket, and serves after both.
+        with contextlib.suppress(pymysql.OperationalError):
+            pymysql.connect(unix_socket=self.socket, user='root').close()
+            return True
+        return False
 
     def start(self) -> None:
         super().start()
@@ -122,7 +130,11 @@ class MariaDB(Server):
     def sql(self, statements: str) -> str:
         return self.run(
             machine.which('mariadb'), '--no-defaults', '-N',
-            f'--socket={self.directory}/db.sock', '-e', statements)
+            f'--socket={self.socket}', '-e', statements)
+
+    @property
+    def socket(self) -> str:
+        return f'{self.directory}/db.sock'
 
     @property
     def lock_url(self) -> str:
