@@ -26,9 +26,12 @@ from serifos.cmd import output
 from serifos import conf
 from serifos import errors
 from serifos.files import atomic
+from serifos.report.plan import wording
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
+
+_COLUMNS = 12  # that an error names
 
 _MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
 
@@ -165,6 +168,7 @@ class Fails(command.Command):
         """
         if not column_names and parsed_args.formatter == 'table':
             return 0
+        _check_columns(parsed_args.columns, column_names)
         shown = {'value': cells.of_value, 'csv': cells.of_csv}.get(
             parsed_args.formatter)
         if shown is not None:
@@ -218,6 +222,20 @@ class Fails(command.Command):
             parsed_args, 'formatter', None))
         return (self.may_be_silent if form is None else form == 'table') and (
             getattr(parsed_args, 'yes', True))
+
+
+def _check_columns(asked: Sequence[str], names: Sequence[str]) -> None:
+    """Refuses ``-c`` where no name is known; cliff lists all there are.
+
+    :raises InputError: it names the first columns, as the rows of a model or
+        a relation may be thousands
+    """
+    def plain(given: Sequence[str]) -> set[str]:
+        return {name.lower().strip().replace(' ', '_') for name in given}
+    if asked and not plain(asked) & plain(names):
+        raise errors.InputError(
+            f'-c {asked[0]!r}: there is no such column; there are: '
+            f'{wording.several(names, _COLUMNS) or "none"}.')
 
 
 class _Lacking(Fails):

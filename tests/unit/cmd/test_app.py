@@ -122,9 +122,24 @@ class NoCommandTest(testtools.TestCase):
 class Unknown(app.Fails, show.ShowOne):
     """A verb that shows what is known and what is not."""
 
+    more = ()
+
     def take_action(self, parsed_args):
-        return ('error', 'runs', 'kind'), (
-            cells.percent(None), cells.number(0.25, '.1f'), 'tenant')
+        return ('error', 'runs', 'kind', *map(str, self.more)), (
+            cells.percent(None), cells.number(0.25, '.1f'), 'tenant',
+            *self.more)
+
+
+def run_unknown(*argv, names=()):
+    """(exit code, stdout, stderr) of the verb, with more columns."""
+    class More(Unknown):
+        more = names
+
+    with command.captured() as (out, err):
+        whole = app.App('serifos-model', 'shows what is known')
+        whole.command_manager.add_command('unknown', More)
+        code = whole.run(['unknown', *argv])
+    return code, out.getvalue(), err.getvalue()
 
 
 @ddt.ddt
@@ -134,12 +149,8 @@ class OutputTest(testtools.TestCase):
               ('json', '{"error": null, "runs": 0.25, "kind": "tenant"}\n'))
     @ddt.unpack
     def test_only_json_has_a_null(self, form, text):
-        with command.captured() as (out, _):
-            whole = app.App('serifos-model', 'shows what is known')
-            whole.command_manager.add_command('unknown', Unknown)
-            code = whole.run(['unknown', '-f', form, *(
-                ['--noindent'] if form == 'json' else [])])
-        self.assertEqual((0, text), (code, out.getvalue()))
+        self.assertEqual((0, text, ''), run_unknown('-f', form, *(
+            ['--noindent'] if form == 'json' else [])))
 
     @ddt.data(('table', ''), ('json', '{}\n'))
     @ddt.unpack
@@ -149,3 +160,19 @@ class OutputTest(testtools.TestCase):
             whole.command_manager.add_command('nothing', Nothing)
             code = whole.run(['nothing', '-f', form])
         self.assertEqual((0, text), (code, out.getvalue()))
+
+    @ddt.data((['-c', 'KIND'], 'tenant\n'),
+              (['-c', 'runs', '-c', 'no such'], '0.25\n'))
+    @ddt.unpack
+    def test_columns_are_those_that_are_known(self, chosen, text):
+        self.assertEqual((0, text, ''), run_unknown('-f', 'value', *chosen))
+
+    def test_where_no_column_is_known_the_first_are_named(self):
+        code, out, err = run_unknown('-c', 'rnus')
+        self.assertEqual((2, ''), (code, out))
+        self.assertEqual(
+            "serifos-model: -c 'rnus': there is no such column; there are: "
+            'error, runs, kind.\n', err)
+        err = run_unknown('-c', 'rnus', names=range(100_000))[2]
+        self.assertIn(' and 99,', err)
+        self.assertLess(len(err), 200)
