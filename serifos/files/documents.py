@@ -67,7 +67,7 @@ def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
 def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     text = atomic.read_text(path, 'dataset')
-    if text.startswith('{\n'):
+    if text.startswith('{\n') or '\n' not in text:
         _refuse_of_another(path, text, ds.DATASET_SCHEMA)
     headers, samples = [], []
     for where, doc in jsonl.parse(text, path, _REMEDY):

@@ -187,6 +187,13 @@ class DatasetFileTest(StoreCase):
         with documents.resumed_dataset(path, samples.HEADER):
             self.assertEqual(1, len(documents.read_dataset(path).samples))
 
+    @ddt.data({'indent': 1}, {'sort_keys': True}, {})
+    def test_a_model_however_it_was_printed(self, form):
+        path = self.dir / 'm.json'
+        path.write_text(json.dumps(_MODEL, **form))
+        self.assertIn(f'{path} is a model (serifos-model/1), not a dataset',
+                      self.refused(documents.read_dataset, path))
+
     def test_two_machines_are_not_mixed(self):
         other = {**samples.HEADER.to_json(), 'host': 'node2'}
         path = self.write('d.jsonl', samples.HEADER.to_json(), _RUN, other,
