@@ -90,7 +90,7 @@ class FioTest(machine.MachineTest):
                      '--hang-after', '1', path=self.path)
         self.assertLess(time.monotonic() - began, 60)
         for pid in (int(each.name) for each in pids.iterdir()):
-            machine.wait_until(lambda: machine.state(pid) == 'Z', 5)
+            machine.wait_until(lambda: machine.state(pid) == 'Z')
 
     def test_one_failure_costs_one_run_which_is_tried_again(self):
         self.fake_runs(f'[ $(ls {self.ran} | wc -l) != 2 ] || exit 1\n'
