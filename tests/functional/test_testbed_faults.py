@@ -61,7 +61,7 @@ class FaultTest(case.TestbedTest):
         applying = self.balancer.start('apply', plan['id'], '--yes')
         self.addCleanup(applying.wait)
         self.addCleanup(applying.kill)
-        fault.wait_copying(self.testbed, volume, 180)
+        fault.wait_copying(self.testbed, volume)
         self.testbed.kill_guest(3)
         self.testbed.boot_guest(3)
         code, _, err = machine.interrupt(applying, signal.SIGTERM)
@@ -78,7 +78,7 @@ class FaultTest(case.TestbedTest):
             self.assertEqual(1, code)
             return f'serifos-balancer recover {volume}' in err and err
         # Its copy has to be quiet for 30 s; the host may boot in less.
-        err = network.wait_for('it is known to be forgotten', told, 180)
+        err = network.wait_for('it is known to be forgotten', told, 300)
         self.assertIn('was restarted since', err)
 
         code, out, err = self.balancer.run('recover', volume, '--yes')
@@ -96,13 +96,13 @@ class FaultTest(case.TestbedTest):
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)
         network.wait_for(
-            'telemetry sees the tenants', self._active, 90, every=1)
+            'telemetry sees the tenants', self._active, 300, every=1)
         # It may ask for a migration as soon as it has seen them.
         self.story.loads.stop_all()
         volume = network.wait_for(
-            'the balancer asked for a migration', self._asked, 120,
+            'the balancer asked for a migration', self._asked, 300,
             every=0.3)
-        fault.wait_copying(self.testbed, volume, 180)
+        fault.wait_copying(self.testbed, volume)
         code, _, err = machine.interrupt(running, signal.SIGTERM)
         self.assertEqual(0, code, err)
         self.assertEqual(['request', 'accepted'], self.kinds(volume))

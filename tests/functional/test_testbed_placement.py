@@ -71,7 +71,7 @@ class PlacementTest(case.TestbedTest):
             'refused', volume_type='promised', host=busy)
         volumes.append(refused)
         network.wait_for('the volume is refused', lambda: api.volume(
-            refused)['status'] == 'error', 60)
+            refused)['status'] == 'error', 300)
         self.assertIn(f'{PROMISE_US} µs promised to its own type',
                       self.since(before))
         new = self.testbed.create_volume('new', volume_type='promised')
@@ -83,14 +83,14 @@ class PlacementTest(case.TestbedTest):
             'snapshot': {'volume_id': old}})['snapshot']['id']
         network.wait_for('the snapshot is available', lambda: api.ask(
             'GET', f'/snapshots/{snapshot}')['snapshot']['status']
-            == 'available', 60)
+            == 'available', 300)
         api.ask('DELETE', f'/snapshots/{snapshot}')
         network.wait_for('the snapshot is deleted', lambda: not api.ask(
-            'GET', '/snapshots')['snapshots'], 60)
+            'GET', '/snapshots')['snapshots'], 300)
         api.ask('POST', f'/volumes/{old}/action', {
             'os-extend': {'new_size': 2}})
         network.wait_for('the volume is extended', lambda: (
             api.volume(old)['status'], api.volume(old)['size'])
-            == ('available', 2), 60)
+            == ('available', 2), 300)
         self.testbed.delete_volumes(volumes)
         volumes.clear()

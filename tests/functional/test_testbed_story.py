@@ -29,7 +29,7 @@ class StoryTest(case.TestbedTest):
         api = self.testbed.api
         network.wait_for('the encrypted volume is deleted', lambda: not any(
             volume['volume_type'] == 'luks' for volume in api.volumes()),
-            120, every=0.5)
+            300, every=0.5)
         api.delete_type(kind)
 
     def pin(self, *names):

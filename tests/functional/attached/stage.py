@@ -75,7 +75,7 @@ class Stage:
             'volume_types': [kind]}})['group']['id']
         network.wait_for('the group is available', lambda: self.api.ask(
             'GET', f'/groups/{self._group}')['group']['status']
-            == 'available', 60, every=0.5)
+            == 'available', 300, every=0.5)
         volume = self.volumes['grouped'] = self.api.ask('POST', '/volumes', {
             'volume': {'name': 'grouped', 'size': 1, 'volume_type': kind,
                        'group_id': self._group}})['volume']['id']
@@ -94,7 +94,7 @@ class Stage:
                 'delete': {'delete-volumes': True}})
             # Last of all; until then the list of volumes may be a 404.
             network.wait_for('the group is deleted', lambda: not self.api.ask(
-                'GET', '/groups')['groups'], 120, every=0.5)
+                'GET', '/groups')['groups'], 300, every=0.5)
         if self._group_type:
             self.api.ask('DELETE', f'/group_types/{self._group_type}')
         for each in self._types.values():
@@ -148,10 +148,10 @@ class Stage:
         })['snapshot']['id']
         network.wait_for('the snapshot is available', lambda: self.api.ask(
             'GET', f'/snapshots/{made}')['snapshot']['status']
-            == 'available', 60, every=0.5)
+            == 'available', 300, every=0.5)
         return made
 
     def delete_snapshot(self, snapshot: str) -> None:
         self.api.ask('DELETE', f'/snapshots/{snapshot}')
         network.wait_for('the snapshot is deleted', lambda: not self.api.ask(
-            'GET', '/snapshots')['snapshots'], 60, every=0.5)
+            'GET', '/snapshots')['snapshots'], 300, every=0.5)

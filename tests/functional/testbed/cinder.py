@@ -168,7 +168,7 @@ class Cinder:
         network.wait_for(
             f'cinder-api answers (see {self._layout.control}/api.log)',
             lambda: self._network.answers(layout.CONTROL, layout.API_PORT),
-            90)
+            300)
 
     def start_scheduler(self, config: Config = STOCK) -> None:
         """Ends the one that runs; config goes over the testbed's own."""

@@ -139,4 +139,4 @@ class Control:
                     f'{name} ended as it started; see {log}.')
             return self._network.answers(layout.CONTROL, port)
 
-        network.wait_for(f'{name} answers (see {log})', answers, 90)
+        network.wait_for(f'{name} answers (see {log})', answers, 300)

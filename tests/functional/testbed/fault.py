@@ -24,7 +24,7 @@ def unfill(on: testbed.Testbed, number: int) -> None:
 
 
 def wait_copying(on: testbed.Testbed, volume: str,
-                 seconds: float = 90) -> None:
+                 seconds: float = 300) -> None:
     """Until the migration copies data, which dd does on the source."""
     source = on.host_of(volume).number
     network.wait_for(
@@ -44,7 +44,7 @@ def recover_forgotten(on: testbed.Testbed, volume: str) -> None:
     network.wait_for(
         'the unfinished copy is deleted',
         lambda: not {each['id'] for each in on.api.volumes()} & {*copies},
-        120, every=0.5)
+        300, every=0.5)
 
 
 class Story:
@@ -90,7 +90,7 @@ class Story:
         self._say(f"The migration ended with {found['migration_status']}.")
         unfill(self._on, 2)
         network.wait_for('the scheduler knows of the space',
-                         lambda: self._free(2) >= 1, 60, every=1)
+                         lambda: self._free(2) >= 1, 300, every=1)
 
     def dead_destination(self) -> None:
         """The destination's power fails in the middle of the copy."""

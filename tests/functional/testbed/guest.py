@@ -12,7 +12,7 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import network
 from tests.functional.testbed import records
 
-BOOT_S = 90
+BOOT_S = 300
 
 
 class Guest:

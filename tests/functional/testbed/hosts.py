@@ -65,7 +65,7 @@ class Hosts(volumes.Volumes):
         """Until Cinder has noticed, which takes it half a minute."""
         service = self.host(number).service
         self._wait(f'{service} down',
-                   lambda: service not in self.api.backends_up(), 90)
+                   lambda: service not in self.api.backends_up(), 300)
 
     def kill_guest(self, number: int) -> None:
         """A power failure of the host."""

@@ -94,7 +94,7 @@ class RightsTest(login_case.LoginCase):
         err = process.communicate(timeout=600)[1]
         self.assertEqual(0, process.returncode, err)
         machine.wait_until(lambda: not {deleted, unmanaged} & {
-            volume['id'] for volume in self.testbed.api.volumes()}, 120)
+            volume['id'] for volume in self.testbed.api.volumes()}, 300)
         self.testbed.on(self.testbed.host(FAST).name,
                         f'lvremove -f {layout.BACKEND}/volume-{unmanaged}')
 

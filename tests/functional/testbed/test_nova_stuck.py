@@ -63,12 +63,12 @@ class StuckTest(case.NovaTest):
         self.copy = network.wait_for(
             'Nova copies the volume', lambda: next((
                 copy['id'] for copy in self.testbed.copies()
-                if copy['status'] == 'attaching'), None), 120, every=0.5)
+                if copy['status'] == 'attaching'), None), 300, every=0.5)
         began = time.time()
         network.wait_for(
             'libvirt mirrors the volume',
             lambda: 'Copy' in self.compute.call(
-                f'{self.blockjob()} --info 2>&1 || true'), 120, every=0.5)
+                f'{self.blockjob()} --info 2>&1 || true'), 300, every=0.5)
         self.testbed.nova.kill_nova_compute()
         self.testbed.nova.start_nova_compute()
         return began

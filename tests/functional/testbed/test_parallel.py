@@ -46,10 +46,10 @@ class ParallelTest(case.TestbedTest):
         running = self.balancer.start('run')
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)
-        network.wait_for('telemetry sees the tenants', self._active, 120)
+        network.wait_for('telemetry sees the tenants', self._active, 300)
         self.story.loads.stop_all()
         network.wait_for('two migrations are requested',
-                         lambda: len(self.entries('request')) == 2, 180)
+                         lambda: len(self.entries('request')) == 2, 300)
         self.assertEqual([], self.entries('outcome'))
         network.wait_for('both have an outcome',
                          lambda: len(self.entries('outcome')) == 2, 1200)

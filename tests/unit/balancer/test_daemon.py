@@ -15,7 +15,7 @@ from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.database import plans_behaviour
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(true):

@@ -47,7 +47,7 @@ class LoginCase(case.NovaTest):
         self.addCleanup(process.terminate)
         there = network.Network(self.testbed.layout.network)
         network.wait_for(f'port {port} answers', lambda: there.answers(
-            layout.CONTROL, port), 120)
+            layout.CONTROL, port), 300)
 
     def serve_brief_tokens(self):
         """The URL of a Keystone whose tokens expire in seconds."""
