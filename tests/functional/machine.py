@@ -13,6 +13,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -185,9 +186,16 @@ class MachineTest(testtools.TestCase):
 
 
 def free_port():
-    """A port of the loopback that nobody listens on."""
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        return server.getsockname()[1]
+    """A port of the loopback that nobody listens on.
+
+    It is below those that Linux gives to clients: one of these could be taken
+    before the server binds it, or by a client of a server that restarts.
+    """
+    for port in random.sample(range(20_000, 30_000), 100):
+        with contextlib.suppress(OSError), socket.create_server(
+                ('127.0.0.1', port)):
+            return port
+    raise AssertionError('100 ports were tried, and none is free')
 
 
 def wait_until(true, seconds=300):

@@ -66,7 +66,7 @@ class GnocchiTest(machine.MachineTest):
         self.config = self.directory / 'gnocchi.conf'
         self.config.write_text(CONFIG.format(
             directory=self.directory, connection=database.connection))
-        self.run_tool('timeout', '60', 'gnocchi-upgrade', '--config-file',
+        self.run_tool('timeout', '300', 'gnocchi-upgrade', '--config-file',
                       self.config)
         self.daemon('gnocchi-metricd', '--config-file', self.config)
         port = machine.free_port()
