@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import copy
 import dataclasses
 
 import numpy as np
@@ -30,7 +31,7 @@ class SimulatedCloud:
     """Hosts, each with one pool on a device of its own, and volumes.
 
     A host with the same volumes always measures the same, so that hosts that
-    a plan did not touch do not change.
+    a plan did not touch do not change, and are run once.
 
     :param seed: of the random numbers in every run
     :param ios: requests of a run
@@ -50,6 +51,11 @@ class SimulatedCloud:
                     name, model=ssd.name, total_gib=gib, free_gib=gib))
         self._seed, self._ios, self._tails = tuple(seed), ios, tails
         self._cluster = cl.Cluster(tuple(pools), ())
+        self._runs: dict[object, ds.Sample] = {}
+
+    def copy(self) -> SimulatedCloud:
+        """The same, to be changed apart; what one has run is known to both."""
+        return copy.copy(self)
 
     @property
     def cluster(self) -> cl.Cluster:
@@ -91,14 +97,22 @@ class SimulatedCloud:
 
     def _run(self, purpose: int) -> dict[str, ds.Sample | None]:
         samples: dict[str, ds.Sample | None] = {}
-        for number, (pool, ssd) in enumerate(self._ssds.items()):
-            rng = np.random.default_rng([*self._seed, purpose, number])
-            workloads = [self._cluster.volume(volume_id).workload
-                         for volume_id in self._ids(pool)]
-            samples[pool] = dev.SimulatedDevice(
-                ssd, rng, self._ios, tails=self._tails).measure(
-                workloads, _RUN_S) if workloads else None
+        for number, pool in enumerate(self._ssds):
+            workloads = tuple(self._cluster.volume(volume_id).workload
+                              for volume_id in self._ids(pool))
+            samples[pool] = (self._sample(pool, [purpose, number], workloads)
+                             if workloads else None)
         return samples
+
+    def _sample(self, pool: str, chance: Sequence[int],
+                workloads: tuple[wl.Workload, ...]) -> ds.Sample:
+        key = (*chance, workloads)
+        if key not in self._runs:
+            rng = np.random.default_rng([*self._seed, *chance])
+            self._runs[key] = dev.SimulatedDevice(
+                self._ssds[pool], rng, self._ios, tails=self._tails).measure(
+                workloads, _RUN_S)
+        return self._runs[key]
 
     def _ids(self, pool: str) -> list[str]:
         return sorted(volume.id for volume in self._cluster.volumes

@@ -254,12 +254,16 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
                 purpose,
                 modeler.training(purpose, settings.seed, settings.sets),
                 settings.seed, tails, mapper))
-            for kind in kinds:
-                models[kind] = {
-                    ssd.name: modeler.built(kind, ssd, samples,
-                                            settings.predicts)
-                    for ssd, samples in measured}
+            jobs = [(kind, ssd, samples, settings.predicts)
+                    for kind in kinds for ssd, samples in measured]
+            for (kind, ssd, *_), model in zip(jobs, mapper(
+                    f'Fitting {" and ".join(sorted(kinds))}', _built, jobs)):
+                models.setdefault(kind, {})[ssd.name] = model
     return {kind: models[kind] for kind in settings.kinds}
+
+
+def _built(job: tuple[str, ssds.Ssd, list[ds.Sample], str]) -> mm.Model:
+    return modeler.built(*job)
 
 
 def _measured(title: str, devices: Sequence[ssds.Ssd],

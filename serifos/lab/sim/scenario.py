@@ -136,7 +136,7 @@ def run(case: Case) -> list[PlannerResult]:
                     model.tenants for model in models.values()):
                 continue
             moves = _moves(planner, observed, fleet)
-            balanced = placed(case)
+            balanced = cloud.copy()
             for volume, pool in moves:
                 balanced.migrate(volume, pool)
             outcomes.append(_outcome(balanced, name, kind, moves))

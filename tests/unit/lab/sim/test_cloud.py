@@ -22,10 +22,14 @@ class CloudTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.cloud = cloud.SimulatedCloud(
+        self.cloud = self.made()
+
+    def made(self):
+        made = cloud.SimulatedCloud(
             devices.TESTBEDS['paper'], (1,), ios=1000)
-        self.cloud.create(volume('v1', 120.0, 30, 128), A)
-        self.cloud.create(volume('v2', 90.0, 70, 16), A)
+        made.create(volume('v1', 120.0, 30, 128), A)
+        made.create(volume('v2', 90.0, 70, 16), A)
+        return made
 
     def test_the_testbed_is_the_papers(self):
         pools = self.cloud.cluster.pools
@@ -46,9 +50,21 @@ class CloudTest(testtools.TestCase):
 
     def test_what_did_not_move_measures_the_same(self):
         self.cloud.create(volume('v3', 30.0, 50, 8), B)
-        before = self.cloud.measure()[B]
-        self.cloud.migrate('v1', C)
-        self.assertEqual(before, self.cloud.measure()[B])
+        other = self.made()
+        other.migrate('v1', C)
+        other.create(volume('v3', 30.0, 50, 8), B)
+        self.assertEqual(self.cloud.measure()[B], other.measure()[B])
+
+    def test_a_copy_changes_apart_and_runs_what_changed(self):
+        before = self.cloud.measure()
+        copy = self.cloud.copy()
+        copy.migrate('v1', C)
+        after = copy.measure()
+        self.assertEqual(before, self.cloud.measure())
+        other = self.made()
+        other.migrate('v1', C)
+        self.assertEqual(other.measure(), after)
+        self.assertNotEqual(self.cloud.observe(), copy.observe())
 
     def test_a_full_pool_is_refused(self):
         error = self.assertRaises(errors.InputError, self.cloud.create,
