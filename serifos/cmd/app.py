@@ -24,6 +24,7 @@ from serifos.cmd import cells
 from serifos.cmd import completion
 from serifos.cmd import output
 from serifos import conf
+from serifos.conf import files
 from serifos import errors
 from serifos.files import atomic
 from serifos.report.plan import wording
@@ -32,8 +33,6 @@ from serifos.report.plan import wording
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
 
 _COLUMNS = 12  # that an error names
-
-_MOST_CONF = 2 ** 24  # bytes; a file that has no end is none
 
 _EXTRAS = {'scipy': 'model', 'sklearn': 'model', 'statsmodels': 'model',
            'matplotlib': 'report', 'jinja2': 'report',
@@ -130,10 +129,11 @@ class App(app.App):
             logging.getLogger('keystoneauth').setLevel(logging.ERROR)
 
     @functools.cached_property
-    def conf(self) -> cfg.ConfigOpts:
-        for path in self.options.config_file or ():
-            atomic.read_text(path, 'configuration', _MOST_CONF)
-        return conf.load(self.options.config_file)
+    def conf(self) -> conf.Options:
+        given = self.options.config_file or ()
+        for path in files.paths(given, 'serifos'):
+            atomic.read_text(path, 'configuration', files.MOST_BYTES)
+        return conf.load(given)
 
 
 class Fails(command.Command):

@@ -7,6 +7,7 @@ Layers 3 to 5 read the configuration here and pass values on as arguments.
 from collections.abc import Sequence
 import contextlib
 import io
+from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
@@ -14,6 +15,7 @@ from oslo_log import log
 from serifos.conf import balancer
 from serifos.conf import cinder
 from serifos.conf import database
+from serifos.conf import files
 from serifos.conf import history
 from serifos.conf import nova
 from serifos.conf import serifos
@@ -29,26 +31,38 @@ _GROUPS = (serifos, balancer, cinder, nova, database, history, telemetry)
 class Options(cfg.ConfigOpts):
     """The options of some files, checked.
 
-    :param files: None for those that oslo.config finds
+    :param given: files and directories; none for those that oslo.config
+        finds
     """
 
-    def __init__(self, files: Sequence[str] | None = None) -> None:
+    def __init__(self, given: Sequence[str] = ()) -> None:
         super().__init__()
-        self._from = files
+        self._given = given
         log.register_options(self)
         register_opts(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().__call__(*args, **kwargs)
+        except RecursionError:
+            raise cfg.ConfigFileValueError(
+                'an option of [DEFAULT] refers to itself') from None
 
     def reload_config_files(self) -> bool:
         """Reloads the files, on SIGHUP; bad ones change nothing."""
         why = ''
         try:
-            load(self._from)
+            load(self._given)
         except errors.InputError as exc:
             why = str(exc)
         if why:
             LOG.error('%s The configuration stays as it was.', why)
             return False
         return super().reload_config_files()
+
+    def files(self) -> list[str]:
+        """Those that are read."""
+        return files.paths(self._given, 'serifos')
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
@@ -62,14 +76,14 @@ def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
             for group in _GROUPS if group is not database]
 
 
-def load(files: Sequence[str] | None = None) -> cfg.ConfigOpts:
+def load(given: Sequence[str] | None = None) -> Options:
     """The configuration from these files, else from where oslo looks.
 
     :raises InputError: where a file cannot be read, or an option's value
         cannot be used
     """
-    conf = Options(files)
-    check(conf, _read(conf, files))
+    conf = Options(given or ())
+    check(conf, _read(conf, given))
     return conf
 
 
@@ -88,7 +102,7 @@ def check(conf: cfg.ConfigOpts, why: str | None = None) -> None:
             f'The configuration cannot be used: {why.rstrip(".")}.')
 
 
-def _read(conf: cfg.ConfigOpts, files: Sequence[str] | None) -> str | None:
+def _read(conf: cfg.ConfigOpts, given: Sequence[str] | None) -> str | None:
     """The error in the files as such, None without one.
 
     For options that may stand on a command line oslo.config has argparse
@@ -96,7 +110,7 @@ def _read(conf: cfg.ConfigOpts, files: Sequence[str] | None) -> str | None:
     """
     with contextlib.redirect_stderr(io.StringIO()) as said:
         try:
-            conf([], project='serifos', default_config_files=files or None)
+            conf([], project='serifos', default_config_files=given or None)
         except (cfg.Error, OSError, ValueError) as exc:
             return str(exc)
         except SystemExit:

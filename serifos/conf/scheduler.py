@@ -94,14 +94,10 @@ def read(conf: cfg.ConfigOpts, name: str) -> Any:
 
     :raises InputError: where it cannot be used
     """
-    try:
-        value = conf.serifos[name]
-        why = values.fault(value, _DEFAULTS[name])
-    except (cfg.Error, ValueError) as exc:
-        why = values.clause(exc)
+    why = values.unusable(conf.serifos, name, _DEFAULTS[name])
     if why is not None:
         raise errors.InputError(f'cinder.conf: [serifos] {name} {why}.')
-    return value
+    return conf.serifos[name]
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:

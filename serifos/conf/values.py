@@ -34,10 +34,7 @@ def faults(conf: cfg.ConfigOpts, default: cfg.ConfigOpts) -> Iterator[str]:
     for group, name in _names(default):
         there, usual = (each if group == 'DEFAULT' else each[group]
                         for each in (conf, default))
-        try:
-            why = fault(there[name], usual[name])
-        except (cfg.Error, ValueError) as exc:
-            why = clause(exc)
+        why = unusable(there, name, usual[name])
         if why is not None:
             yield f'[{group}] {name} {why}'
 
@@ -51,6 +48,21 @@ def _names(conf: cfg.ConfigOpts) -> Iterator[tuple[str, str]]:
             yield 'DEFAULT', name
 
 
+def unusable(group: Mapping[str, object], name: str,
+             default: object) -> str | None:
+    """Why the value of an option cannot be used, None where it can."""
+    try:
+        return fault(group[name], default)
+    except RecursionError:
+        return 'refers to itself'
+    except cfg.NoSuchOptError as exc:
+        # oslo.config hides the reason for an option of [DEFAULT].
+        return (clause(exc) if exc.opt_name != name else
+                'refers to itself, or to an option that does not exist')
+    except (cfg.Error, ValueError) as exc:
+        return clause(exc)
+
+
 def fault(value: object, default: object) -> str | None:
     """Why a value cannot be used, None where it can.
 
@@ -59,6 +71,8 @@ def fault(value: object, default: object) -> str | None:
     said = value.strip() if isinstance(value, str) else value
     if said in (None, '') and default not in (None, ''):
         return EMPTY
+    if isinstance(value, str) and '\0' in value:
+        return 'has a NUL byte'
     if isinstance(value, float) and not math.isfinite(value):
         return f'is {value}, which is not a finite number'
     if isinstance(value, list) and '' in value:

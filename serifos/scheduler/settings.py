@@ -47,5 +47,5 @@ def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
     group = conf.serifos
     try:
         return tuple([group[name] for name in SchedulerSettings._fields])
-    except (cfg.Error, ValueError):
+    except (cfg.Error, ValueError, RecursionError):
         return None

@@ -96,6 +96,9 @@ class LoadTest(Case):
         ('[serifos]\nstate_dir = $nosuch', '[serifos] state_dir'),
         ('[balancer]\nmode = automatic', '[balancer] mode'),
         ('[balancer', 'serifos.conf'), ('batch', 'serifos.conf'),
+        ('[serifos]\nstate_dir = a\0b', '[serifos] state_dir has a NUL'),
+        ('[serifos]\nstate_dir = $state_dir', 'state_dir refers to itself'),
+        ('[DEFAULT]\nlog_dir = $log_dir', '[DEFAULT] refers to itself'),
         ('\0', 'serifos.conf'))
     @ddt.unpack
     def test_what_else_cannot_be_used(self, text, named):

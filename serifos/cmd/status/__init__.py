@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 import logging
 import sys
@@ -13,7 +14,9 @@ from oslo_upgradecheck import upgradecheck
 from serifos.cmd.status import checks
 from serifos.cmd.status import cinder_conf
 from serifos import conf as serifos_conf
+from serifos.conf import files
 from serifos import errors
+from serifos.files import atomic
 
 NAME = 'serifos-status'
 
@@ -26,15 +29,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # Findings say what the log would.
     logging.basicConfig(level=logging.CRITICAL)
-    conf, command = serifos_conf.Options(), checks.Checks()
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    conf = serifos_conf.Options(_files(arguments))
+    command = checks.Checks()
     conf.register_cli_opt(cinder_conf.OPT)
     upgradecheck.register_cli_options(conf, command)
     try:
-        conf(sys.argv[1:] if argv is None else list(argv), project='serifos',
-             prog=NAME)
+        for path in conf.files():
+            atomic.read_text(path, 'configuration', files.MOST_BYTES)
+        conf(arguments, project='serifos', prog=NAME)
         serifos_conf.check(conf)
-    except (cfg.Error, OSError, errors.InputError) as exc:
-        print(f'{NAME}: {exc}', file=sys.stderr)
+    except (cfg.Error, OSError, ValueError, errors.InputError) as exc:
+        print(f'{NAME}: {errors.one_line(str(exc))}', file=sys.stderr)
         return 255
     upgradecheck.CONF = command.conf = conf
     return int(upgradecheck.run(conf))
+
+
+def _files(arguments: Sequence[str]) -> list[str]:
+    """The files and directories of serifos.conf that are given."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for name in '--config-file', '--config-dir':
+        parser.add_argument(name, action='append', dest='given', default=[])
+    try:
+        return parser.parse_known_args(arguments)[0].given
+    except argparse.ArgumentError:
+        return []  # which is told when all of them are parsed

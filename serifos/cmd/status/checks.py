@@ -12,7 +12,6 @@ import pathlib
 import textwrap
 import time
 
-from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import join
@@ -22,6 +21,7 @@ from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.status import cinder_conf
+from serifos import conf as serifos_conf
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos import errors
@@ -71,7 +71,7 @@ class Checks(upgradecheck.UpgradeCommands):
     """The table of checks; :attr:`conf` is set before they run."""
 
     display_title = 'Is everything in place for Serifos?'
-    conf: cfg.ConfigOpts
+    conf: serifos_conf.Options
 
     def _get_details(self, upgrade_check_result: upgradecheck.Result
                      ) -> str | None:
@@ -189,13 +189,8 @@ class Checks(upgradecheck.UpgradeCommands):
             documents.read_cluster(path) if path.exists() else None,
             time.time(), scheduler.CLUSTER_MAX_AGE_S)
 
-    def _scheduler(self) -> Iterator[fd.Finding]:
-        path = self.conf.cinder_conf
-        if os.path.exists(path):
-            yield from cinder_conf.findings(path, self.conf)
-        else:
-            yield fd.note(f'There is no {path} on this host; run this on the '
-                          'hosts of cinder-scheduler, too.')
+    def _scheduler(self) -> Iterable[fd.Finding]:
+        return cinder_conf.findings(self.conf.cinder_conf, self.conf)
 
     _upgrade_checks = tuple((name, _result(check)) for name, check in (
         ('Scheduler', _scheduler), ('Directories', _state),

@@ -39,20 +39,26 @@ class StatusTest(cloud.Case):
             f'{text}[serifos]\nstate_dir = {self.dir}\n'
             f'models_dir = {self.dir}/models\n')
 
-    def status(self, *arguments, conf=''):
-        """(exit code, stdout, stderr)."""
+    def status(self, *arguments, conf='', cinder=()):
+        """(exit code, stdout, stderr).
+
+        :param cinder: what cinder-scheduler reads
+        """
         path = self.dir / 'serifos.conf'
         path.write_text(f'[serifos]\nstate_dir = {self.dir}\n'
-                        f'models_dir = {self.dir}/models\n{conf}')
+                        f'models_dir = {self.dir}/models\n{conf}',
+                        errors='surrogateescape')
         with command.captured() as (out, err):
             code = status.main([
-                '--config-file', str(path), '--cinder-conf',
-                str(self.cinder_conf), 'upgrade', 'check', *arguments])
+                '--config-file', str(path),
+                *(f'--cinder-conf={each}'
+                  for each in cinder or [self.cinder_conf]),
+                'upgrade', 'check', *arguments])
         return code, out.getvalue(), err.getvalue()
 
-    def checked(self, conf=''):
+    def checked(self, conf='', cinder=()):
         """Check → (result, details), of those that say something."""
-        code, out, err = self.status('--json', conf=conf)
+        code, out, err = self.status('--json', conf=conf, cinder=cinder)
         self.assertEqual('', err)
         found = {check['check']: (check['result'], check['details'])
                  for check in json.loads(out)['checks']}
@@ -151,6 +157,43 @@ class StatusTest(cloud.Case):
         self.assertEqual(result, found[0], found)
         self.assertIn(said or '', found[1] or '')
 
+    @ddt.data(
+        f'[DEFAULT]\n{DRIVER}\nstate_path = DIR\n[serifos]\n'
+        'state_dir = $state_path\nmodels_dir = ${state_path}/models\n',
+        f'[DEFAULT]\n{DRIVER}\n[lvm]\nx = DIR\n[serifos]\n'
+        'state_dir = ${lvm.x}\nmodels_dir = ${lvm.x}/models\n')
+    def test_options_of_cinder_that_ours_refer_to(self, text):
+        self.cinder_conf.write_text(text.replace('DIR', str(self.dir)))
+        self.assertNotIn('Scheduler', self.checked())
+
+    def test_files_and_directories_in_the_order_of_cinder(self):
+        folder = self.dir / 'cinder.conf.d'
+        folder.mkdir()
+        (folder / 'b.conf').write_text('[serifos]\nmodels_dir = /other\n')
+        last = self.dir / 'last.conf'
+        last.write_text(f'[serifos]\nmodels_dir = {self.dir}/models\n')
+        before = [self.cinder_conf, folder]
+        self.assertIn('different models_dir in [serifos], /other',
+                      self.checked(cinder=before)['Scheduler'][1])
+        self.assertNotIn('Scheduler', self.checked(cinder=[*before, last]))
+
+    @ddt.data(
+        (b'# caf\xe9\n', 'not UTF-8 text'),
+        (b'[serifos]\nstate_dir = $state_dir\n', 'refers to itself'),
+        (b'[DEFAULT]\nconfig_file = $config_file\n', 'refers to itself'),
+        (b'scheduler_driver = $scheduler_driver\n', 'refers to itself'),
+        (b'[serifos]\nstate_dir = /a\0b\n', 'has a NUL byte'),
+        (b'[serifos]\nstate_dir = /$no_such\n', 'no such option no_such'),
+        (b'[serifos]\nnewcomer_iodepth = nan\n', 'not a finite number'))
+    @ddt.unpack
+    def test_what_cinder_could_not_read_stops_no_other_check(self, text, why):
+        self.cinder_conf.write_bytes(f'[DEFAULT]\n{DRIVER}\n'.encode() + text)
+        (self.dir / 'cluster.json').unlink()
+        found = self.checked()
+        self.assertEqual({'Scheduler', 'Observation'}, found.keys())
+        self.assertEqual(2, found['Scheduler'][0])
+        self.assertIn(why, found['Scheduler'][1])
+
     def test_two_directories(self):
         self.cinder_conf.write_text(f'[DEFAULT]\n{DRIVER}\n')
         result, said = self.checked()['Scheduler']
@@ -179,8 +222,10 @@ class StatusTest(cloud.Case):
         self.assertIn('serifos-balancer resume',
                       self.checked()['Databases'][1])
 
-    def test_a_configuration_that_cannot_be_used(self):
-        code, out, err = self.status(conf='[balancer]\nhold = x\n')
+    @ddt.data('[balancer]\nhold = x\n', '[balancer]\nhold = $hold\n',
+              '[balancer]\nhold = \udce9\n', '[DEFAULT]\nlog_dir = $log_dir')
+    def test_a_configuration_that_cannot_be_used(self, text):
+        code, out, err = self.status(conf=text)
         self.assertEqual((255, ''), (code, out))
-        self.assertIn('[balancer] hold', err)
-        self.assertNotIn('Traceback', err)
+        self.assertRegex(err, r'hold|DEFAULT|not UTF-8')
+        self.assertEqual(1, err.count('\n'), err)

@@ -163,16 +163,18 @@ class WeigherTest(Case):
 
     @ddt.data(*itertools.product(
         [opt.dest for opt in (*serifos.OPTS, *scheduler.OPTS)],
-        ['', 'nan', '-1']))
+        ['', 'nan', '-1', '$NAME']))
     @ddt.unpack
     def test_no_option_keeps_volumes_from_being_placed(self, name, value):
         self.busy(a=64, b=8)
         cloud.CONF.clear_override(name, group='serifos')
-        self.conf.write_text(f'[serifos]\n{name} = {value}\n')
+        itself = value == '$NAME'
+        self.conf.write_text(
+            f'[serifos]\n{name} = {f"${name}" if itself else value}\n')
         cloud.CONF.reload_config_files()
         self.assertIsNotNone(self.cloud.create().host)
         self.assertNotIn('Traceback', self.log.output)
-        if name in ('state_dir', 'models_dir') and not value or (
+        if itself or name in ('state_dir', 'models_dir') and not value or (
                 name not in ('state_dir', 'models_dir', 'metrics_dir')):
             self.assertIn(f'[serifos] {name} ', self.log.output)
 
