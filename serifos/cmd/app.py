@@ -133,7 +133,10 @@ class App(app.App):
         given = self.options.config_file or ()
         for path in files.paths(given, 'serifos'):
             atomic.read_text(path, 'configuration', files.MOST_BYTES)
-        return conf.load(given)
+        found = conf.load(given)
+        for sentence in found.unknown():
+            print(f'{self.NAME}: {sentence}', file=sys.stderr)
+        return found
 
 
 class Fails(command.Command):

@@ -17,6 +17,7 @@ from serifos.conf import cinder
 from serifos.conf import database
 from serifos.conf import files
 from serifos.conf import history
+from serifos.conf import keystone
 from serifos.conf import nova
 from serifos.conf import serifos
 from serifos.conf import telemetry
@@ -52,7 +53,10 @@ class Options(cfg.ConfigOpts):
         """Reloads the files, on SIGHUP; bad ones change nothing."""
         why = ''
         try:
-            load(self._given)
+            again = load(self._given)
+            for sentence in again.unknown():
+                LOG.warning('%s', sentence)
+            again.refuse_unknown()
         except errors.InputError as exc:
             why = str(exc)
         if why:
@@ -63,6 +67,32 @@ class Options(cfg.ConfigOpts):
     def files(self) -> list[str]:
         """Those that are read."""
         return files.paths(self._given, 'serifos')
+
+    def unknown(self) -> list[str]:
+        """A sentence for each option in the files that nothing reads."""
+        return [*files.unknown(self.files(), self.known())]
+
+    def refuse_unknown(self) -> None:
+        """Refuses in mode auto what only warns else: it may be a limit.
+
+        :raises InputError: where there is an option that nothing reads
+        """
+        found = self.unknown() if self.balancer.mode == 'auto' else None
+        if found:
+            raise errors.InputError(
+                f'Mode auto does not start with an unknown option: '
+                f'{found[0]}')
+
+    def known(self) -> dict[str, set[str]]:
+        """Group → the options that may stand there, deprecated ones too."""
+        found = {'DEFAULT': {*self}}
+        for group in _GROUPS:
+            opts, name = [*group.OPTS], group.GROUP.name
+            if group in (cinder, nova):
+                opts += keystone.all_options(self[name].auth_type)
+            found[name] = {each for opt in opts for each in (
+                opt.dest, *(old.name for old in opt.deprecated_opts))}
+        return found
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from keystoneauth1 import exceptions
 from keystoneauth1 import loading
 from oslo_config import cfg
 
@@ -24,6 +27,21 @@ def options() -> list[cfg.Opt]:
             include_deprecated=False)
           if opt.name in ('region-name', 'valid-interfaces',
                           'endpoint-override'))]
+
+
+def all_options(auth_type: str | None) -> Iterator[cfg.Opt]:
+    """Those that may stand in such a group, also where we do not read them.
+
+    :param auth_type: whose options are among them; those of a password are
+        in any case
+    """
+    yield from loading.get_session_conf_options()
+    yield from loading.get_adapter_conf_options()
+    yield from LATE_OPTS
+    try:
+        yield from loading.get_auth_plugin_conf_options(auth_type or 'none')
+    except exceptions.NoMatchingPlugin:
+        pass  # refused where the login is needed
 
 
 def _ours(opt: cfg.Opt) -> cfg.Opt:

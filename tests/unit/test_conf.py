@@ -2,6 +2,8 @@
 """A value that nothing can be done with is refused at start, by name."""
 
 import itertools
+import pathlib
+import re
 
 import ddt
 import fixtures
@@ -9,8 +11,11 @@ from oslo_config import cfg
 import testtools
 
 from serifos import conf
+from serifos.conf import files
 from serifos import errors
 from tests.unit.cmd import command
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
@@ -129,6 +134,62 @@ class LoadTest(Case):
             self.assertIn('[balancer] batch is left empty', err)
 
 
+@ddt.ddt
+class UnknownTest(Case):
+    """An option that nothing reads is told, with the nearest name."""
+
+    def told(self, text):
+        return [said.partition(': ')[2].replace(' and has no effect', '')
+                for said in self.load(text).unknown()]
+
+    @ddt.data(
+        ('[balancer]\nmin_gian = 0.3',
+         '[balancer] min_gian is not an option; did you mean min_gain?'),
+        ('[balancr]\nmode = auto',
+         '[balancr] is not a section; did you mean [balancer]?'),
+        ('[serifos]\nmode = auto',
+         '[serifos] mode is not an option; it belongs in [balancer].'),
+        ('[DEFAULT]\nmax_gib_per_day = 5', '[DEFAULT] max_gib_per_day is not '
+         'an option; it belongs in [balancer].'),
+        ('[Cinder]\nregionname = x',
+         '[Cinder] regionname is not an option; did you mean region_name?'),
+        ('[history]\nzzz = x', '[history] zzz is not an option; take it out.'))
+    @ddt.unpack
+    def test_a_mistake(self, text, said):
+        self.assertEqual([said], self.told(text))
+
+    @ddt.data(
+        '[DEFAULT]\ntransport_url = x\nuse_journal = true\nlogfile = x',
+        '[oslo_messaging_rabbit]\nrabbit_retry_interval = 1',
+        '[oslo_reports]\nlog_dir = x', '[database]\nmax_retries = 5',
+        '[keystone_authtoken]\nauth_url = x\npassword = x',
+        '[cinder]\nauth_type = password\nuser_domain_name = x\n'
+        'user_name = x\nservice_type = volumev3\nconnect_retries = 2',
+        '[nova]\nauth_type = v3applicationcredential\n'
+        'application_credential_id = x\ninterface = x',
+        '[BALANCER]\nmin_gain = 0.2')
+    def test_options_of_libraries_are_known(self, text):
+        self.assertEqual([], self.told(text))
+
+    def test_every_option_of_the_sample(self):
+        sample = (ROOT / 'etc/serifos/serifos.conf.sample').read_text()
+        names = re.findall(r'(?m)^(?:\[.*\]|#[a-z]\w* =)', sample)
+        self.assertLess(100, len(names))
+        self.write('\n'.join(f'{name.lstrip("#")} x' if name[0] == '#'
+                             else name for name in names))
+        self.assertEqual([], [*files.unknown(
+            [self.file], conf.Options().known())])
+
+    def test_mode_auto_refuses_what_else_warns(self):
+        for mode in 'advise', 'auto':
+            self.write(f'[serifos]\nstate_dir = {self.dir.path}\n'
+                       f'[balancer]\nmode = {mode}\nmax_gib_per_dya = 5\n')
+            said = command.balance('--config-file', self.file, 'run',
+                                   '--once')[2]
+            self.assertIn('did you mean max_gib_per_day?', said)
+            self.assertEqual(mode == 'auto', 'does not start' in said)
+
+
 class ReloadTest(Case):
 
     def setUp(self):
@@ -144,6 +205,13 @@ class ReloadTest(Case):
                                        self.conf.balancer.interval))
         self.assertEqual(4, self.log.output.count('stays as it was'))
         self.assertIn('[balancer] batch is left empty', self.log.output)
+
+    def test_an_unknown_option_is_told_and_in_mode_auto_refused(self):
+        for mode, taken in (('advise', True), ('auto', False)):
+            self.write(f'[balancer]\nmode = {mode}\nbathc = 7\n')
+            self.assertEqual(taken, self.conf.reload_config_files())
+            self.assertEqual('advise', self.conf.balancer.mode)
+        self.assertEqual(3, self.log.output.count('did you mean batch?'))
 
     def test_good_values_are_taken(self):
         self.write('[balancer]\nbatch = 7\n')

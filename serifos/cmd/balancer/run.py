@@ -87,6 +87,7 @@ class Run(verb.Verb):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.app.conf.refuse_unknown()
         if parsed_args.once:
             self._once(parsed_args)
         else:

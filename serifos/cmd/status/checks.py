@@ -189,12 +189,16 @@ class Checks(upgradecheck.UpgradeCommands):
             documents.read_cluster(path) if path.exists() else None,
             time.time(), scheduler.CLUSTER_MAX_AGE_S)
 
+    def _options(self) -> Iterable[fd.Finding]:
+        return map(fd.warning, self.conf.unknown())
+
     def _scheduler(self) -> Iterable[fd.Finding]:
         return cinder_conf.findings(self.conf.cinder_conf, self.conf)
 
     _upgrade_checks = tuple((name, _result(check)) for name, check in (
-        ('Scheduler', _scheduler), ('Directories', _state),
+        ('Options', _options), ('Scheduler', _scheduler),
+        ('Directories', _state),
         ('Databases', _database), ('Cinder', _cinder), ('Clocks', _clocks),
         ('Nova', _nova), ('Models', _models_of_pools), ('Devices', _devices),
         ('Telemetry', _telemetry), ('Observation', _observation)))
-    # The first needs root's rights, which the second gives up.
+    # The first two need root's rights, which the third gives up.

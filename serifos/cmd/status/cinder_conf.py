@@ -55,6 +55,8 @@ def findings(given: Sequence[str], ours: cfg.ConfigOpts
     conf = _read(name, paths, given)
     faults = [*_faults(conf)]
     yield from map(fd.failure, faults)
+    yield from map(fd.warning, files.unknown(
+        paths, {scheduler.GROUP.name: [*conf.serifos]}))
     if not faults:
         yield from _differences(name, conf, ours)
 

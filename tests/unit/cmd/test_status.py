@@ -69,7 +69,7 @@ class StatusTest(cloud.Case):
     def test_all_is_well(self):
         code, out, err = self.status()
         self.assertEqual((0, ''), (code, err), out)
-        self.assertEqual(10, out.count('Result: Success'))
+        self.assertEqual(11, out.count('Result: Success'))
 
     def test_each_finding_has_its_lines(self):
         self.cinder = self.cloud([], models={'a@ssd#ssd': None,
@@ -193,6 +193,19 @@ class StatusTest(cloud.Case):
         self.assertEqual({'Scheduler', 'Observation'}, found.keys())
         self.assertEqual(2, found['Scheduler'][0])
         self.assertIn(why, found['Scheduler'][1])
+
+    def test_options_that_nothing_reads(self):
+        self.scheduler(f'[DEFAULT]\n{DRIVER}\n[serifos1]\nhost = x\n'
+                       '[serfos]\nmetrics_dir = x\n'
+                       '[Serifos]\nnewcomer_hits = no\n')
+        found = self.checked('[balancer]\nmin_gian = 0.3\n')
+        self.assertEqual((1, f'{self.dir}/serifos.conf: [balancer] min_gian '
+                          'is not an option and has no effect; did you mean '
+                          'min_gain?'), found['Options'])
+        result, said = found['Scheduler']
+        self.assertEqual((1, 2), (result, len(said.splitlines())))
+        self.assertIn('did you mean [serifos]?', said)
+        self.assertIn('did you mean newcomer_hints?', said)
 
     def test_two_directories(self):
         self.cinder_conf.write_text(f'[DEFAULT]\n{DRIVER}\n')
