@@ -78,13 +78,13 @@ class Interrupted(SerifosError):
 def one_line(text: str) -> str:
     """A text without line ends, control characters and passwords in URLs.
 
-    It is cut in the middle where it is long.
+    What is not to be seen otherwise, as what turns the direction of writing,
+    is shown as an escape. It is cut in the middle where it is long.
     """
-    text = re.sub(r'[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+', ' ',
-                  masked(text))
+    text = re.sub(r'[\s\x00-\x1f\x7f-\x9f]+', ' ', masked(text))
     if len(text) > _HEAD + _TAIL:
         text = f'{text[:_HEAD]} [...] {text[-_TAIL:]}'
-    return text.encode('utf-8', 'backslashreplace').decode()
+    return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def masked(text: str) -> str:

@@ -14,6 +14,8 @@ import os
 
 from oslo_config import cfg
 
+from serifos import errors
+
 MOST_BYTES = 2 ** 24
 """Of a file; one that has no end is none."""
 
@@ -52,8 +54,8 @@ def unknown(files: Iterable[str],
     """
     for path in files:
         for section, options in sections(path).items():
-            yield from (f'{path}: {said}' for said in _of_section(
-                section, options, known))
+            yield from (errors.one_line(f'{path}: {said}')
+                        for said in _of_section(section, options, known))
 
 
 def _of_section(section: str, options: Collection[str],

@@ -153,7 +153,8 @@ class UnknownTest(Case):
          'an option; it belongs in [balancer].'),
         ('[Cinder]\nregionname = x',
          '[Cinder] regionname is not an option; did you mean region_name?'),
-        ('[history]\nzzz = x', '[history] zzz is not an option; take it out.'))
+        ('[history]\nzz\u202ez = x',
+         '[history] zz\\u202ez is not an option; take it out.'))
     @ddt.unpack
     def test_a_mistake(self, text, said):
         self.assertEqual([said], self.told(text))

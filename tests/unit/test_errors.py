@@ -14,6 +14,15 @@ class OneSentenceTest(testtools.TestCase):
             'The file a b [31mred is not there.', str(errors.InputError(
                 'The file a\n\r\tb \x1b[31mred is not there.')))
 
+    def test_what_turns_the_direction_of_writing_is_shown(self):
+        for code in *range(0x202a, 0x202f), *range(0x2066, 0x206a), 0x200f:
+            self.assertEqual(f'There is no a\\u{code:04x}gnp.exe.', str(
+                errors.InputError(f'There is no a{chr(code)}gnp.exe.')))
+
+    def test_letters_of_all_languages_stay(self):
+        said = 'Il n’y a pas de fichier – 漢字, שלום, Ω.'
+        self.assertEqual(said, str(errors.InputError(said)))
+
     def test_a_long_text_keeps_its_beginning_and_the_remedy(self):
         said = str(errors.CloudError(
             f'Cinder says {"x" * 5000}; look at [cinder] of serifos.conf.'))
@@ -25,6 +34,7 @@ class OneSentenceTest(testtools.TestCase):
     def test_any_text_can_be_printed_on_one_line(self, text):
         said = str(errors.DeviceError(text))
         self.assertLessEqual(len(said.splitlines()), 1)
+        self.assertTrue(said.isprintable())
         said.encode('utf-8')
 
 
