@@ -19,6 +19,7 @@ from serifos.balancer import plans
 from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
 from serifos import errors
+from serifos.facts import inventory
 from serifos.facts import times
 from serifos.plan.affinity import torn
 from serifos.plan.asked import usable
@@ -126,6 +127,7 @@ class Evacuate(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
+            _refuse_unknown(balancer.cinder.inventory(), parsed_args.pool)
             with self.gently():
                 balancer.settle_open_moves()
             self.gather(balancer)
@@ -161,3 +163,15 @@ class Evacuate(Acting):
                 self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
                          'its volumes.')
                 self.exit_code = 1
+
+
+def _refuse_unknown(found: inventory.Inventory, pool: str) -> None:
+    """Refuses a pool that is not there, before the minutes of readings.
+
+    :raises InputError: where Cinder has no such pool
+    """
+    if pool not in {*(each.name for each in found.pools),
+                    *(record.pool for record in found.records)}:
+        raise errors.InputError(
+            f'Cinder has no pool {pool}; give its whole name, '
+            'HOST@BACKEND#POOL, as cinder get-pools has it.')

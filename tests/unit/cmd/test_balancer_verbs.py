@@ -306,8 +306,9 @@ class EvacuateTest(Case):
         self.assertEqual(0, code, err)
         self.assertNotIn(home, self.homes().values())
 
-    def test_a_pool_that_is_not_there(self):
-        code, _, err = self.verb(balancer_apply.Evacuate, 'x@y#z')
+    def test_a_pool_that_is_not_there_is_refused_before_readings(self):
+        code, _, err = self.verb(balancer_apply.Evacuate, 'x@y#z',
+                                 stopped_in='gather')
         self.assertEqual(2, code)
         self.assertIn('no pool x@y#z', err)
 
