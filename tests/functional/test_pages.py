@@ -100,10 +100,10 @@ class PagesTest(machine.MachineTest):
         self.report(5)
         found = serve.server(serve.Pages(conf.load(
             [str(self.directory / 'serifos.conf')])), '127.0.0.1', 0)
-        self.addCleanup(found.server_close)
-        self.addCleanup(found.shutdown)
-        threading.Thread(target=found.serve_forever, daemon=True).start()
-        url = f'http://127.0.0.1:{found.server_port}/'
+        self.addCleanup(found.task_dispatcher.shutdown)
+        self.addCleanup(found.close)
+        threading.Thread(target=found.run, daemon=True).start()
+        url = f'http://127.0.0.1:{found.effective_port}/'
         self.browser.look(url, 400, 'light')
         self.assertEqual(6, self.browser.asked(
             'Math.min(6, document.querySelectorAll("dt").length)'))

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
+import contextlib
+import ipaddress
 import socket
 import threading
 import time
 from typing import Any
-from wsgiref import simple_server
+from urllib import parse
 
 from cliff import command
 from oslo_config import cfg
 import prometheus_client
-from prometheus_client import exposition
 from prometheus_client import registry
+import waitress
+from waitress import channel
+from waitress import server as waitress_server
 
 from serifos.balancer import leader
 from serifos.balancer import metrics
@@ -33,6 +39,15 @@ from serifos.files import documents
 from serifos.files import owners
 
 PORT = 9756
+
+_THREADS = 16
+"""That answer; a connection takes none before its request is whole."""
+
+_CONNECTIONS = 200
+"""At a time; more wait to be accepted."""
+
+_READ_S = 30
+"""From the connection, or the last answer, to a whole request."""
 
 _HEADERS = [
     ('Content-Type', 'text/html; charset=utf-8'),
@@ -59,43 +74,106 @@ class Serve(app.Fails, command.Command):
         parser.add_argument(
             '--port', type=int, default=PORT, metavar='N',
             help=f'to listen on (default: {PORT})')
+        parser.add_argument(
+            '--allow-host', action='append', default=[], metavar='NAME',
+            help='answer requests for this name, too, as of a proxy or in '
+                 'DNS; addresses, localhost, the name of this host and '
+                 '--host are always answered; may be given several times')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """:raises InputError: where it cannot listen there"""
         conf = self.app.conf
         owners.work_as_owner(conf.serifos.state_dir)
-        with server(Pages(conf), parsed_args.host,
-                    parsed_args.port) as serving:
-            host, port = serving.server_address[:2]
-            self.note(f'Serving http://{host}:{port}/ and '
-                      f'http://{host}:{port}/metrics.')
-            serving.serve_forever()
+        with contextlib.closing(server(
+                Pages(conf), parsed_args.host, parsed_args.port,
+                parsed_args.allow_host)) as serving:
+            host, port = serving.effective_host, serving.effective_port
+            url = f'http://{f"[{host}]" if ":" in host else host}:{port}/'
+            self.note(f'Serving {url} and {url}metrics.')
+            serving.run()
 
 
-def server(application: Callable[..., Any], host: str,
-           port: int) -> exposition.ThreadingWSGIServer:
-    """A server that listens, and serves once it is told to.
+class _Channel(channel.HTTPChannel):
+    """A connection that is closed unless its request becomes whole in time.
 
+    The bytes of an unfinished request do not count as activity.
+    """
+
+    def handle_read(self) -> None:
+        before = self.last_activity
+        super().handle_read()
+        if self.request is not None:
+            self.last_activity = before
+
+
+def server(application: Callable[..., Any], host: str, port: int,
+           names: Collection[str] = ()) -> waitress_server.BaseWSGIServer:
+    """A server that listens, and serves once it is run.
+
+    :param names: by which it may be asked, too
     :raises InputError: where it cannot listen there
     """
-    class Server(exposition.ThreadingWSGIServer):
-        address_family = (socket.AF_INET6 if ':' in host
-                          else socket.AF_INET)
-
     try:
-        return simple_server.make_server(
-            host, port, application, Server, _Quiet)
-    except (OSError, OverflowError) as exc:
+        listening = socket.create_server(
+            (host, port),
+            family=socket.AF_INET6 if ':' in host else socket.AF_INET)
+    except (OSError, OverflowError, ValueError) as exc:
         raise errors.InputError(
             f'{host} port {port} cannot be listened on: {exc}; choose '
             'another with --host and --port.') from None
+    found = waitress.create_server(
+        _Guard(application, {host, *names, 'localhost',
+                             socket.gethostname()}),
+        sockets=[listening], threads=_THREADS, asyncore_use_poll=True,
+        connection_limit=_CONNECTIONS, channel_timeout=_READ_S,
+        cleanup_interval=1, max_request_header_size=2 ** 14,
+        max_request_body_size=2 ** 14, ident=None)
+    found.channel_class = _Channel
+    return found
 
 
-class _Quiet(simple_server.WSGIRequestHandler):
+class _Guard:
+    """Refuses requests for the names of others, and answers HEAD.
 
-    def log_message(self, *_: object) -> None:
-        """Requests are not logged."""
+    The name of another site may resolve to our address (DNS rebinding), but a
+    browser still sends that name as Host. An IP address cannot be rebound.
+    """
+
+    def __init__(self, application: Callable[..., Any],
+                 names: Iterable[str]) -> None:
+        self._application = application
+        self._names = {name.lower() for name in names}
+
+    def __call__(self, environ: dict[str, Any],
+                 start: _Start) -> list[bytes]:
+        said: list[Any] = []
+        method = environ['REQUEST_METHOD']
+        body = b''.join(self._answer(
+            {**environ, 'REQUEST_METHOD': 'GET'} if method == 'HEAD'
+            else environ, lambda *given: said.append(given)))
+        (status, headers), = said
+        start(status, [*headers, ('Content-Length', str(len(body)))])
+        return [] if method == 'HEAD' else [body]
+
+    def _answer(self, environ: dict[str, Any],
+                start: _Start) -> list[bytes]:
+        host = environ.get('HTTP_HOST', '')
+        return self._application(environ, start) if self._is_ours(
+            host) else _text(
+                start, '421 Misdirected Request', 'This server is not known '
+                f'as {errors.one_line(host)}; if it is to be, start it with '
+                '--allow-host NAME.')
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            name = parse.urlsplit(f'//{host}').hostname
+            if name is None or name in self._names:
+                return True
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
 
 
 class Pages:

@@ -3,11 +3,13 @@
 
 import pathlib
 import re
+import socket
 import threading
 import time
 import urllib.error
 import urllib.request
 
+import ddt
 from prometheus_client import parser
 
 from serifos.cmd.balancer.cloud import planned
@@ -26,6 +28,7 @@ NOTHING_REFUSED = {'serifos_plan_refused_volumes'}
 """Metrics that have no sample where no volume stays."""
 
 
+@ddt.ddt
 class ServeTest(cloud.Case):
 
     def setUp(self):
@@ -35,13 +38,33 @@ class ServeTest(cloud.Case):
         self.file = self.dir / 'serifos.conf'
         self.file.write_text(f'[serifos]\nstate_dir = {self.dir}\n'
                              f'models_dir = {self.dir}/models\n')
-        found = serve.server(
+        self.serve()
+
+    def serve(self, *names):
+        """Serves, also by these names, until the test is over."""
+        self.server = serve.server(
             serve.Pages(conf.load([str(self.file)]), lambda: self.now),
-            '127.0.0.1', 0)
-        self.addCleanup(found.server_close)
-        self.addCleanup(found.shutdown)
-        self.url = f'http://127.0.0.1:{found.server_port}'
-        threading.Thread(target=found.serve_forever, daemon=True).start()
+            '127.0.0.1', 0, names)
+        self.addCleanup(self.server.task_dispatcher.shutdown)
+        self.addCleanup(self.server.close)
+        self.address = '127.0.0.1', self.server.effective_port
+        self.url = f'http://127.0.0.1:{self.server.effective_port}'
+        threading.Thread(target=self.server.run, daemon=True).start()
+
+    def connected(self, sent):
+        """A connection on which this was sent."""
+        found = socket.create_connection(self.address, 60)
+        self.addCleanup(found.close)
+        found.sendall(sent)
+        return found
+
+    def answer(self, method, path, host='localhost'):
+        """(header, body) as they were received."""
+        asking = self.connected(f'{method} {path} HTTP/1.1\r\nHost: {host}\r\n'
+                                'Connection: close\r\n\r\n'.encode())
+        with asking.makefile('rb') as file:
+            header, _, body = file.read().decode().partition('\r\n\r\n')
+        return header, body
 
     def get(self, path, **others):
         """(status, text)."""
@@ -258,12 +281,82 @@ class ServeTest(cloud.Case):
             self.assertEqual(405, self.get(path, method='POST')[0], path)
             self.assertEqual(405, self.get(path, data=b'x')[0], path)
 
+    def test_unfinished_requests_take_no_thread_each(self):
+        self.get('/healthz')
+        before = threading.active_count()
+        for _ in range(50):
+            self.connected(b'GET / HTTP/1.1\r\nHost: ')
+        self.get('/healthz')  # was accepted after them
+        self.assertEqual(before, threading.active_count())
+
+    def test_connections_are_bounded(self):
+        asking = [self.connected(b'GET / HTTP/1.1\r\n') for _ in range(220)]
+        self.wait(lambda: self.server.in_connection_overflow)
+        self.assertLessEqual(len(self.server.active_channels), 200)
+        for each in asking:
+            each.close()
+        self.assertEqual(404, self.get('/plans')[0])
+
+    @ddt.data(b'', b'x')
+    def test_a_request_that_does_not_become_whole_is_given_up(self, more):
+        self.patch(serve, '_READ_S', 1)
+        self.serve()
+        asking = self.connected(b'GET / HTTP/1.1\r\nX: ')
+        asking.settimeout(0.1)
+
+        def closed():
+            try:
+                asking.sendall(more)
+                return asking.recv(1) == b''
+            except TimeoutError:
+                return False
+            except ConnectionError:
+                return True
+        self.wait(closed)
+
+    def wait(self, until, seconds=60):
+        end = time.monotonic() + seconds
+        while not until():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    @ddt.data('rebound.example', 'rebound.example:9756', 'localhost.example',
+              '127.0.0.1.example', '[::1', 'a@evil.example')
+    def test_a_name_that_is_not_ours_is_refused(self, host):
+        self.balancer.observe()
+        for path in '/', '/metrics', '/healthz':
+            header, body = self.answer('GET', path, host)
+            self.assertTrue(header.startswith('HTTP/1.1 421 '), header)
+            self.assertIn('--allow-host NAME', body)
+            self.assertEqual(1, body.count('\n'))
+
+    @ddt.data('localhost', 'LocalHost:1', '127.0.0.1:9756', '[::1]:9756',
+              '10.0.0.1', socket.gethostname(), 'metrics.example:80')
+    def test_names_and_addresses_that_are_ours(self, host):
+        self.serve('metrics.example')
+        self.balancer.observe()
+        self.assertEqual('OK\n', self.answer('GET', '/healthz', host)[1])
+
+    @ddt.data('/', '/metrics', '/healthz', '/plans')
+    def test_head_is_get_without_the_body(self, path):
+        self.balancer.observe()
+        self.planned()
+        (head, nothing), (header, body) = (
+            self.answer(method, path) for method in ('HEAD', 'GET'))
+        self.assertEqual('', nothing)
+        self.assertIn(f'Content-Length: {len(body.encode())}\r\n', header)
+        if path != '/metrics':  # of which each scrape is another
+            self.assertEqual(header.partition('Date:')[0],
+                             head.partition('Date:')[0])
+        self.assertEqual(header.splitlines()[0], head.splitlines()[0])
+
     def test_a_port_that_is_taken(self):
         port = self.url.rpartition(':')[2]
         for arguments, said in (
                 (['--port', port], f'127.0.0.1 port {port} cannot be'),
                 (['--port', '99999'], 'choose another with --host'),
-                (['--host', 'no.such.invalid'], 'cannot be listened on')):
+                (['--host', 'no.such.invalid'], 'cannot be listened on'),
+                (['--host', 'no..such'], 'cannot be listened on')):
             code, out, err = command.balance(
                 '--config-file', self.file, 'serve', *arguments)
             self.assertEqual((2, ''), (code, out), err)
