@@ -3,7 +3,8 @@
 
 Within :func:`narrowed`, as numpy has it with ``printoptions``, tables are no
 wider than that: the columns that fit stand beside one another, the others
-below their row with their names. Nothing is cut.
+below their row with their names. Nothing is cut. Widths are columns of a
+terminal, of which some characters take two.
 """
 
 from __future__ import annotations
@@ -15,8 +16,14 @@ import contextvars
 import dataclasses
 import re
 import textwrap
+from typing import Any
+
+from rich import cells
 
 _INDENT = ' ' * 4
+_WIDE = '\0'
+"""Stands for the second column of a character while lines are wrapped."""
+
 _LEAST = 40
 """Columns of the narrowest terminal that tables are fitted to."""
 
@@ -71,16 +78,16 @@ def narrowed(width: int | None) -> Iterator[None]:
 
 def as_text(table: Table) -> str:
     """A table as lines of text, columns of numbers aligned right."""
-    columns = [_column([name, *map(shown, cells)])
-               for name, cells in zip(table.header, zip(*table.rows))]
+    columns = [_column([name, *map(shown, column)])
+               for name, column in zip(table.header, zip(*table.rows))]
     if not columns:
         return table.caption
-    fits = _fitting([len(column[0]) for column in columns])
+    fits = _fitting([cells.cell_len(column[0]) for column in columns])
     head, rule, *rows = ('  '.join(line).rstrip()
                          for line in zip(*columns[:fits]))
     return '\n'.join([table.caption, head, rule, *(
-        line for row, cells in zip(rows, table.rows)
-        for line in (row, *_below(table.header[fits:], cells[fits:])))])
+        line for row, whole in zip(rows, table.rows)
+        for line in (row, *_below(table.header[fits:], whole[fits:])))])
 
 
 def _fitting(widths: Sequence[int]) -> int:
@@ -93,18 +100,27 @@ def _fitting(widths: Sequence[int]) -> int:
     return len(widths)
 
 
-def _below(names: Sequence[str], cells: Sequence[object]) -> list[str]:
+def _below(names: Sequence[str], values: Sequence[object]) -> list[str]:
     """The rest of a row, without what is not known."""
-    said = [f'{name} {shown(cell)}' for name, cell in zip(names, cells)
-            if shown(cell) not in ('–', '')]
-    return textwrap.wrap(
+    said = [f'{name} {shown(value)}' for name, value in zip(names, values)
+            if shown(value) not in ('–', '')]
+    return wrapped(
         ', '.join(said), _width.get() or 0, initial_indent=_INDENT,
         subsequent_indent=_INDENT, break_long_words=False,
         break_on_hyphens=False) if said else []
 
 
-def _column(cells: Sequence[str]) -> list[str]:
-    width = max(map(len, cells))
-    align = str.rjust if all(map(is_number, cells[1:])) else str.ljust
-    head, *rest = (align(cell, width) for cell in cells)
+def _column(texts: Sequence[str]) -> list[str]:
+    width = max(map(cells.cell_len, texts))
+    align = str.rjust if all(map(is_number, texts[1:])) else (
+        cells.set_cell_size)
+    head, *rest = (align(text, width) for text in texts)
     return [head, '-' * width, *rest]
+
+
+def wrapped(text: str, width: int, **options: Any) -> list[str]:
+    """As textwrap.wrap, by the columns of a terminal."""
+    wide = ''.join(c if c.isascii() else c + _WIDE * (
+        cells.cell_len(c) - 1) for c in text)
+    return [line.replace(_WIDE, '')
+            for line in textwrap.wrap(wide, width, **options)]

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 import dataclasses
 import os
 
+from rich import cells
 from rich import text as rx
 
 from serifos.report.plan import wording as wd
 
 _GAP = '  '
 _LEAST = 6
-"""Characters of a name that are always shown."""
+"""Columns of a name that are always shown."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,17 +52,17 @@ class Rows:
             yield rx.Text(self._line(row, widths, alike),
                           style='bold' if bold else '', no_wrap=True)
 
-    def _line(self, cells: Sequence[str], widths: Sequence[int],
+    def _line(self, texts: Sequence[str], widths: Sequence[int],
               alike: Sequence[int]) -> str:
         return _GAP.join(
-            _cut(cell, wide, same).ljust(wide) if i in self.names
-            else cell.rjust(wide)
-            for i, (cell, wide, same) in enumerate(zip(
-                cells, widths, alike))).rstrip()
+            cells.set_cell_size(_cut(text, wide, same), wide)
+            if i in self.names else text.rjust(wide)
+            for i, (text, wide, same) in enumerate(zip(
+                texts, widths, alike))).rstrip()
 
     def _fitted(self, width: int | None) -> list[int]:
         """The width of each column."""
-        found = [max(map(len, column))
+        found = [max(map(cells.cell_len, column))
                  for column in zip(self.header, *self.rows)]
         if width is None:
             return found
@@ -76,10 +77,10 @@ class Rows:
 
 
 def _cut(name: str, width: int, alike: int) -> str:
-    """A name in so many characters.
+    """A name in so many columns.
 
     :param alike: how many at its beginning tell it from no other
     """
-    over = len(name) - width
+    over = cells.cell_len(name) - width
     return (f'{name[:alike - over - 1]}…{name[alike:]}' if 0 < over < alike
             else wd.name(name, width))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import functools
 import os
 import pathlib
-import textwrap
 import time
 
 from oslo_upgradecheck import upgradecheck
@@ -34,6 +33,7 @@ from serifos.files import documents
 from serifos.files import model_files
 from serifos.files import owners
 from serifos.model import model as mm
+from serifos.report import table
 from serifos.telemetry import scrape
 
 _WIDTH = 72
@@ -79,7 +79,7 @@ class Checks(upgradecheck.UpgradeCommands):
         said = upgrade_check_result.details
         return said and '\n'.join(
             line for finding in said.splitlines()
-            for line in textwrap.wrap(finding, _WIDTH,
+            for line in table.wrapped(finding, _WIDTH,
                                       subsequent_indent='  '))
 
     @functools.cached_property

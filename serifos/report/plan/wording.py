@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Sequence
-import textwrap
+
+from rich import cells
 
 from serifos.facts import cluster as cl
 from serifos.facts import hot_by as hb
 from serifos.facts import names as nm
+from serifos.report import table
 
 _SHOWN = 3
 _NAME = 64
@@ -24,10 +26,11 @@ _NO_BREAK = '\xa0'
 def plain(text: str, most: int) -> str:
     """What anybody may have written, without what a terminal obeys.
 
-    It is cut where it is long.
+    It is cut where it takes more columns.
     """
     said = ''.join(c if c.isprintable() else '?' for c in text)
-    return said if len(said) <= most else f'{said[:most - 1]}…'
+    return said if cells.cell_len(said) <= most else (
+        f'{cells.set_cell_size(said, most - 1)}…')
 
 
 def name(given: str, most: int = _NAME) -> str:
@@ -35,11 +38,12 @@ def name(given: str, most: int = _NAME) -> str:
 
     Names of one cloud differ at their ends.
     """
-    said = plain(given, len(given))
-    if len(said) <= most:
+    said = plain(given, 2 * len(given))
+    if cells.cell_len(said) <= most:
         return said
     end = (most - 1) // 2
-    return f'{said[:most - 1 - end]}…{said[len(said) - end:]}'
+    return (f'{cells.set_cell_size(said, most - 1 - end)}…'
+            f'{cells.set_cell_size(said[::-1], end)[::-1]}')
 
 
 def volume(one: cl.Volume, shared: Container[str] = ()) -> str:
@@ -131,11 +135,11 @@ def wrapped(sentence: str, title: str = '') -> list[str]:
 
 
 def folded(text: str, width: int, indent: str = '') -> list[str]:
-    """A text in lines of so many characters; no line begins with a %.
+    """A text in lines of so many columns; no line begins with a %.
 
     :param indent: of all lines but the first
     """
-    lines = textwrap.wrap(
+    lines = table.wrapped(
         text.replace(' %', f'{_NO_BREAK}%'), width, break_long_words=False,
         break_on_hyphens=False, subsequent_indent=indent)
     return [line.replace(_NO_BREAK, ' ') for line in lines]

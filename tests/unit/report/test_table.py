@@ -3,6 +3,7 @@
 import ddt
 from hypothesis import given
 from hypothesis import strategies as hs
+from rich import cells
 import testtools
 
 from serifos.report import table
@@ -54,15 +55,22 @@ class TableTest(testtools.TestCase):
             f'    {id_}\nweb     1.5  node2\n    id {id_}', narrow)
         self.assertIn(f'{id_}\nweb', table.as_text(found))
 
+    @ddt.data('漢字のボリューム名', 'ｶﾞﾗｽ', 'cafe\u0301', '볼륨 A')
+    def test_columns_begin_where_those_above_do(self, name: str) -> None:
+        lines = table.as_text(table.Table(('volume', 'to'), [
+            (name, 'node1'), ('b', 'node1')])).splitlines()[1:]
+        self.assertEqual([cells.cell_len(lines[0]) + 3], list({
+            cells.cell_len(line) for line in lines[1:]}))
+
     @given(hs.integers(40, 200), hs.lists(hs.lists(
-        hs.text('ab -', min_size=1, max_size=30), min_size=5, max_size=5),
+        hs.text('ab -漢', min_size=1, max_size=17), min_size=5, max_size=5),
         min_size=1))
     def test_nothing_is_lost_and_nothing_is_wider(self, width, rows):
         found = table.Table('VWXYZ', rows)
         with table.narrowed(width):
             lines = table.as_text(found).split('\n')
-        self.assertLessEqual(max(map(len, lines)), width)
-        for letter in 'ab':
+        self.assertLessEqual(max(map(cells.cell_len, lines)), width)
+        for letter in 'ab漢':
             self.assertEqual(
                 sum(cell.count(letter) for row in rows for cell in row),
                 ''.join(lines).count(letter))

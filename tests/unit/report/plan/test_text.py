@@ -258,6 +258,14 @@ class WordingTest(testtools.TestCase):
         self.assertEqual('x' * 23 + '…', wording.plain('x' * 25, 24))
         self.assertEqual('x' * 24, wording.plain('x' * 24, 24))
 
+    def test_what_is_cut_or_folded_is_measured_in_columns(self):
+        self.assertEqual('漢' * 11 + ' …', wording.plain('漢' * 13, 24))
+        self.assertEqual('漢' * 12, wording.name('漢' * 12, 24))
+        self.assertEqual('漢字漢字漢 … 字漢字漢1',
+                         wording.name('漢字' * 10 + '漢1', 22))
+        self.assertEqual(['漢字 漢字', '漢字'],
+                         wording.folded('漢字 漢字 漢字', 10))
+
     def test_three_digits(self):
         self.assertEqual(['–', '0', '0.123', '12.3', '1,235'], [
             wording.ms(us) for us in (None, 0, 123.4, 12345, 1234567)])
