@@ -23,6 +23,7 @@ import pbr.version
 from serifos.cmd import cells
 from serifos.cmd import completion
 from serifos.cmd import output
+from serifos.cmd import streams
 from serifos import conf
 from serifos.conf import files
 from serifos import errors
@@ -196,9 +197,6 @@ class Fails(command.Command):
             self._trace()
             self.say(_how_to_install(exc))
             return errors.ToolError.exit_code
-        except BrokenPipeError:
-            sys.stderr.close()
-            return 1
         except KeyboardInterrupt:
             self.say('Stopped.')
             return errors.Interrupted.exit_code
@@ -273,7 +271,10 @@ def _short(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def main(name: str, description: str, argv: Sequence[str] | None) -> int:
     """Runs a program; returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        return App(name, description).run(arguments or ['--help'])
-    except SystemExit as exc:  # argparse has said what is wrong
-        return 2 if isinstance(exc.code, str) else exc.code or 0
+
+    def run() -> int:
+        try:
+            return App(name, description).run(arguments or ['--help'])
+        except SystemExit as exc:  # argparse has said what is wrong
+            return 2 if isinstance(exc.code, str) else exc.code or 0
+    return streams.guarded(name, run)

@@ -88,8 +88,10 @@ def show(args: argparse.Namespace, document: Any, text: Callable[[], str],
         print(json.dumps(document, indent=1, allow_nan=False))
     elif args.format == 'yaml':
         import yaml  # is slow
-        print(yaml.safe_dump(_plain(document), sort_keys=False,
-                             allow_unicode=True), end='')
+        encoding = sys.stdout.encoding or 'utf-8'
+        print(yaml.safe_dump(
+            _plain(document), sort_keys=False,
+            allow_unicode=encoding.lower().startswith('utf')), end='')
     elif args.format == 'value':
         for line in _values(chosen):
             print(line)

@@ -13,6 +13,7 @@ from oslo_upgradecheck import upgradecheck
 
 from serifos.cmd.status import checks
 from serifos.cmd.status import cinder_conf
+from serifos.cmd import streams
 from serifos import conf as serifos_conf
 from serifos.conf import files
 from serifos import errors
@@ -27,9 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 where all is well, 1 with warnings, 2 with failures, 255 where nothing
     could be looked at.
     """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    return streams.guarded(NAME, lambda: _main(arguments), failed=255)
+
+
+def _main(arguments: Sequence[str]) -> int:
     # Findings say what the log would.
     logging.basicConfig(level=logging.CRITICAL)
-    arguments = sys.argv[1:] if argv is None else list(argv)
     conf = serifos_conf.Options(_files(arguments))
     command = checks.Checks()
     conf.register_cli_opt(cinder_conf.OPT)
