@@ -164,6 +164,37 @@ class CommandTest(testtools.TestCase):
         self.assertRegex(err.getvalue(), 'no Nova.* demo --available.* up '
                                          '--nova')
 
+    def told(self, before, after, intact=True):
+        """(exit code, stdout, stderr) of the demo, of slowest hosts in µs."""
+        found = types.SimpleNamespace(
+            **dict.fromkeys(('models', 'tenants', 'observe', 'place', 'end'),
+                            lambda: None),
+            MOVE_IN='', balancer=types.SimpleNamespace(forget=lambda: None),
+            felt=map(lambda us: types.SimpleNamespace(worst=us),
+                     (before, after)).__next__,
+            balance=lambda: ['a move'], compared=lambda *_: [],
+            intact=lambda: {'oltp': True, 'logs': intact})
+        for name, its in (('testbed.Testbed.attach', None),
+                          ('available.AvailableStory', found)):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'tests.functional.testbed.{name}', lambda *_, it=its: it))
+        with (contextlib.redirect_stdout(io.StringIO()) as out,
+              contextlib.redirect_stderr(io.StringIO()) as err):
+            code = commands.main(['demo', '--available'])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_a_demo_says_how_it_ended(self):
+        code, out, err = self.told(9000, 4000)
+        self.assertEqual((0, ''), (code, err))
+        self.assertTrue(out.endswith('and every byte is there.\n'), out)
+        code, _, err = self.told(4000, 4000)
+        self.assertEqual(1, code)
+        self.assertIn('did not become faster by 1 volume moved: 4.0 ms '
+                      'before, 4.0 ms after; end what else', err)
+        code, _, err = self.told(9000, 4000, intact=False)
+        self.assertEqual(1, code)
+        self.assertIn('the data of logs is not what was written', err)
+
     def test_a_soak_has_moves(self):
         for wrong in ('0', '-1', 'many'):
             with contextlib.redirect_stderr(io.StringIO()) as err:

@@ -21,6 +21,7 @@ import time
 from tests.functional.testbed import available
 from tests.functional.testbed import cinder
 from tests.functional.testbed import fio_result
+from tests.functional.testbed import layout
 from tests.functional.testbed import load
 from tests.functional.testbed import testbed
 
@@ -160,8 +161,8 @@ class Burst:
             return list(pool.map(function, those))
 
 
-def tell(on: testbed.Testbed, count: int, say: testbed.Say) -> int:
-    """0 where serifos placed better than CapacityWeigher, by either way."""
+def tell(on: testbed.Testbed, count: int, say: testbed.Say) -> None:
+    """:raises TestbedError: unless serifos placed better, by either way"""
     burst = Burst(on, count, say)
     try:
         burst.prepare()
@@ -171,9 +172,13 @@ def tell(on: testbed.Testbed, count: int, say: testbed.Say) -> int:
     for line in table(found, [host.name for host in on.hosts]):
         say(line)
     stock = found.pop('CapacityWeigher')
-    return 0 if all(one.mean_us < stock.mean_us and
-                    one.worst_us < stock.worst_us
-                    for one in found.values()) else 1
+    worse = [name for name, one in found.items()
+             if one.mean_us >= stock.mean_us
+             or one.worst_us >= stock.worst_us]
+    if worse:
+        raise layout.TestbedError(
+            f'{" and ".join(worse)} placed no better than CapacityWeigher; '
+            'end what else uses this machine, and try again.')
 
 
 def table(found: Mapping[str, Outcome], hosts: Sequence[str]) -> list[str]:

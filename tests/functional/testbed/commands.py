@@ -179,7 +179,7 @@ def use(arguments: argparse.Namespace) -> None:
             f'{one.latency_us:8.0f} {one.p99_us:8.0f} {one.errors:6}')
 
 
-def show(arguments: argparse.Namespace) -> int:
+def show(arguments: argparse.Namespace) -> None:
     found = testbed.Testbed.attach(arguments.dir)
     if not arguments.available and not found.nova:
         raise layout.TestbedError(
@@ -188,12 +188,11 @@ def show(arguments: argparse.Namespace) -> int:
             'tools/testbed down --wipe and tools/testbed up --nova.')
     made = (available.AvailableStory if arguments.available
             else in_use.InUseStory)
-    return demo.tell(functools.partial(made, found), say)
+    demo.tell(functools.partial(made, found), say)
 
 
-def burst_in(arguments: argparse.Namespace) -> int:
-    return burst.tell(testbed.Testbed.attach(arguments.dir),
-                      arguments.count, say)
+def burst_in(arguments: argparse.Namespace) -> None:
+    burst.tell(testbed.Testbed.attach(arguments.dir), arguments.count, say)
 
 
 def move_on(arguments: argparse.Namespace) -> int:

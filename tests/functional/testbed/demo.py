@@ -6,13 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
+from serifos.plan import text
+from tests.functional.testbed import layout
 from tests.functional.testbed import story
 from tests.functional.testbed import testbed
 
 
 def tell(make: Callable[[testbed.Say], story.Story],
-         say: testbed.Say) -> int:
-    """0 where the slowest host became faster and every byte is there."""
+         say: testbed.Say) -> None:
+    """Tells a story to its end.
+
+    :raises TestbedError: unless the slowest host became faster and every
+        byte is there
+    """
     began = time.monotonic()
 
     def chapter(text: str) -> None:
@@ -42,5 +48,15 @@ def tell(make: Callable[[testbed.Say], story.Story],
             say(f'        {line}'.rstrip())
     finally:
         told.end()
-    well = all(intact.values()) and after.worst < before.worst
-    return 0 if well else 1
+    lost = [tenant for tenant, same in intact.items() if not same]
+    if lost:
+        raise layout.TestbedError(
+            f'the data of {", ".join(lost)} is not what was written; see '
+            'above.')
+    if after.worst >= before.worst:
+        raise layout.TestbedError(
+            'the slowest host did not become faster by '
+            f'{text.volumes(len(moves))} moved: {before.worst / 1e3:.1f} ms '
+            f'before, {after.worst / 1e3:.1f} ms after; end what else '
+            'uses this machine, and tell it again.')
+    say('\nThe slowest host became faster, and every byte is there.')

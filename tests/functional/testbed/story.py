@@ -19,6 +19,7 @@ from typing import Any
 from serifos.plan import text
 from tests.functional.testbed import balancer
 from tests.functional.testbed import cinder
+from tests.functional.testbed import layout
 from tests.functional.testbed import testbed
 
 MIN_GAIN = 0.1
@@ -96,7 +97,8 @@ class Story:
         """cluster.json, after watching the tenants."""
         status, out, err = self.balancer.run('observe', '--window', WINDOW_S)
         if status:
-            raise AssertionError(f'observe ended with {status}: {err}')
+            raise layout.TestbedError(
+                f'observe ended with {status}: {err}')
         return self.balancer.cluster()
 
     def place(self) -> str:
@@ -130,7 +132,8 @@ class Story:
         status, out, err = self.balancer.run('run', '--once', '--window',
                                              WINDOW_S)
         if status:
-            raise AssertionError(f'run --once ended with {status}: {err}')
+            raise layout.TestbedError(
+                f'run --once ended with {status}: {err}')
         plan = self.balancer.plan()
         return None if 'nothing to move' in out or plan == before else plan
 
@@ -146,7 +149,7 @@ class Story:
         with self.moving(plan['moves']):
             status, out, err = self.balancer.run('apply', plan['id'], '--yes')
         if status:
-            raise AssertionError(
+            raise layout.TestbedError(
                 f'apply ended with {status}: {out}\n{err}')
         self._say(f'Carried out in {time.monotonic() - began:.0f} s.')
 
