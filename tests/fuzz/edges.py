@@ -19,6 +19,7 @@ from serifos.cloud import client as volumes
 from serifos.cloud import extra_specs
 from serifos.cmd.balancer import adapters as balancer_sources
 from serifos.cmd.model import design_options
+from serifos.cmd.status import cinder_conf
 from serifos import conf
 from serifos.database import old_journal
 from serifos.design import design
@@ -173,7 +174,15 @@ def vectors(data: bytes) -> None:
 def options(data: bytes) -> None:
     """serifos.conf."""
     read = conf.load([str(files.file_of(data, 'serifos.conf'))])
+    read.unknown()
     balancer_sources.settings(read)
+
+
+def scheduler_options(data: bytes) -> None:
+    """cinder.conf, as serifos-status reads it."""
+    path = str(files.file_of(data, 'cinder.conf'))
+    for _ in cinder_conf.findings([path], conf.load(['/dev/null'])):
+        pass
 
 
 def sentences(data: bytes) -> None:
@@ -182,4 +191,5 @@ def sentences(data: bytes) -> None:
     said = str(errors.SerifosError(errors.masked(text)))
     if len(said) > 1500 or '\n' in said:
         raise AssertionError(said)
-    said.encode()
+    if not said.isprintable():
+        raise AssertionError(said)

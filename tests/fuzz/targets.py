@@ -170,6 +170,7 @@ TARGETS: Mapping[str, Target] = {
     'levels': edges.levels,
     'vectors': edges.vectors,
     'options': edges.options,
+    'scheduler_options': edges.scheduler_options,
     'cinder': edges.cinder,
     'extra_spec': edges.extra_spec,
     'refusal': edges.refusal,
