@@ -7,7 +7,8 @@ from serifos.conf import keystone
 
 GROUP = cfg.OptGroup('nova', title=(
     'How serifos-balancer reaches Nova; without an auth_type as Cinder, by '
-    'the compute service of the catalogue'))
+    'the compute service of the catalogue, in the region and by the interface '
+    'of [cinder] unless set here'))
 
 OPTS = keystone.options()
 

@@ -178,16 +178,20 @@ def cinder(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> client.Cinder:
 def nova(conf: cfg.ConfigOpts, stopped: _Stopped = None) -> servers.Compute:
     """The client of Nova, from [nova], else by the login of [cinder].
 
+    With the login of [cinder] Nova is that of its region and interface,
+    where [nova] does not set others.
+
     :raises InputError: where a login cannot be used
     """
+    endpoint = _endpoint(conf.nova)
     if conf.nova.auth_type:
-        asking = keystone(conf, stopped, 'nova')
-    elif conf.cinder.noauth_endpoint:
+        return nova_client.Nova(keystone(conf, stopped, 'nova'), **endpoint)
+    if conf.cinder.noauth_endpoint:
         return servers.NoCompute(
             '[nova] of serifos.conf has no auth_type, and [cinder] no login')
-    else:
-        asking = keystone(conf, stopped)
-    return nova_client.Nova(asking, **_endpoint(conf.nova))
+    for name in 'region_name', 'interface':
+        endpoint[name] = endpoint[name] or _endpoint(conf.cinder)[name]
+    return nova_client.Nova(keystone(conf, stopped), **endpoint)
 
 
 def _endpoint(said: cfg.ConfigOpts.GroupAttr) -> dict[str, str | None]:

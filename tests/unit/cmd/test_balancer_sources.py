@@ -3,9 +3,11 @@
 
 import logging
 import pathlib
+import re
 
 import ddt
 import fixtures
+from keystoneauth1 import fixture as ks_fixture
 from requests_mock.contrib import fixture
 import testtools
 
@@ -148,3 +150,42 @@ class LoginTest(case.DirectoryCase):
         rubbish = self.dir / 'rubbish'
         rubbish.write_text('rubbish')
         self.refused(2, f'{name} {rubbish} in [cinder]', **{name: rubbish})
+
+
+@ddt.ddt
+class RegionTest(case.DirectoryCase):
+    """The Nova that is asked in a cloud of two regions."""
+
+    def setUp(self):
+        super().setUp()
+        self.http = self.useFixture(fixture.Fixture())
+        token = ks_fixture.V3Token()
+        token.set_project_scope()
+        compute = token.add_service('compute')
+        for region in 'one', 'two':
+            compute.add_standard_endpoints(
+                region=region, public=f'http://{region}.public/v2.1',
+                internal=f'http://{region}.internal/v2.1')
+        self.http.post(f'{KEYSTONE}/auth/tokens', json=token,
+                       headers={'X-Subject-Token': 't'})
+
+    @ddt.data(
+        ('region_name = two', '', 'two.public'),
+        ('region_name = two\nvalid_interfaces = internal', '',
+         'two.internal'),
+        ('region_name = two', 'region_name = one', 'one.public'),
+        ('region_name = two', 'valid_interfaces = internal', 'two.internal'))
+    @ddt.unpack
+    def test_without_a_login_of_its_own_it_is_that_of_cinder(
+            self, cinder, nova, host):
+        file = self.dir / 'serifos.conf'
+        file.write_text(
+            f'[cinder]\nauth_type = v3password\nauth_url = {KEYSTONE}\n'
+            'username = serifos\npassword = s3cr\nuser_domain_id = default\n'
+            f'{cinder}\n[nova]\n{nova}\n')
+        self.http.get(re.compile('/servers|/os-services'), json={
+            'servers': [], 'services': []})
+        sources.nova(conf.load([str(file)])).servers()
+        self.assertEqual({host}, {
+            request.hostname for request in self.http.request_history
+            if request.method == 'GET'})
