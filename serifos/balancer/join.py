@@ -123,6 +123,9 @@ def _pool(name: str, stats: inv.PoolStats | None,
         backend_name=stats.backend_name, state=state,
         device=stats.device, balance=said.balance, max_fill=said.max_fill,
         hot_ratio=said.hot_ratio,
+        space_unknown='a volume there cannot be read' if math.isinf(taken_gib)
+        else 'Cinder reports it as unknown' if stats.capabilities.get(
+            'free_capacity_gb') == 'unknown' else None,
         refuses=tuple(sorted(
             kind.name for kind in types if extra_specs.unmet(
                 kind.extra_specs, stats.capabilities) is not None)))

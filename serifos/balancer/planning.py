@@ -252,9 +252,9 @@ def changed(move: pl.Move, cluster: cl.Cluster,
         return lm.left_out(source)
     if target is None:
         return f'there is no pool {move.target}'
+    why = lm.target_refusal(source.zone, volume.required_backend_name,
+                            volume.volume_type, target)
     room_gib = limits.room_gib(target)
-    if volume.size_gib > room_gib:
+    if why is None and volume.size_gib > room_gib:
         return limits.no_room(target, room_gib, volume.size_gib)
-    return lm.target_refusal(
-        source.zone, volume.required_backend_name,
-        volume.volume_type, target)
+    return why

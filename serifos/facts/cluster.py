@@ -81,6 +81,8 @@ class Pool:
     whether it takes part in balancing; ``max_fill`` is the part of it that may
     be used, None for as much as of others; ``hot_ratio`` is how far it is
     above the mean when it is hot, None for as far as others.
+    ``space_unknown`` is a clause that says why its free space is not known,
+    and counts as none; else None.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Pool:
     balance: bool = True
     max_fill: float | None = None
     hot_ratio: float | None = None
+    space_unknown: str | None = None
 
     @property
     def drift_sentence(self) -> str:

@@ -69,6 +69,7 @@ class Code(enum.StrEnum):
     KEPT_FOR_GROWTH = 'kept_for_growth'
     NO_SPACE_YET = 'no_space_yet'
     NO_SPACE = 'no_space'
+    SPACE_UNKNOWN = 'space_unknown'
     POOL_UNSEEN = 'pool_unseen'
     POOL_TOUCHED = 'pool_touched'
     POOL_DISABLED = 'pool_disabled'

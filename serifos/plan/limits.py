@@ -111,10 +111,14 @@ class Limits:
 
     def no_room(self, pool: cl.Pool, room_gib: float,
                 size_gib: float) -> rs.Reason:
-        """The refusal of a target that is too full.
+        """The refusal of a target that is too full, or may be.
 
         :param room_gib: what may be filled, below 0 for nothing
         """
+        if pool.space_unknown is not None:
+            return rs.Reason(
+                f'the free space of {pool.name} is not known: '
+                f'{pool.space_unknown}', rs.Code.SPACE_UNKNOWN)
         max_fill = self.max_fill if pool.max_fill is None else pool.max_fill
         below = '' if max_fill >= 1 else (
             f' below {"" if pool.max_fill is None else "serifos_"}max_fill '
@@ -231,13 +235,11 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
         return NO_TELEMETRY
     if pool is None:
         return unlisted(volume)
-    if not modelled:
-        return unmodelled(pool)
     if pool.state != 'up':
         return not_up(pool)
     if not pool.balance:
         return left_out(pool)
-    return None
+    return None if modelled else unmodelled(pool)
 
 
 def worse(hot_by: str) -> str:

@@ -27,7 +27,7 @@ from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-NO_OTHER = rs.Reason('no other device has a pool with a model',
+NO_OTHER = rs.Reason('no other device has a pool that is up and has a model',
                      rs.Code.NO_OTHER_MODEL)
 _OTHERS = rs.Reason('other moves go first', rs.Code.OTHERS_FIRST)
 _NOT_HOT = rs.Reason('its pool is not hot', rs.Code.NOT_HOT)
@@ -152,8 +152,9 @@ def barred(state: st.State, volume: int, target: int) -> str | None:
     if reason is not None or size <= state.room[target]:
         return reason
     full = problem.limits.no_room(pool, state.room[target], size)
-    return full if size > state.free[target] else rs.Reason(
-        f'{full}, until moves of this plan free more', rs.Code.NO_SPACE_YET)
+    return full if size > state.free[target] or pool.space_unknown else (
+        rs.Reason(f'{full}, until moves of this plan free more',
+                  rs.Code.NO_SPACE_YET))
 
 
 def _other_barred(state: st.State, volume: int, target: int) -> str | None:

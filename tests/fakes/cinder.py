@@ -92,7 +92,8 @@ class Cinder(swaps.Swaps):
         self._answer()
         return inv.Inventory(
             tuple(self._stats(pool) for pool in self.pools.values()
-                  if self._serves(pool.name)),
+                  if self._serves(pool.name)
+                  and not self.services[names.backend(pool.name)].frozen),
             tuple(service if service.updated_at is not None else
                   dataclasses.replace(service, updated_at=self._clock())
                   for service in self.services.values()),

@@ -141,8 +141,9 @@ KINDS: Mapping[str, Kind] = {
         'its pool has no model',
         'serifos-model build, serifos_model of the backend'),
     Code.NO_OTHER_MODEL: Kind(
-        'no other pool has a model',
-        'serifos-model build for other pools'),
+        'no other pool is up and has a model',
+        'serifos-model build for other pools, or their cinder-volume '
+        'services'),
     Code.NO_OTHER_POOL: Kind(
         'no other pool may take it',
         'a pool in its zone, of its backend and type, without what it is '
@@ -181,6 +182,9 @@ KINDS: Mapping[str, Kind] = {
     Code.NO_SPACE: Kind(
         'the best pool for it has no space',
         'free space there'),
+    Code.SPACE_UNKNOWN: Kind(
+        'the free space of the best pool for it is not known',
+        'serifos-balancer observe says why'),
     Code.POOL_UNSEEN: Kind(
         'a pool has no fresh telemetry',
         'its exporter, [telemetry]'),

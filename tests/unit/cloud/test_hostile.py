@@ -200,8 +200,10 @@ class UnreadTest(testtools.TestCase):
         unread, = inventory.unread
         self.assertIn(next(iter(change)), unread.sentence())
         self.assertIn('b@ssd#ssd', unread.sentence())
-        self.assertEqual({A: 70.0, B: 0.0},
-                         {p.name: p.free_gib for p in cluster.pools})
+        self.assertEqual({A: (70.0, None),
+                          B: (0.0, 'a volume there cannot be read')},
+                         {p.name: (p.free_gib, p.space_unknown)
+                          for p in cluster.pools})
         self.assertEqual([], list(obstacles.in_flight(inventory)))
 
     @ddt.data({'migration_status': 5, 'size': 1},

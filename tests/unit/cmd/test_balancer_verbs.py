@@ -143,6 +143,25 @@ class ApplyTest(Case):
                       '1 needed', out)
         self.assertEqual([], self.cinder.asked)
 
+    @ddt.data(({'frozen': True}, 'frozen'), ({'enabled': False}, 'disabled'))
+    @ddt.unpack
+    def test_a_pool_that_is_not_up_is_not_called_full(self, change, state):
+        # Cinder's scheduler does not list such a pool any more.
+        plan = self.planned()
+        self.cinder.serve(B, **change)
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertIn(f'u stays: {B} is {state}\n', out)
+        self.assertEqual([], self.cinder.asked)
+
+    def test_a_pool_with_unknown_space_is_not_called_full(self):
+        plan = self.planned()
+        self.cinder.pools[B].capabilities['free_capacity_gb'] = 'unknown'
+        self.cinder.pools[B] = dataclasses.replace(
+            self.cinder.pools[B], total_gib=1.0)
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertIn(f'u stays: the free space of {B} is not known: Cinder '
+                      'reports it as unknown', out)
+
     def chain(self):
         """A plan that moves w to a, which u and then t have left."""
         self.cinder.add(record('t', C))

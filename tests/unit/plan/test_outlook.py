@@ -122,7 +122,7 @@ class OutlookTest(testtools.TestCase):
                 volume('v', 'b', 1, different_pool=('x',)))))
             frozen = [each for each in seen.frozen if each.example.id == 'u']
             self.assertEqual(
-                ['no other device has a pool with a model'
+                ['no other device has a pool that is up and has a model'
                  if name == 'one device' else 'no other pool may take it'],
                 [each.reason for each in frozen], name)
             self.assertEqual(1, next(

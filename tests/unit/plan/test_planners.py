@@ -204,7 +204,10 @@ class BothTestCase(testtools.TestCase):
     @ddt.data(
         ({'state': 'down'}, 'b is down'),
         ({'zone': 'west'}, 'b is in another zone, west'),
-        ({'free_gib': 2}, 'b has 2 GiB free, 10 needed'))
+        ({'free_gib': 2}, 'b has 2 GiB free, 10 needed'),
+        ({'free_gib': 0, 'state': 'frozen'}, 'b is frozen'),
+        ({'free_gib': 0, 'space_unknown': 'of v'},
+         'the free space of b is not known: of v'))
     @ddt.unpack
     def test_a_target_that_may_not_be_says_why(self, more, reason):
         for planner in BOTH:
@@ -216,11 +219,13 @@ class BothTestCase(testtools.TestCase):
     @ddt.data(*BOTH)
     def test_sources_that_cannot_be_left_say_why(self, planner):
         plan = _plan(
-            planner, [pool('a', state='down'), pool('b', None), pool('c')],
+            planner, [pool('a', state='down'), pool('b', None), pool('c'),
+                      pool('d', None, state='disabled')],
             [volume('u', 'a', 40), volume('v', 'b', 40),
-             volume('w', 'gone', 40)])
+             volume('w', 'gone', 40), volume('x', 'd', 40)])
         self.assertEqual({'u': 'a is down', 'v': 'b has no model',
-                          'w': 'the cluster has no pool gone'}, _why(plan))
+                          'w': 'the cluster has no pool gone',
+                          'x': 'd is disabled'}, _why(plan))
 
     @ddt.data(*BOTH)
     def test_a_typical_volume_stands_in_for_an_unknown_one(self, planner):
