@@ -165,7 +165,9 @@ def _state(name: str, stats: inv.PoolStats | None,
            service: inv.Service | None, observed: activity.Observed) -> str:
     if service is None:
         return 'without a service'
-    if not service.up or service.backend_up is False:
+    if not service.up or service.backend_up is False or (
+            stats is not None
+            and stats.capabilities.get('backend_state') == 'down'):
         return 'down'
     if not service.enabled:
         return 'disabled'

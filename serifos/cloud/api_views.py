@@ -41,7 +41,7 @@ def record(said: object, snapshots: int = 0) -> inv.Record:
         raise ValueError('it has neither a created_at nor an updated_at')
     return inv.Record(
         _id(doc['id']), doc['size'].number(0, _MOST_GIB),
-        doc['status'].name(), pool=doc[_HOST].name_or_none(),
+        doc['status'].name(), pool=_pool(doc),
         name_id=_id(doc[_NAME_ID]) if doc[_NAME_ID].value else None,
         migration_status=_migration_status(doc),
         name=doc['name'].text_or_none(),
@@ -67,6 +67,15 @@ _HOST = 'os-vol-host-attr:host'
 _NAME_ID = 'os-vol-mig-status-attr:name_id'
 
 
+def _pool(doc: fields.Field) -> str | None:
+    """The pool of a volume, by the name that Cinder's scheduler gives it."""
+    host, cluster = (doc[name].name_or_none()
+                     for name in (_HOST, 'cluster_name'))
+    if host is None or cluster is None or '#' in cluster:
+        return cluster or host
+    return cluster + ''.join(host.partition('#')[1:])
+
+
 def _migration_status(doc: fields.Field) -> str | None:
     return (doc['migration_status'].name_or_none()
             or doc['os-vol-mig-status-attr:migstat'].name_or_none())
@@ -90,7 +99,8 @@ def service(said: object) -> inv.Service:
         enabled=doc['status'].value == 'enabled',
         frozen=doc['frozen'].flag(absent=False),
         backend_up=None if backend is None else backend == 'up',
-        updated_at=doc['updated_at'].moment_or_none())
+        updated_at=doc['updated_at'].moment_or_none(),
+        cluster=doc['cluster'].name_or_none())
 
 
 def kind(said: object, qos: Mapping[
@@ -220,7 +230,7 @@ def _unread(what: str, said: object, number: int, why: str) -> inv.Unread:
     if what != 'volume':
         return inv.Unread(what, name, why)
     try:
-        home = doc[_HOST].name_or_none()
+        home = _pool(doc)
         status = _migration_status(fields.Field(said))
     except ValueError:
         home, status = None, inv.UNKNOWN

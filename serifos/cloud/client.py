@@ -26,6 +26,7 @@ from serifos.cloud import rights
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts import inventory as inv
+from serifos.facts import names
 from serifos.facts import servers as sv
 from serifos.web import session as web
 
@@ -70,6 +71,7 @@ class Cinder:
     def __init__(self, api: Any, most: int = pages.MOST) -> None:
         self._api, self._most = api, most
         self._reads = pages.Pages(api, most)
+        self._clusters: frozenset[str] = frozenset()
 
     def inventory(self) -> inv.Inventory:
         """Volumes, pools, services and types of all projects."""
@@ -92,9 +94,11 @@ class Cinder:
                     doc, snapshots.get(api_views.id_of(doc), 0)))
             kinds, bad_kinds = api_views.each(
                 'volume type', types, lambda doc: api_views.kind(doc, qos))
-        return inv.Inventory(
+        found = inv.Inventory(
             pools, services, records, kinds,
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
+        self._clusters = found.clusters
+        return found
 
     def volume(self, volume_id: str) -> inv.Record | None:
         """One volume as it is now, its snapshots not counted; None if gone."""
@@ -159,14 +163,18 @@ class Cinder:
     def migrate(self, volume_id: str, pool: str) -> None:
         """Asks for a migration that locks the volume, without force.
 
+        To a cluster where the last inventory has one of that name.
+
         :raises refused.Refused: where Cinder refuses
         :raises CloudError: where it does not answer, and may have begun
         """
         with api_errors.sentences(self._api):
+            kind = ('cluster' if names.backend(pool) in self._clusters
+                    else 'host')
             answer, body = self._api.client.post(
                 f'/volumes/{volume_id}/action', raise_exc=False,
                 body={'os-migrate_volume': {
-                    'host': pool, 'force_host_copy': False,
+                    kind: pool, 'force_host_copy': False,
                     'lock_volume': True}})
             if answer.status_code in refused.FOR_NOW:
                 raise refused.Refused(

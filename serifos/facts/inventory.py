@@ -21,7 +21,8 @@ from serifos.facts import servers as sv
 class Record:
     """A volume as Cinder lists it, hidden migration records included.
 
-    :param pool: ``host@backend#pool``, None while it is not scheduled
+    :param pool: ``host@backend#pool``, with the cluster's name in place of
+        the host's where it is in a cluster; None while it is not scheduled
     :param name_id: what its LV is named after where that is not its id
     :param status: ``available``, ``in-use``, ``maintenance``, ...
     :param migration_status: None, ``starting``, ``migrating``,
@@ -86,6 +87,7 @@ class Type:
 class Service:
     """A cinder-volume service; ``host`` is ``host@backend``.
 
+    :param cluster: ``cluster@backend`` where it serves one, active-active
     :param backend_up: as its driver reports it, None where it does not
     :param updated_at: its last heartbeat, seconds of the epoch
     """
@@ -98,6 +100,12 @@ class Service:
     frozen: bool = False
     backend_up: bool | None = None
     updated_at: float | None = None
+    cluster: str | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether Cinder's scheduler takes it into account."""
+        return self.up and self.enabled and not self.frozen
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,10 +190,23 @@ class Inventory:
         return {kind.name: kind for kind in self.types}
 
     @functools.cached_property
+    def clusters(self) -> frozenset[str]:
+        """Each ``cluster@backend``."""
+        return frozenset(service.cluster for service in self.services
+                         if service.cluster)
+
+    @functools.cached_property
     def service_by_host(self) -> Mapping[str, Service]:
-        """The cinder-volume services, by their ``host@backend``."""
-        return {service.host: service for service in self.services
-                if service.binary == 'cinder-volume'}
+        """The cinder-volume services, by their ``host@backend``.
+
+        Of a cluster, by its name, a service that is usable, where there is
+        one: any of them serves its pools.
+        """
+        its = sorted((service for service in self.services
+                      if service.binary == 'cinder-volume'),
+                     key=lambda service: service.usable)
+        return {service.host: service for service in its} | {
+            service.cluster: service for service in its if service.cluster}
 
     @functools.cached_property
     def lacks_types(self) -> bool:
@@ -193,7 +214,7 @@ class Inventory:
         return any(unread.what == 'volume type' for unread in self.unread)
 
     def service_of(self, pool: str) -> Service | None:
-        """The service that a pool ``host@backend#pool`` belongs to."""
+        """The service of a pool, or one of its cluster."""
         return self.service_by_host.get(names.backend(pool))
 
 

@@ -222,9 +222,11 @@ def services(inventory: inv.Inventory, now: float) -> Iterator[Finding]:
             'No service of Cinder has sent a heartbeat for '
             f'{copying.duration(-ahead)}; the clocks disagree, or none runs.')
     for service in inventory.services:
-        if service.binary == 'cinder-volume' and not service.up:
-            yield warning(f'{service.host} is down; no volume moves while '
-                          'volumes live there.')
+        home = service.cluster or service.host
+        serves = inventory.service_of(home)
+        if serves is not None and not service.up and not serves.up:
+            yield warning(f'{home} is down; no volume moves while volumes '
+                          'live there.')
 
 
 def observation(seen: cl.Cluster | None, now: float,

@@ -62,6 +62,35 @@ class PlacesTest(testtools.TestCase):
 
 
 @ddt.ddt
+class ClusteredTest(testtools.TestCase):
+    """Active-active services, whose pools have the name of the cluster."""
+
+    def pools(self, *services):
+        found = cluster(inventory(
+            record('v', 'c@ssd#ssd'), pools=(stats('c@ssd#ssd'),),
+            services=services), observed('v'))
+        return {pool.name: (pool.state, pool.zone) for pool in found.pools}
+
+    @ddt.data(
+        ({}, {}, 'up'), ({'up': False}, {}, 'up'), ({}, {'up': False}, 'up'),
+        ({'enabled': False}, {}, 'up'), ({'frozen': True}, {}, 'up'),
+        ({'up': False}, {'up': False}, 'down'),
+        ({'enabled': False}, {'enabled': False}, 'disabled'))
+    @ddt.unpack
+    def test_a_pool_is_as_the_best_of_its_services(self, one, other, state):
+        self.assertEqual({'c@ssd#ssd': (state, 'nova')}, self.pools(
+            service('a@ssd', cluster='c@ssd', **one),
+            service('b@ssd', cluster='c@ssd', **other)))
+
+    def test_a_driver_that_is_down(self):
+        # Cinder reports that of a cluster with its pool alone.
+        down = dataclasses.replace(
+            stats(A), capabilities={'backend_state': 'down'})
+        found = cluster(inventory(pools=(down,)), observed())
+        self.assertEqual(['down'], [pool.state for pool in found.pools])
+
+
+@ddt.ddt
 class ClusterTest(testtools.TestCase):
 
     def test_joins_what_both_say(self):

@@ -120,6 +120,8 @@ class RecordTest(testtools.TestCase):
         ({'migration_status': 'target:77'}, 'target_of', '77'),
         ({'os-vol-mig-status-attr:name_id': None}, 'lv_id', '2222'),
         ({'os-vol-host-attr:host': None}, 'pool', None),
+        ({'cluster_name': 'c@ssd#ssd'}, 'pool', 'c@ssd#ssd'),
+        ({'cluster_name': 'c@ssd'}, 'pool', 'c@ssd#ssd'),
         ({'consistencygroup_id': 'g'}, 'group_id', 'g'),
         ({'encrypted': True}, 'encrypted', True),
         ({'volume_type': None}, 'volume_type', None),
@@ -139,7 +141,8 @@ class ServiceTest(testtools.TestCase):
         ({'status': 'disabled'}, {'enabled': False}),
         ({'frozen': True}, {'frozen': True}),
         ({'backend_state': 'down'}, {'backend_up': False}),
-        ({'backend_state': None}, {'backend_up': None}))
+        ({'backend_state': None}, {'backend_up': None}),
+        ({'cluster': 'c@ssd'}, {'cluster': 'c@ssd'}))
     @ddt.unpack
     def test_what_a_service_says(self, said, heard):
         self.assertEqual(inv.Service(**{

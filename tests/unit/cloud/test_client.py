@@ -254,6 +254,20 @@ class VerbTest(Case):
         getattr(self.cinder, verb)(*arguments)
         self.assertEqual(body, self.http.last_request.json())
 
+    def test_a_pool_of_a_cluster_is_asked_for_as_such(self):
+        self.everything()
+        self.http.get(f'{URL}/os-services', json={'services': [
+            {'binary': 'cinder-volume', 'host': host, 'cluster': cluster,
+             'status': 'enabled', 'state': 'up'}
+            for host, cluster in (('a@ssd', None), ('b@ssd', 'c@ssd'))]})
+        self.http.post(f'{URL}/volumes/v/action', status_code=202)
+        self.cinder.inventory()
+        for kind, pool in ('cluster', 'c@ssd#ssd'), ('host', 'a@ssd#ssd'):
+            self.cinder.migrate('v', pool)
+            self.assertEqual({'os-migrate_volume': {
+                kind: pool, 'force_host_copy': False, 'lock_volume': True}},
+                self.http.last_request.json())
+
     @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
     def test_unmanage(self, answer):
         self.http.post(f'{URL}/volumes/v/action', **answer)

@@ -149,6 +149,14 @@ class FindingsTest(testtools.TestCase):
         self.assert_one(fd.Level.WARNING, 'stor1@ssd is down', fd.services(
             listed(services=[service(up=False)]), NOW))
 
+    def test_a_cluster_is_down_with_the_last_of_its_services(self):
+        its = [dataclasses.replace(service(up=False), host=host,
+                                   cluster='c@ssd') for host in 'ab']
+        self.assertIn('c@ssd is down', [*fd.services(
+            listed(services=its), NOW)][0].text)
+        its[1] = dataclasses.replace(its[1], up=True)
+        self.assertEqual([], [*fd.services(listed(services=its), NOW)])
+
     @ddt.data((None, 'no observation yet'), (2000, '33.3 min old'),
               (-60, '60 s in the future'), (1700, None))
     @ddt.unpack
