@@ -130,12 +130,12 @@ def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
         elif entry.kind == 'outcome' and (
                 times.parse(entry.at) > now - _DAY_S):
             results[entry.facts['result']] += 1
-            if entry.facts['result'] == 'success':
+            if entry.facts['result'] in jn.MOVED:
                 gib += sizes.get(entry.facts['volume'], 0.0)
     moves = core.GaugeMetricFamily(
         'serifos_day_moves', 'Migrations that ended in the last 24 hours, by '
         'their result.', labels=['result'])
-    for result in sorted({'success', *jn.FAILED, *results}):
+    for result in sorted({*jn.MOVED, *jn.FAILED, *results}):
         moves.add_metric([result], results[result])
     yield moves
     yield core.GaugeMetricFamily(

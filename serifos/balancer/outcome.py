@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
+from serifos.balancer.moving import changes
 from serifos.balancer.recovery import evidence
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
@@ -53,19 +54,25 @@ class Timeouts:
 class Outcome:
     """The outcome of a move.
 
-    :param result: ``success``; ``error``, ``timeout``, ``denied`` where our
-        account or URL is wrong, and ``recovered`` where it had to be
-        recovered: these failed; ``refused`` because of the volume's state,
+    :param result: ``success``; ``changes lost``, where it is on its target
+        and Cinder has undone what its tenant changed; ``error``,
+        ``timeout``, ``denied`` where our account or URL is wrong, and
+        ``recovered`` where it had to be recovered: these failed;
+        ``refused`` because of the volume's state,
         ``busy`` over a rate limit, ``gone``, ``not started``,
         ``hindered`` where another migration is under way; on a signal,
         ``stopped`` before it was requested and ``waiting`` before it was
         over
     :param retry_s: when to request again where it is ``busy``
+    :param lost: what Cinder has undone
+    :param project: of the volume, where something is lost
     """
 
     result: str
     reason: str
     retry_s: float = 0.0
+    lost: changes.Changes = dataclasses.field(default_factory=dict)
+    project: str | None = None
 
     @property
     def failed(self) -> bool:
@@ -74,7 +81,7 @@ class Outcome:
     @property
     def left(self) -> bool:
         """Whether the volume is on its source no longer."""
-        return self.result in ('success', 'gone')
+        return self.result in (*jn.MOVED, 'gone')
 
     @property
     def backs_off(self) -> bool:
@@ -86,6 +93,21 @@ class Outcome:
         """Whether no other volume's move may be requested either."""
         return self.result in (
             'denied', 'timeout', 'hindered', 'busy', 'waiting', 'stopped')
+
+
+def moved(why: str, record: inv.Record, found: changes.Changes) -> Outcome:
+    """The outcome of a move that was made.
+
+    :param why: a clause
+    :param found: what the volume's tenant changed meanwhile
+    """
+    lost = changes.undone(found, changes.held(record))
+    if not lost:
+        return Outcome('success', why)
+    return Outcome(
+        jn.UNDONE, f'{why}; Cinder has undone what was changed meanwhile: '
+        f'{changes.words(lost)}; serifos-balancer reapply {record.id} makes '
+        'it again, or says how', lost=lost, project=record.project_id)
 
 
 def seen(record: inv.Record) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def achieved(asked: jn.Entry, result: str,
     :param copied_s: from the request until the volume was on its target;
         what it takes from there the source is wiped and deleted
     """
-    if result != 'success' or not copied_s:
+    if result not in jn.MOVED or not copied_s:
         return {}
     return {'copied_s': round(copied_s, 1),
             'estimated_s': asked.facts.get('estimated_s'),
@@ -138,7 +138,7 @@ def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
             asked[entry.facts['volume']] = entry
         elif entry.kind == 'outcome':
             request = asked.pop(entry.facts['volume'], None)
-            if request is None or entry.facts['result'] != 'success' or (
+            if request is None or entry.facts['result'] not in jn.MOVED or (
                     request.facts['size_gib'] <= 0):
                 continue
             gib, all_s = request.facts['size_gib'], entry.facts['seconds']

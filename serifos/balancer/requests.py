@@ -7,6 +7,7 @@ Each is sent only after the proof that this balancer leads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 
 from serifos.facts import inventory as inv
@@ -46,6 +47,12 @@ class Requests:
     def delete_attachment(self, attachment: str) -> None:
         self.prove()
         self.cinder.delete_attachment(attachment)
+
+    def relabel(self, volume: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> None:
+        """Sets name and description, and items of metadata."""
+        self.prove()
+        self.cinder.relabel(volume, named, metadata)
 
     def delete(self, volume: str) -> None:
         """Deletes a record, and its logical volume where it has one."""

@@ -9,7 +9,9 @@ retried: the caller has to find out whether one without an answer arrived.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
+from urllib import parse
 
 from cinderclient import client
 from cinderclient.contrib import noauth as no
@@ -195,6 +197,25 @@ class Cinder:
         with api_errors.sentences(self._api):
             self._api.volumes.reset_state(
                 volume_id, status, migration_status='none')
+
+    def relabel(self, volume_id: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> None:
+        """Sets name and description, and items of metadata.
+
+        :raises refused.Refused: where the account may not, or the volume is
+            locked
+        """
+        kept = {key: value for key, value in metadata.items()
+                if value is not None}
+        with api_errors.sentences(self._api):
+            if named:
+                self._api.volumes.update(volume_id, **named)
+            if kept:
+                self._api.volumes.set_metadata(volume_id, kept)
+        for key in {*metadata} - {*kept}:
+            with api_errors.sentences(self._api), api_errors.gone(volume_id):
+                self._api.client.delete(
+                    f'/volumes/{volume_id}/metadata/{parse.quote(key)}')
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume; nothing where it is gone."""

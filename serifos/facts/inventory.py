@@ -50,6 +50,7 @@ class Record:
     group_id: str | None = None
     replication_status: str | None = None
     encrypted: bool = False
+    bootable: bool = False
     attachments: tuple[str, ...] = ()
     created_at: float | None = None
     updated_at: float | None = None
@@ -264,6 +265,14 @@ class Cloud(Protocol):
 
     def delete_attachment(self, attachment_id: str) -> None:
         """Ends an attachment; the server keeps what it has connected."""
+
+    def relabel(self, volume_id: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> None:
+        """Sets name and description, and items of metadata.
+
+        :param named: ``name`` and ``description``, or one of them
+        :param metadata: None for an item that is removed
+        """
 
     def delete(self, volume_id: str) -> None:
         """Deletes a volume, or a hidden record of one."""

@@ -2,7 +2,8 @@
 """Entries of the journal of migrations, and queries over them.
 
 The kinds, and the facts beside ``volume``: ``request`` (source, target,
-plan, size_gib), ``accepted``, ``refused`` and ``unknown`` (reason),
+plan, size_gib), ``accepted``, ``changed`` (changes, what its tenant has
+changed since the request), ``refused`` and ``unknown`` (reason),
 ``outcome`` (result, reason, source, target, seconds), ``back-off`` (until),
 ``pause`` and ``resume`` (reason), ``recover`` (result, reason), ``clock``
 (reason), before which entries lie in the future, ``compute`` (host), whose
@@ -31,6 +32,13 @@ from serifos.facts import times
 
 FAILED = ('error', 'denied', 'timeout', 'recovered')
 """Results of an outcome that count as failures of the cloud."""
+
+UNDONE = 'changes lost'
+"""The result of an outcome after which a volume is on its target, and Cinder
+has undone what its tenant changed meanwhile: the fact ``lost``."""
+
+MOVED = ('success', UNDONE)
+"""Results of an outcome after which the volume is on its target."""
 
 NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
 """Results of an outcome before which Cinder did nothing."""
@@ -106,6 +114,7 @@ _FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
     'request': {'volume': _name, 'source': _name, 'target': _name,
                 'plan': _name, 'size_gib': fields.Field.number},
     'accepted': {'volume': _name},
+    'changed': {'volume': _name, 'changes': fields.Field.object},
     'clock': {'reason': _text},
     'compute': {'host': _name},
     'refused': {'volume': _name, 'reason': _text},
@@ -147,7 +156,7 @@ def still_matter(entries: Sequence[Entry],
             since['back-off', volume] = [entry]
         elif entry.kind == 'outcome':
             result, key = entry.facts['result'], ('outcome', volume)
-            if result == 'success':
+            if result in MOVED:
                 since[key] = [entry]
             elif result not in ('not started', 'busy'):
                 since.setdefault(key, []).append(entry)
@@ -203,7 +212,7 @@ def last_moves(entries: Iterable[Entry]) -> dict[str, float]:
     """
     return {entry.facts['volume']: times.parse(entry.at) for entry in entries
             if entry.kind == 'outcome'
-            and entry.facts['result'] in ('success', 'timeout')}
+            and entry.facts['result'] in (*MOVED, 'timeout')}
 
 
 def last_outcome(entries: Iterable[Entry]) -> float:
@@ -238,7 +247,7 @@ def _in_a_row(entries: Iterable[Entry],
     for entry in entries:
         result = entry.facts.get('result')
         if entry.kind == 'resume' or (
-                entry.kind == 'outcome' and result == 'success'):
+                entry.kind == 'outcome' and result in MOVED):
             count = 0
         elif entry.kind == 'outcome' and result in results:
             count += 1

@@ -94,7 +94,7 @@ def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
         facts = entry.facts
         if entry.kind == 'request':
             asked[facts['volume']] = float(facts['size_gib'])
-        elif entry.kind == 'outcome' and facts['result'] == 'success' and (
+        elif entry.kind == 'outcome' and facts['result'] in jn.MOVED and (
                 facts['volume'] in asked):
             found.append(Moved(
                 times.parse(entry.at), facts['source'], facts['target'],

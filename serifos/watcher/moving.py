@@ -71,7 +71,7 @@ def _refuse_ended(plan: pl.Plan, entries: Sequence[jn.Entry]) -> None:
     :raises InputError: where a move of the plan failed
     """
     standing, = of_plans.standings([plan], entries, plan.created_at)
-    for volume, (result, reason) in standing.outcomes.items():
+    for volume, (result, reason, _) in standing.outcomes.items():
         outcome = oc.Outcome(result, reason)
         if outcome.failed or outcome.ends_a_batch:
             raise errors.InputError(

@@ -156,6 +156,27 @@ class Cinder(swaps.Swaps):
         self.change(volume_id, migration_status=None,
                     status=status or record.status)
 
+    def relabel(self, volume_id: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> None:
+        self._answer()
+        record = self._known(volume_id)
+        if self.faults.get(volume_id) == 'denied':
+            raise refused.Refused('Cinder denies access (Policy).', 403)
+        if record.status == 'maintenance':
+            raise refused.Refused(
+                'Cinder refuses: Invalid volume: The volume cannot be '
+                'updated during maintenance.')
+        its = {**record.metadata, **metadata}
+        self.change(volume_id, **named, metadata={
+            key: value for key, value in its.items() if value is not None})
+
+    def extend(self, volume_id: str, size_gib: float) -> None:
+        """A tenant's request, done at once; not of the port."""
+        self._answer()
+        if self._known(volume_id).status not in ('available', 'in-use'):
+            raise refused.Refused('Cinder refuses: Invalid volume.')
+        self.change(volume_id, size_gib=size_gib)
+
     def delete(self, volume_id: str) -> None:
         self._answer()
         if self._deletable(volume_id):

@@ -25,6 +25,23 @@ from serifos.facts import workload as wl
 STEP_S = 1.0
 """The time of each step that neither copies nor wipes."""
 
+EXCHANGED = ('size_gib', 'name', 'description', 'metadata', 'bootable')
+"""What a tenant sets of a volume and Cinder exchanges with its copy."""
+
+
+def exchanged(was: inv.Record, copy: inv.Record
+              ) -> tuple[inv.Record, inv.Record]:
+    """A volume and its old copy, as ``finish_volume_migration`` leaves them.
+
+    The statuses, the pools and the names of the logical volumes aside.
+    """
+    return (dataclasses.replace(
+        was, volume_type=copy.volume_type,
+        **{name: getattr(copy, name) for name in EXCHANGED}),
+        dataclasses.replace(copy, **{
+            **{name: getattr(was, name) for name in EXCHANGED},
+            'description': f'migration src for {was.id}'}))
+
 
 class Migrations:
     """Volumes, and the events that are scheduled for them.
@@ -125,13 +142,15 @@ class Migrations:
         self.change(was.id, name_id=half if keeps else None)
         if fault in ('renamed', 'not renamable'):
             return
+        now, old = exchanged(self._records[was.id], self._records[half])
+        self._records[was.id] = now
         self.change(was.id, pool=target, migration_status=None,
                     status='available')
         if fault == 'half swapped':
             return
+        self._records[half] = old
         self.change(half, pool=was.pool, migration_status='deleting',
-                    name_id=was.lv_id, status='deleting',
-                    description=f'migration src for {was.id}')
+                    name_id=was.lv_id, status='deleting')
         self.change(was.id, migration_status='success', status=was.status)
         if fault == 'busy':
             self.change(half, status='error_deleting')

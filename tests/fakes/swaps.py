@@ -48,13 +48,14 @@ class Swaps(migrations.Migrations):
                 'mid-migration.')
         its = {name: dataclasses.replace(each, volume=volume_id)
                for name, each in self.swaps.items() if each.volume == copy_id}
+        self._records[volume_id], self._records[copy_id] = (
+            migrations.exchanged(was, copy))
         self.change(volume_id, pool=copy.pool, name_id=copy.lv_id,
                     migration_status='success', status='in-use',
                     attachments=tuple(
                         each.server_id for each in its.values()))
         self.change(copy_id, pool=was.pool, name_id=was.name_id or volume_id,
-                    migration_status='deleting', status='deleting',
-                    description=f'migration src for {volume_id}')
+                    migration_status='deleting', status='deleting')
         self.swaps.update(its)
         self._wipe(copy_id)
 

@@ -68,7 +68,7 @@ def due(entries: Sequence[jn.Entry], now: float) -> list[_Ended]:
                            for end in ('source', 'target')}:
                     ended[other] = dataclasses.replace(
                         found, until=min(found.until, at))
-        elif entry.kind == 'outcome' and facts['result'] == 'success' and (
+        elif entry.kind == 'outcome' and facts['result'] in jn.MOVED and (
                 volume in asked):
             found = _Ended(asked.pop(volume), at, at)
             ended[volume] = dataclasses.replace(found, until=found.end)

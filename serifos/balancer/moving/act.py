@@ -9,12 +9,15 @@ the journal before it is sent, and its answer after.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
 import dataclasses
+from typing import Any
 
 from oslo_log import log
 
 from serifos.balancer.achieved import moves as followed
+from serifos.balancer.moving import changes
 from serifos.balancer.moving import closing
 from serifos.balancer import outcome as oc
 from serifos.balancer import planning
@@ -43,12 +46,16 @@ class Request:
     :param sure: whether Cinder is known to have taken it up
     :param seen_before: whether it was seen elsewhere than on its target
     :param copied_s: from the request until it was on its target
+    :param before: what its tenant had set then; None where that is not known
+    :param changed: what its tenant has changed since
     """
 
     asked: jn.Entry
     sure: bool = False
     seen_before: bool = False
     copied_s: float | None = None
+    before: Mapping[str, Any] | None = None
+    changed: changes.Changes = dataclasses.field(default_factory=dict)
 
     @property
     def volume(self) -> str:
@@ -132,9 +139,9 @@ class Executor:
             LOG.warning('Whether Cinder took up the migration of volume %s '
                         'is not known: %s', move.volume, exc)
             self.journal.write('unknown', volume=move.volume, reason=str(exc))
-            return Request(asked)
+            return Request(asked, before=changes.held(record))
         self.journal.write('accepted', volume=move.volume)
-        return Request(asked, sure=True)
+        return Request(asked, sure=True, before=changes.held(record))
 
     def _record(self, volume: str) -> inv.Record | None:
         """The volume as it is now, with its snapshots."""
@@ -157,7 +164,7 @@ class Executor:
             if record and eligibility.migrating(record) and not request.sure:
                 request.sure = True
                 self.journal.write('accepted', volume=volume)
-            outcome = self._look(asked, record, request.sure)
+            outcome = self._look(request, record)
         except errors.CloudError as exc:
             LOG.warning('Cinder cannot be asked about the migration of '
                         'volume %s: %s', volume, exc)
@@ -166,7 +173,10 @@ class Executor:
             outcome = oc.Outcome('timeout', (
                 f'not over after {waited_s:.0f} s; '
                 'Cinder may still end it, and nothing else is moved '
-                'before it has, or counts as stuck or forgotten'))
+                'before it has, or counts as stuck or forgotten'
+                + ('; it would undo what was changed meanwhile: '
+                   f'{changes.words(request.changed)}'
+                   if request.changed else '')))
         return outcome and self.closer.close(asked, outcome, request.copied_s)
 
     def begun_late(self, asked: jn.Entry) -> Request | None:
@@ -184,22 +194,48 @@ class Executor:
 
     def recovered(self, asked: jn.Entry) -> None:
         """Closes a request whose volume had to be recovered."""
-        record = self.cinder.volume(asked.facts['volume'])
-        moved = record is not None and record.pool == asked.facts['target']
-        self.closer.close(asked, oc.Outcome(
-            'success', f'it is on {asked.facts["target"]}; its old copy '
-            'had been forgotten') if moved else oc.Outcome(
-            'recovered', 'Cinder had forgotten it'))
+        volume, target = asked.facts['volume'], asked.facts['target']
+        record = self.cinder.volume(volume)
+        self.closer.close(asked, oc.moved(
+            f'it is on {target}; its old copy had been forgotten', record,
+            changes.of_last(self.journal.entries(), volume))
+            if record is not None and record.pool == target else
+            oc.Outcome('recovered', 'Cinder had forgotten it'))
 
-    def _look(self, asked: jn.Entry, record: inv.Record | None,
-              sure: bool) -> oc.Outcome | None:
+    def _look(self, request: Request,
+              record: inv.Record | None) -> oc.Outcome | None:
+        asked = request.asked
         if record is None:
             return oc.Outcome('gone', 'the volume was deleted')
-        found = oc.over(asked, record, sure,
+        if record.migration_status in changes.COPIED:
+            self._compare(request, record)
+        found = oc.over(asked, record, request.sure,
                         self.clock() - times.parse(asked.at), self.timeouts)
         if found is None or found.result != 'success':
             return found and self._blamed(found, asked, record)
-        return self._succeeded(found, record.id)
+        return self._succeeded(found, request, record)
+
+    def _compare(self, request: Request, record: inv.Record) -> None:
+        """Remembers what is changed as it is copied."""
+        if request.before is None:  # after a restart: its copy still has it
+            request.before = next((changes.held(dataclasses.replace(
+                half, attachments=record.attachments))
+                for half in self.cinder.halves(record.id)
+                if half.target_of == record.id), None)
+        if request.before is not None:
+            self._remember(request, changes.since(
+                request.before, changes.held(record)))
+
+    def _remember(self, request: Request, found: changes.Changes) -> None:
+        """Writes down what was changed, where it is not written yet."""
+        if found == request.changed:
+            return
+        request.changed = found
+        self.journal.write('changed', volume=request.volume, changes=found)
+        if found:
+            LOG.warning('Volume %s was changed since its migration was '
+                        'requested, and Cinder will undo that at the end: '
+                        '%s.', request.volume, changes.words(found))
 
     def _rules(self, record: inv.Record) -> eligibility.Rules:
         """The rules, with what Nova says of the volume's server now."""
@@ -227,14 +263,20 @@ class Executor:
             self.nova.doings(record.attachments[0], record.id,
                              times.parse(asked.at) - inquiry.SKEW_S))
 
-    def _succeeded(self, found: oc.Outcome, volume: str) -> oc.Outcome | None:
+    def _succeeded(self, found: oc.Outcome, request: Request,
+                   record: inv.Record) -> oc.Outcome | None:
         """None while Cinder swaps the records, or deletes the old copy."""
-        left = self.cinder.halves(volume)
+        left = self.cinder.halves(record.id)
+        for half in left:
+            if request.before is not None and (
+                    eligibility.leftover_of(half) == record.id):
+                self._remember(request, changes.with_old_copy(
+                    request.changed, request.before, half))
         if any(half.status != 'error_deleting' for half in left):
             return None
-        return oc.Outcome('success', found.reason + ''.join(
+        return oc.moved(found.reason + ''.join(
             f'; its old copy {half.id} on {half.pool} is {half.status}'
-            for half in left))
+            for half in left), record, request.changed)
 
 
 def _refusal(exc: refused.Refused) -> oc.Outcome:

@@ -14,6 +14,7 @@ from oslo_log import log
 
 from serifos.balancer.moving import act
 from serifos.balancer.moving import batch
+from serifos.balancer.moving import changes
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos.balancer import settings as sg
@@ -120,7 +121,9 @@ class Carrier:
         for asked in jn.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '
                      'outcome yet.', asked.facts['volume'], asked.at)
-            begun.append(act.Request(asked, oc.was_taken_up(entries, asked)))
+            begun.append(act.Request(
+                asked, oc.was_taken_up(entries, asked),
+                changed=changes.of_last(entries, asked.facts['volume'])))
         self._batch().follow(begun)
         self._batch().follow(filter(None, map(
             self.executor.begun_late, oc.doubtful(entries))))

@@ -10,6 +10,7 @@ from typing import Any
 
 from oslo_log import log
 
+from serifos.balancer.moving import changes
 from serifos.balancer import outcome as oc
 from serifos.balancer import pace as pc
 from serifos import errors
@@ -45,6 +46,12 @@ class Closer:
         if outcome.failed:
             LOG.error('The migration of volume %s failed after %.0f s (%s): '
                       '%s.', volume, took, outcome.result, outcome.reason)
+        elif outcome.lost:
+            LOG.warning(
+                'The migration of volume %s ended after %.0f s (%s): %s%s.',
+                volume, took, outcome.result, outcome.reason, ''.join(
+                    f'; {line}' for line in changes.commands(
+                        volume, outcome.lost, outcome.project)))
         else:
             LOG.info('The migration of volume %s ended after %.0f s (%s): '
                      '%s.', volume, took, outcome.result, outcome.reason)
@@ -53,6 +60,7 @@ class Closer:
                            source=asked.facts['source'],
                            target=asked.facts['target'],
                            seconds=round(took, 1),
+                           **_lost(outcome),
                            **self._copies(volume, outcome),
                            **pc.achieved(asked, outcome.result, copied_s))
         if outcome.backs_off:
@@ -76,3 +84,8 @@ class Closer:
                       * 2 ** max(0, failures - 1))
         until = times.text(self.clock() + seconds)
         self.journal.write('back-off', volume=volume, until=until)
+
+
+def _lost(outcome: oc.Outcome) -> dict[str, Any]:
+    return {'lost': outcome.lost, 'project': outcome.project} if (
+        outcome.lost) else {}

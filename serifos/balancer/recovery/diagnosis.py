@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from serifos.balancer.moving import changes
 from serifos.balancer.recovery import copies
 from serifos.facts import inventory as inv
 from serifos.facts import servers as sv
@@ -110,6 +111,14 @@ class Diagnosis:
         return self.swap.copy if self.swap and self.complete else self.record
 
     @property
+    def undone(self) -> changes.Changes:
+        """What Cinder undoes of what was changed, once it completes it."""
+        return {} if self.data is self.record else changes.since(
+            changes.held(dataclasses.replace(
+                self.data, attachments=self.record.attachments)),
+            changes.held(self.record))
+
+    @property
     def kept(self) -> inv.Record | None:
         """The copy that is kept, where its logical volume is its own."""
         return next((removal.record for removal in self.removals
@@ -160,7 +169,11 @@ class Diagnosis:
     def plan(self) -> list[str]:
         """The steps of the recovery, a sentence each."""
         if self.complete:
-            return _completed(self.data)
+            return [*_completed(self.data), *(
+                ['What was changed meanwhile is undone: '
+                 f'{changes.words(self.undone)}. Afterwards run: '
+                 f'serifos-balancer reapply {self.record.id}']
+                if self.undone else [])]
         ending = [f'The attachment {each.id} of the copy {each.volume} to '
                   f'server {each.server_id} will be deleted.'
                   for each in (self.swap.of_copy if self.swap else ())]

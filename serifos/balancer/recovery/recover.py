@@ -64,6 +64,9 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
                   reason=diagnosis.why, kept=[copy.id] if copy else [],
                   halves=going)
     if diagnosis.complete:
+        if diagnosis.undone:
+            journal.write('changed', volume=record.id,
+                          changes=diagnosis.undone)
         requests.complete(record.id, data.id)
         going = [data.id]
     else:

@@ -12,7 +12,7 @@ from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.plan.asked import undo
 
-_MOVED = ('success', 'timeout')
+_MOVED = (*jn.MOVED, 'timeout')
 """Results after which a volume may be elsewhere, as last_moves has it."""
 
 

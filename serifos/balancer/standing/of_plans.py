@@ -7,12 +7,26 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import NamedTuple
 
+from serifos.balancer.moving import changes
 from serifos.facts import journal as jn
 from serifos.plan import plan as pl
 
 VALID, SUPERSEDED, EXPIRED = 'valid', 'superseded', 'expired'
 UNDER_WAY, CARRIED_OUT = 'under way', 'carried out'
+
+
+class Became(NamedTuple):
+    """What became of a move.
+
+    :param result: empty while it is in flight
+    :param restore: the commands that make changes again that Cinder undid
+    """
+
+    result: str
+    reason: str
+    restore: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,21 +35,20 @@ class Standing:
 
     :param state: :data:`VALID`, :data:`SUPERSEDED` by a newer one that is
         valid, :data:`EXPIRED`, :data:`UNDER_WAY` or :data:`CARRIED_OUT`
-    :param outcomes: volume → the result of its move and the reason; one that
-        was requested and has none yet has an empty result
+    :param outcomes: volume → what became of its move, where it was requested
     :param approved_by: None where nobody did, or it was cancelled
     """
 
     plan: pl.Plan
     state: str
-    outcomes: Mapping[str, tuple[str, str]]
+    outcomes: Mapping[str, Became]
     approved_by: str | None = None
 
     @property
     def made(self) -> int:
         """How many of its moves succeeded."""
-        return sum(result == 'success'
-                   for result, _ in self.outcomes.values())
+        return sum(each.result in jn.MOVED
+                   for each in self.outcomes.values())
 
 
 def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
@@ -47,10 +60,11 @@ def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
     found: list[Standing] = []
     for plan in newest_first:
         outcomes = of_plan.get(plan.id, {})
-        results = [result for result, _ in outcomes.values()]
+        results = [each.result for each in outcomes.values()]
         if '' in results:
             state = UNDER_WAY
-        elif plan.moves and results.count('success') >= len(plan.moves):
+        elif plan.moves and sum(
+                result in jn.MOVED for result in results) >= len(plan.moves):
             state = CARRIED_OUT
         elif plan.expires_at <= now:
             state = EXPIRED
@@ -63,16 +77,25 @@ def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
 
 
 def _outcomes(entries: Iterable[jn.Entry]
-              ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Plan → volume → result and reason of its last request."""
+              ) -> dict[str, dict[str, Became]]:
+    """Plan → volume → what became of its last request."""
     asked: dict[str, str] = {}
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    found: dict[str, dict[str, Became]] = {}
     for entry in entries:
         volume = entry.facts.get('volume', '')
         if entry.kind == 'request':
             asked[volume] = entry.facts['plan']
-            found.setdefault(entry.facts['plan'], {})[volume] = '', ''
+            found.setdefault(
+                entry.facts['plan'], {})[volume] = Became('', '')
         elif entry.kind == 'outcome' and volume in asked:
-            found[asked.pop(volume)][volume] = (
-                entry.facts['result'], entry.facts['reason'])
+            found[asked.pop(volume)][volume] = Became(
+                entry.facts['result'], entry.facts['reason'], restore(entry))
     return found
+
+
+def restore(outcome: jn.Entry) -> tuple[str, ...]:
+    """The commands that make changes again that Cinder undid."""
+    facts = outcome.facts
+    return (*changes.commands(
+        facts['volume'], changes.read(facts.get('lost')),
+        facts.get('project')),)

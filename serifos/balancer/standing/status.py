@@ -144,7 +144,7 @@ def _moved_gib(entries: Sequence[jn.Entry], since: float) -> float:
         volume = entry.facts.get('volume')
         if entry.kind == 'request':
             asked[volume] = entry.facts['size_gib']
-        elif entry.kind == 'outcome' and entry.facts['result'] == (
-                'success') and times.parse(entry.at) > since:
+        elif entry.kind == 'outcome' and entry.facts['result'] in (
+                jn.MOVED) and times.parse(entry.at) > since:
             found += asked.pop(volume, 0.0)
     return found

@@ -10,6 +10,7 @@ import math
 import time
 
 from serifos.balancer.moving import batch
+from serifos.balancer.moving import changes
 from serifos.balancer.moving import remaining
 from serifos.balancer import observer
 from serifos.balancer import outcome
@@ -20,6 +21,7 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import inventory
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.plan.affinity import torn
 from serifos.plan.asked import usable
@@ -32,6 +34,11 @@ from serifos.report.plan import text as report
 
 class Acting(verb.Asks):
     """A verb that migrates volumes and prints the outcome of each."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        verb.add_window(parser)
+        return parser
 
     def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
                   plan_id: str, seen: observer.Observation) -> None:
@@ -49,11 +56,14 @@ class Acting(verb.Asks):
                 unmade.add(move.volume, move.source)
             print(f'  {outcomes[-1].result}: {outcomes[-1].reason}',
                   flush=True)
+            for line in changes.commands(move.volume, outcomes[-1].lost,
+                                         outcomes[-1].project):
+                print(f'    {line}', flush=True)
             if balancer.ends_a_batch(outcomes[-1]):
                 break
-        done = sum(each.result == 'success' for each in outcomes)
+        done = sum(each.result in journal.MOVED for each in outcomes)
         print(f'{done} of {len(moves)} moves are carried out.')
-        if done < len(moves):
+        if done < len(moves) or any(each.lost for each in outcomes):
             self.exit_code = 1
         if outcomes and outcomes[-1].result == 'waiting':
             raise errors.Interrupted(

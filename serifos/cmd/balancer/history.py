@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer history, recover and resume."""
+"""serifos-balancer history, recover, reapply and resume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import argparse
 import time
 
 from serifos.balancer import join
+from serifos.balancer.moving import changes
+from serifos.balancer import requests
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history_file
@@ -22,6 +24,7 @@ from serifos.facts import activity
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
 from serifos.facts import pool_errors as pe
+from serifos.plan import eligibility
 
 
 class History(verb.Verb):
@@ -184,6 +187,7 @@ class Recover(verb.Asks):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
+        verb.add_window(parser)
         parser.add_argument('volume', metavar='VOLUME', help='its id')
         parser.add_argument(
             '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
@@ -216,6 +220,52 @@ class Recover(verb.Asks):
                      ', and Cinder knows of no copy of it.'))
             for orphan in diagnosis.orphans:
                 print(orphan.after())
+
+
+class Reapply(verb.Asks):
+    """Make changes of a volume again that Cinder undid in a migration.
+
+    Cinder undoes what the tenant of a volume in use changes as it is copied.
+    Name, description and metadata are set as they were changed, after a
+    question. For the rest, such as an extension, the commands are printed.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('volume', metavar='VOLUME', help='its id')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        journal, volume = self.journal(), parsed_args.volume
+        cinder = adapters.cinder(self.app.conf)
+        record = cinder.volume(volume)
+        if record is None:
+            raise errors.InputError(f'Cinder has no volume {volume}.')
+        if eligibility.migrating(record):
+            raise errors.InputError(
+                f'Volume {volume} is being migrated; wait for the end.')
+        lost = changes.undone(changes.of_last(
+            journal.entries(), volume), changes.held(record))
+        if not lost:
+            raise errors.InputError(
+                f'The journal knows of no change of volume {volume} that '
+                'Cinder undid and that is not made again yet.')
+        print(f'Cinder has undone: {changes.words(lost)}.')
+        for line in changes.commands(volume, lost, record.project_id):
+            print(f'    {line}')
+        labels = changes.labels(lost)
+        if not any(labels):
+            raise errors.InputError(
+                'That is left to a person; nothing was done.')
+        self.confirm(f'Set name, description and metadata of {volume} so?',
+                     parsed_args)
+        requests.Requests(cinder).relabel(volume, *labels)
+        rest = changes.undone(lost, changes.held(
+            cinder.volume(volume) or record))
+        journal.write('recover', volume=volume, result=changes.RESTORED,
+                      reason=changes.words(lost))
+        print('They are set.' + (
+            f' Left to a person: {changes.words(rest)}.' if rest else ''))
 
 
 class Resume(verb.Verb):

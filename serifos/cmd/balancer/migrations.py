@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from serifos.balancer.achieved import moves as followed
+from serifos.balancer.moving import changes
+from serifos.balancer.standing import of_plans
 from serifos.facts import fields
 from serifos.facts import journal as jn
 
@@ -29,8 +31,13 @@ def _said(entry: jn.Entry) -> str:
                     f'estimated {estimated_s:g} s, ')
                 + f'plan {facts["plan"]}')
     if entry.kind == 'outcome':
-        return (f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
-                f'{facts["reason"]}' + _rate(facts))
+        return ''.join([
+            f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
+            f'{facts["reason"]}{_rate(facts)}',
+            *(f'\n    {line}' for line in of_plans.restore(entry))])
+    if entry.kind == 'changed':
+        said = changes.words(changes.read(facts['changes']))
+        return f'{volume}  {said or "as it was before the request"}'
     if entry.kind == 'achieved':
         return f'{volume}  {followed.said(facts)}'
     return '  '.join(filter(None, [volume, ', '.join(

@@ -137,8 +137,10 @@ class Show(_Looks):
         self.show(parsed_args, {
             **plan.to_json(), 'state': its.state,
             'approved_by': its.approved_by, 'outcomes': {
-                volume: {'result': result or None, 'reason': reason}
-                for volume, (result, reason) in its.outcomes.items()}},
+                volume: {'result': result or None, 'reason': reason,
+                         'restore': [*restore]} for volume, (
+                             result, reason, restore) in its.outcomes.items()
+                }},
             lambda: wd.lines(_shown(its, self.observed())))
 
 
@@ -159,13 +161,19 @@ def _shown(its: of_plans.Standing,
                  move.target_before_us, move.target_after_us),
              _became(its.outcomes.get(move.volume)))
             for move in plan.moves], 'Its moves, as it predicted them.'))
+    for volume, its_move in its.outcomes.items():
+        if its_move.restore:
+            yield ''
+            yield from wd.wrapped(f'{wd.name(volume)} was moved, and '
+                                  f'{its_move.reason}. To restore that:')
+            yield from (f'    {line}' for line in its_move.restore)
     if its.state == of_plans.VALID:
         yield ''
         yield f'serifos-balancer apply {wd.name(plan.id)} carries it out.'
 
 
-def _became(outcome: tuple[str, str] | None) -> str:
+def _became(outcome: of_plans.Became | None) -> str:
     if outcome is None:
         return 'not requested'
-    result, reason = outcome
-    return f'{result}: {wd.plain(reason, 200)}' if result else 'in flight'
+    return f'{outcome.result}: {wd.plain(outcome.reason, 200)}' if (
+        outcome.result) else 'in flight'

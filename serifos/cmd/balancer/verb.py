@@ -159,7 +159,6 @@ class Asks(Verb):
         parser = super().get_parser(prog_name)
         parser.add_argument('--yes', action='store_true',
                             help='do not ask before volumes are touched')
-        add_window(parser)
         return parser
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:

@@ -12,6 +12,8 @@ from tests.functional import machine
 from tests.functional.testbed import balancer
 from tests.functional.testbed import case
 from tests.functional.testbed.nova import accounts
+from tests.functional.testbed.nova import config
+from tests.functional.testbed.nova import migration
 from tests.functional.testbed.nova import tenancy
 from tests.functional.testbed.nova import tenants
 
@@ -84,16 +86,21 @@ class MovesTest(case.NovaTest):
             stop.set()
             thread.join()
 
-    def run_balancer(self, *arguments):
-        code, out, err = self.balancer.run(*arguments)
-        self.assertEqual(0, code, out + err)
+    def run_balancer(self, *arguments, meanwhile=None, code=0):
+        process = self.balancer.start(*arguments)
+        self.addCleanup(process.kill)
+        if meanwhile:
+            meanwhile()
+        out, err = process.communicate()
+        self.assertEqual(code, process.returncode, out + err)
+        return out + err
 
-    def assert_moves(self, name, *arguments):
+    def assert_moves(self, name, *arguments, result='success', **others):
         """serifos-balancer moves it; the server runs on, no block wrong."""
         volume = self.tenancy.volumes[name]
         before = self.tenancy.count()
         with self.watched() as statuses:
-            self.run_balancer(*arguments)
+            said = self.run_balancer(*arguments, **others)
         after = self.tenancy.count()
         self.tenancy.wait_more(SECONDS)
         self.wait_checked(volume)
@@ -103,10 +110,10 @@ class MovesTest(case.NovaTest):
         self.assertEqual([], self.tenancy.faults())
         self.assertEqual([], self.testbed.copies())
         self.assertEqual(
-            ['request', 'accepted', 'success'],
+            ['request', 'accepted', result],
             [entry.get('result', entry['kind'])
              for entry in self.balancer.journal()
-             if entry['volume'] == volume])
+             if entry['volume'] == volume and entry['kind'] != 'changed'])
         move, = self.balancer.plan()['moves']
         self.assertEqual(
             (volume, self.testbed.host(SLOW).pool),
@@ -116,6 +123,38 @@ class MovesTest(case.NovaTest):
             ('in-use', 'success', move['to']),
             (found['status'], found['migration_status'],
              found['os-vol-host-attr:host']))
+        return said
+
+    def change(self, volume):
+        """Its tenant renames, pins and extends it as Nova copies it."""
+        servers = self.tenancy.servers
+        migration.Migration(
+            self.testbed, servers, self.tenancy.server, volume
+            ).wait_stage('reserved', lambda: False)
+        api = servers.volumes.api
+        api.ask('PUT', f'/volumes/{volume}', {'volume': {'name': 'mine'}})
+        self.pin(volume, 'POST', metadata={'serifos:pin': 'yes'})
+        api.ask('POST', f'/volumes/{volume}/action',
+                {'os-extend': {'new_size': 2}})
+
+    def labels(self, volume):
+        found = self.testbed.api.volume(volume)
+        return found['name'], found['size'], {
+            key: value for key, value in found['metadata'].items()
+            if key != 'attached_mode'}
+
+    def assert_reapplied(self, volume, said):
+        """What Cinder undid is told, and set again where rights allow."""
+        self.assertIn("size 1 -> 2 GiB, name 'hot' -> 'mine', metadata "
+                      "serifos:pin none -> 'yes'", said)
+        self.assertEqual(('hot', 1, {}), self.labels(volume))
+        self.assertIn('denies access', self.run_balancer(
+            'reapply', volume, '--yes', code=5))
+        self.log_in(config.auth('admin', 'admin'))
+        self.configure()
+        self.run_balancer('reapply', volume, '--yes')
+        self.assertEqual(('mine', 1, {'serifos:pin': 'yes'}),
+                         self.labels(volume))
 
     def show(self, moved, before, after):
         """What each tenant saw before, in and after the move."""
@@ -144,7 +183,10 @@ class MovesTest(case.NovaTest):
         self.pin(root, 'POST', metadata={'serifos:pin': 'yes'})
         self.run_balancer('run', '--once', '--window', '30')
         plan = self.balancer.plan()
-        self.assert_moves('hot', 'apply', plan['id'], '--yes')
+        said = self.assert_moves(
+            'hot', 'apply', plan['id'], '--yes', result='changes lost',
+            code=1, meanwhile=lambda: self.change(hot))
+        self.assert_reapplied(hot, said)
 
         self.log_in(self.accounts.credential(self.user))
         self.configure(mode='auto', batch=1)

@@ -268,6 +268,19 @@ class VerbTest(Case):
                 kind: pool, 'force_host_copy': False, 'lock_volume': True}},
                 self.http.last_request.json())
 
+    def test_what_is_set_of_a_volume(self):
+        self.http.put(f'{URL}/volumes/v', json={'volume': {}})
+        self.http.post(f'{URL}/volumes/v/metadata', json={'metadata': {}})
+        self.http.delete(f'{URL}/volumes/v/metadata/c%20d', status_code=404,
+                         json={'itemNotFound': {'code': 404, 'message': (
+                             'Volume v has no metadata with key c d.')}})
+        self.cinder.relabel('v', {'name': ''}, {'a': 'b', 'c d': None})
+        self.assertEqual(
+            [('PUT', {'volume': {'name': ''}}),
+             ('POST', {'metadata': {'a': 'b'}}), ('DELETE', None)],
+            [(request.method, request.text and request.json())
+             for request in self.http.request_history])
+
     @ddt.data({'status_code': 202}, {'status_code': 404, 'json': GONE})
     def test_unmanage(self, answer):
         self.http.post(f'{URL}/volumes/v/action', **answer)

@@ -121,7 +121,7 @@ class StatusTest(Case):
         self.assertIn('serifos-balancer apply two carries it out.', out)
         doc = json.loads(self.run_verb('show', 'one', '-f', 'json'))
         self.assertEqual(('one', 'under way', {'v': {
-            'result': None, 'reason': ''}}), (
+            'result': None, 'reason': '', 'restore': []}}), (
                 doc['id'], doc['state'], doc['outcomes']))
 
     def test_a_plan_that_is_written_to_a_file_is_one_again(self):

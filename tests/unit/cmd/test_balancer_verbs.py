@@ -16,6 +16,7 @@ from serifos.cmd.balancer import apply as balancer_apply
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
+from serifos.cmd.balancer import status as balancer_status
 from serifos.facts import activity
 from serifos.plan.loads import demand as dm
 from tests.fakes import history
@@ -459,3 +460,114 @@ class RunTest(Case):
             self.assertEqual(corrected, any(
                 pool.correction != 1 for pool in make(
                     self.pause).observe().cluster.pools))
+
+
+@ddt.ddt
+class ReapplyTest(Case):
+    """Volume u, in use, was renamed, pinned and extended in its copy."""
+
+    PIN = 'serifos:pin'
+
+    def setUp(self):
+        super().setUp()
+        self.set(allow_attached=True)
+        self.cinder = self.cloud([
+            record('u', status='in-use', attachments=('s',)), record('v')])
+        self.cinder.change('u', name='old')
+        self.tenant = ({'name': 'new'}, {self.PIN: 'yes'}), 2.0
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.cmd.balancer.adapters.cinder', lambda *_: self.cinder))
+
+    def pause(self, seconds):
+        stopped = super().pause(seconds)
+        if self.tenant and self.slept >= 5:
+            (labels, size_gib), self.tenant = self.tenant, None
+            if labels:
+                self.cinder.relabel('u', *labels)
+            self.cinder.extend('u', size_gib)
+        return stopped
+
+    def apply(self):
+        self.plan = self.planned()
+        return self.verb(balancer_apply.Apply, self.plan, '--yes')
+
+    def reapply(self, *argv, **others):
+        return self.verb(balancer_history.Reapply, 'u', *argv, **others)
+
+    def show(self, kind, *argv):
+        return self.verb(kind, *argv)[1]
+
+    def test_apply_history_and_show_tell_it(self):
+        commands = [
+            f'openstack volume set --name new --property {self.PIN}=yes u',
+            'cinder-manage quota sync --project-id p',
+            'openstack --os-volume-api-version 3.42 volume set --size 2 u']
+        code, out, _ = self.apply()
+        self.assertEqual(1, code)
+        self.assertIn('changes lost: it is on', out)
+        self.assertIn('1 of 1 moves are carried out.', out)
+        for said in (out, self.show(balancer_history.History),
+                     self.show(balancer_status.Show, self.plan)):
+            self.assertIn("name 'old' -> 'new'", ' '.join(said.split()))
+            for command in commands:
+                self.assertIn(f'    {command}\n', said)
+        doc = json.loads(self.show(
+            balancer_status.Show, self.plan, '-f', 'json'))
+        self.assertEqual(commands, doc['outcomes']['u']['restore'])
+        self.assertEqual('carried out', doc['state'])
+
+    def test_after_a_yes_it_is_set_but_for_the_size(self):
+        self.apply()
+        code, out, err = self.reapply(typed='yes\n')
+        self.assertEqual(0, code, err)
+        self.assertIn('Left to a person: size 1 -> 2 GiB.', out)
+        volume = self.cinder.volume('u')
+        self.assertEqual(('new', {self.PIN: 'yes'}, 1.0), (
+            volume.name, volume.metadata, volume.size_gib))
+        code, _, err = self.reapply('--yes')
+        self.assertEqual(2, code)
+        self.assertIn('knows of no change of volume u', err)
+
+    def test_without_a_yes_nothing_is_set(self):
+        self.apply()
+        code, out, err = self.reapply(typed='no\n')
+        self.assertEqual(2, code)
+        self.assertIn('openstack volume set --name new', out)
+        self.assertEqual('old', self.cinder.volume('u').name)
+
+    def test_what_its_tenant_has_changed_since_stays(self):
+        self.apply()
+        self.cinder.relabel('u', {'name': 'newest'}, {})
+        self.assertEqual(0, self.reapply('--yes')[0])
+        volume = self.cinder.volume('u')
+        self.assertEqual(('newest', {self.PIN: 'yes'}),
+                         (volume.name, volume.metadata))
+
+    def test_where_the_account_may_not(self):
+        self.apply()
+        self.cinder.faults['u'] = 'denied'
+        code, out, err = self.reapply('--yes')
+        self.assertEqual(5, code)
+        self.assertIn('denies access', err)
+        self.assertIn('openstack volume set --name new', out)
+
+    def test_an_extension_is_left_to_a_person(self):
+        self.tenant = None, 2.0
+        self.apply()
+        code, out, err = self.reapply('--yes')
+        self.assertEqual(2, code)
+        self.assertIn('volume set --size 2 u', out)
+        self.assertIn('left to a person', err)
+        self.assertEqual(1.0, self.cinder.volume('u').size_gib)
+
+    def test_not_as_it_is_migrated_again(self):
+        self.apply()
+        self.cinder.migrate('u', A)
+        code, _, err = self.reapply('--yes')
+        self.assertEqual(2, code)
+        self.assertIn('is being migrated', err)
+
+    def test_a_volume_that_is_not_there(self):
+        self.cinder.forget('u')
+        code, _, err = self.reapply('--yes')
+        self.assertEqual((2, True), (code, 'has no volume u' in err))

@@ -39,7 +39,7 @@ PROGRAMS = {'serifos-model': command.model,
 
 NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
            'observe': 'a cloud', 'run': 'a cloud', 'apply': 'a cloud',
-           'evacuate': 'a cloud', 'recover': 'a cloud',
+           'evacuate': 'a cloud', 'recover': 'a cloud', 'reapply': 'a cloud',
            'history': 'a cloud', 'resume': 'a cloud', 'status': 'a cloud',
            'plans': 'a cloud', 'serve': 'for ever', 'approve': 'a cloud',
            'undo': 'a cloud', 'top': 'a cloud',

@@ -250,8 +250,8 @@ class LengthTest(Case):
         self.assertEqual({'good': 'anna'}, jn.approvals(entries))
         found, = of_plans.standings(
             [plans_behaviour.plan('good')], entries, self.now)
-        self.assertEqual({'a': ('success', ''), 'b': ('refused', '')},
-                         found.outcomes)
+        self.assertEqual({'a': 'success', 'b': 'refused'}, {
+            name: each.result for name, each in found.outcomes.items()})
 
     def test_a_resume_while_it_is_shortened_is_not_lost(self):
         journal = self.journal(long=20)

@@ -120,6 +120,10 @@ class SimulatedCinder:
     def delete_attachment(self, attachment_id: str) -> NoReturn:
         raise _never('delete an attachment')
 
+    def relabel(self, volume_id: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> NoReturn:
+        raise _never('relabel')
+
     def delete(self, volume_id: str) -> NoReturn:
         raise _never('delete')
 

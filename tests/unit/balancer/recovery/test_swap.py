@@ -6,6 +6,7 @@ from unittest import mock
 
 import ddt
 
+from serifos.balancer.moving import changes
 from serifos.balancer.recovery import recover
 from serifos import errors
 from serifos.facts import journal as jn
@@ -553,6 +554,17 @@ class MovedTest(Case):
         self.assert_refused(self.found())
         self.now += 500
         self.assert_completed(self.found())
+
+    def test_what_its_tenant_changed_is_undone(self):
+        self.cinder.change('u', attachments=(), name='new')
+        self.now += 1000
+        found = self.found()
+        self.assertIn("undone: name none -> 'new'. Afterwards run: "
+                      'serifos-balancer reapply u', found.plan()[-1])
+        self.assert_completed(found)
+        self.assertIsNone(self.cinder.volume('u').name)
+        self.assertEqual({'name': [None, 'new']},
+                         changes.of_last(self.entries(), 'u'))
 
     def test_nova_does_not_say_whether_its_server_is_there(self):
         self.nova.problem = 'Nova does not answer'
