@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Cinder loses as it ends a migration; the fake loses the same.
+"""What Cinder loses as it ends a migration, and what keeps tenants off.
 
 What the fake loses is compared with Cinder's database, after its own
 ``finish_volume_migration``.
 """
+
+import pathlib
 
 import fixtures
 import testtools
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
+from cinder import context
+from cinder import exception
 from cinder import objects
+from cinder import policy
+from cinder.volume import api
 
 from serifos.balancer.moving import changes
 from serifos.facts import inventory as inv
 from tests.fakes import migrations
+
+POLICIES = pathlib.Path(__file__).parents[3].joinpath(
+    'etc/serifos/examples/policy/cinder-while-copied.yaml')
 
 BEFORE = {'size': 1, 'display_name': 'old', 'display_description': 'was',
           'bootable': False, 'metadata': {'kept': '1', 'removed': '2'}}
@@ -52,6 +61,32 @@ class MigratedRecordsTest(testtools.TestCase):
     def read(self, volume):
         return record(objects.Volume.get_by_id(
             self.cloud.context, volume.id))
+
+    def test_the_example_policies_keep_its_tenant_off(self):
+        cloud.CONF.set_override('policy_file', str(POLICIES),
+                                group='oslo_policy')
+        policy.reset()
+        self.addCleanup(policy.reset)
+        volume, cinder = self.volume(), api.API()
+        tenant = context.RequestContext(
+            'user', cloud.PROJECT, roles=['member', 'reader'])
+        verbs = [lambda: cinder.update(tenant, volume, {'display_name': 'n'}),
+                 lambda: cinder.create_volume_metadata(
+                     tenant, volume, {'a': 'b'}),
+                 lambda: cinder.update_volume_metadata(
+                     tenant, volume, {'a': 'c'}),
+                 lambda: cinder.delete_volume_metadata(tenant, volume, 'a'),
+                 lambda: tenant.authorize('volume:extend_attached_volume',
+                                          target_obj=volume)]
+        for verb in verbs:
+            verb()
+        for status in 'starting', 'migrating', 'completing':
+            volume.migration_status = status
+            for verb in verbs:
+                self.assertRaises(exception.PolicyNotAuthorized, verb)
+        volume.migration_status = 'success'
+        for verb in verbs[:3]:
+            verb()
 
     def test_what_a_tenant_changed_meanwhile(self):
         volume = self.volume()
