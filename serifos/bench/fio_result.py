@@ -50,12 +50,11 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _job(text: str) -> tuple[fields.Field, fields.Field]:
-    """fio's JSON document, which notes may precede, and its one job."""
-    begin = text.find('{')
-    if begin < 0:
+    """fio's JSON document, which notes may surround, and its one job."""
+    if '{' not in text:
         raise FioError('fio printed no result: '
                        f'{" ".join(text.split())[:200] or "nothing at all"}')
-    doc = strict_json.read(text[begin:], 'fio', FioError)
+    doc = strict_json.within(text, 'jobs', 'fio', FioError)
     jobs = doc['jobs'].items(1)
     if len(jobs) > 1:
         raise doc['jobs'].wrong('one job')

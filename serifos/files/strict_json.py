@@ -11,13 +11,18 @@ with any number in it, and write any text.
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
+import contextlib
 import json
 import math
+import re
 from typing import Any
 from typing import NoReturn
 
 from serifos import errors
 from serifos.facts import fields
+
+_MOST_BEGINS = 100
 
 
 def loads(text: str | bytes) -> Any:
@@ -29,9 +34,7 @@ def loads(text: str | bytes) -> Any:
     try:
         if not isinstance(text, str):
             text = text.decode()
-        return _whole(text, json.loads(
-            text, parse_constant=_refuse, parse_float=_number,
-            parse_int=_integer, object_pairs_hook=_object))
+        return _whole(text, _decoder(_object).decode(text))
     except json.JSONDecodeError as exc:
         raise ValueError(
             f'it is not JSON ({exc.msg}, line {exc.lineno}, column '
@@ -61,6 +64,33 @@ def read(text: str | bytes, source: str,
         raise fault(str(exc)) from None
 
 
+def within(text: str, key: str, source: str,
+           error: type[errors.SerifosError] = errors.ToolError
+           ) -> fields.Field:
+    """The object with a key among the lines that a program printed.
+
+    Lines may stand before and after it, and hold braces. What an object has
+    twice it has not: nobody knows which one counts.
+
+    :raises SerifosError: where there is none
+    """
+    begins = [found.start() for found in re.finditer(r'^\{', text, re.M)
+              ] or [max(text.find('{'), 0)]
+    for begin in begins[:_MOST_BEGINS]:
+        with contextlib.suppress(ValueError, RecursionError):
+            value, end = _decoder(_unambiguous).raw_decode(text, begin)
+            if key in value and not text[end:].partition('\n')[0].strip():
+                return fields.Field(_whole(text, value),
+                                    error=fields.unusable(source, error))
+    return read(text[begins[0]:], source, error)
+
+
+def _decoder(hook: Callable[[list[tuple[str, Any]]], dict[str, Any]]
+             ) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_refuse, parse_float=_number,
+                            parse_int=_integer, object_pairs_hook=hook)
+
+
 def _whole(text: str, value: Any) -> Any:
     if not text.isascii():
         text.encode()
@@ -75,6 +105,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = collections.Counter(key for key, _ in pairs)
         key = _short(keys.most_common(1)[0][0])
         raise ValueError(f'it has the key {key!r} twice')
+    return found
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = collections.Counter(key for key, _ in pairs)
+        found = {key: found[key] for key in found if keys[key] == 1}
     return found
 
 

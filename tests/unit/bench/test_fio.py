@@ -114,6 +114,15 @@ class ParseTest(testtools.TestCase):
         self.assertEqual((1200, 400), (found['read_bw_kib_s'],
                                        found['write_bw_kib_s']))
 
+    @ddt.data('fio: file {x}: no fallocate\n{}\nfio: terminating\n',
+              '{x}\n{}\n{y}')
+    def test_notes_around_it(self, notes):
+        """Before, such a run was lost."""
+        said = output(side(10, 50, 60), side(0))
+        said = said.replace('"error"', '"o": {"rw": 1, "rw": 1}, "error"')
+        self.assertEqual(50, fio_result.parse(
+            notes.replace('{}', said))['latency_us'])
+
     def test_a_kind_that_it_had_none_of_is_unknown(self):
         found = fio_result.parse(output(side(0), side(10, 50, 60)))
         self.assertIsNone(found['read_latency_us'])

@@ -7,6 +7,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from serifos import errors
 from serifos.files import strict_json
 
 FINITE = st.recursive(
@@ -63,3 +64,31 @@ class StrictJsonTest(testtools.TestCase):
             return
         self.assertTrue(all(math.isfinite(float(n))
                             for n in _numbers(value)))
+
+
+GOOD = '{"jobs": [1], "a": {"b": 2}}'
+
+
+@ddt.ddt
+class WithinTest(testtools.TestCase):
+    """A document among the lines of a program."""
+
+    @ddt.data(
+        GOOD, f'a note\n{GOOD}', f'{{x}}: a note\n{{\n{GOOD}\nanother\n',
+        f'note {{x}}\n{GOOD}', f'note: {GOOD}\n', f'{{}}\n{GOOD}\n{{}}')
+    def test_found(self, text):
+        found = strict_json.within(text, 'jobs', 'x')
+        self.assertEqual({'jobs': [1], 'a': {'b': 2}}, found.value)
+
+    def test_what_is_there_twice_is_not_there(self):
+        found = strict_json.within('{"jobs": {"a": 1, "b": 2, "a": 3}}',
+                                   'jobs', 'x')
+        self.assertEqual({'b': 2}, found['jobs'].value)
+
+    @ddt.data('', 'no', '{', '{"jobs": NaN}', '{"jobs": 1',
+              f'{GOOD}{GOOD}', '{\n' * 9999,
+              '{"jobs":\n' * 2000, '{"jobs": "\\ud800"}')
+    def test_none(self, text):
+        said = str(self.assertRaises(
+            errors.ToolError, strict_json.within, text, 'jobs', 'x'))
+        self.assertIn('The data from x cannot be used: ', said)
