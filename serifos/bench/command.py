@@ -27,6 +27,10 @@ from serifos import errors
 LOG = log.getLogger(__name__)
 
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
+_KEPT = ('HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'LD_PRELOAD',
+         'LVM_SYSTEM_DIR')
+"""What programs get of our environment: where things are."""
+
 _MESSAGE = 300
 _LOOK_S = 0.2
 
@@ -179,9 +183,14 @@ def _text(file: tempfile._TemporaryFileWrapper[bytes]) -> str:
 
 
 def _environment() -> Mapping[str, str]:
+    """Without what changes the output of programs.
+
+    Such as POSIXLY_CORRECT, LVM_REPORT_FD, LIBSMARTCOLS_JSON and languages.
+    """
     # Tools of the system stand in sbin, which a user's PATH may leave out.
     path = os.environ.get('PATH', '')
-    return {**os.environ, 'LC_ALL': 'C',
+    return {**{name: os.environ[name] for name in _KEPT
+               if name in os.environ}, 'LC_ALL': 'C',
             'PATH': os.pathsep.join(filter(None, (path, _PATH)))}
 
 

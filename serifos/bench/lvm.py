@@ -8,6 +8,7 @@ physical volumes and the volumes of others are never touched.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import os
@@ -21,6 +22,12 @@ from serifos.files import strict_json
 
 TAG = 'serifos-scratch'
 _NAME = re.compile(f'{TAG}-[0-9]+')
+
+_CONFIG = (
+    'log { verbose=0 silent=0 command_names=0 prefix="" report_command_log=0 }'
+    ' report { list_item_separator="," prefixes=0 quoted=1 columns_as_rows=0 '
+    'compact_output=0 compact_output_cols="" }')
+"""What a user's lvm.conf may have otherwise, and the output depends on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +51,7 @@ class VolumeGroup:
 def identify(name: str) -> VolumeGroup:
     """:raises DeviceError: where there is no such volume group"""
     try:
-        text = command.run(_report(
+        text = _run(_report(
             'vgs', 'vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,pv_name',
             name))
     except errors.ToolError as exc:
@@ -98,7 +105,7 @@ def scratch(group: str, count: int,
         stack.callback(_remove, group)
         opened = {}
         for i in range(count):
-            command.run(create_command(group, i, size))
+            _run(create_command(group, i, size))
             path = f'/dev/{group}/{TAG}-{i}'
             opened[path] = _held(path)
             stack.callback(os.close, opened[path])
@@ -124,8 +131,8 @@ def remove_command(group: str, name: str) -> list[str]:
 
 
 def _remove(group: str) -> None:
-    for name in ours(command.run(_report('lvs', 'lv_name,lv_tags', group))):
-        command.run(remove_command(group, name))
+    for name in ours(_run(_report('lvs', 'lv_name,lv_tags', group))):
+        _run(remove_command(group, name))
 
 
 def ours(text: str) -> list[str]:
@@ -141,6 +148,14 @@ def ours(text: str) -> list[str]:
 def _report(program: str, columns: str, group: str) -> list[str]:
     return [program, '--reportformat', 'json', '--units', 'b',
             '--nosuffix', '--options', columns, group]
+
+
+def _run(argv: Sequence[str]) -> str:
+    try:
+        return command.run([argv[0], '--config', _CONFIG, *argv[1:]])
+    except errors.ToolError as exc:  # a person has no use for all of it
+        raise errors.ToolError(
+            str(exc).replace(f' --config {_CONFIG}', '')) from None
 
 
 def _rows(text: str, program: str, key: str) -> list[fields.Field]:

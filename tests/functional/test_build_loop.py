@@ -7,6 +7,9 @@ import os
 import struct
 import subprocess
 
+import fixtures
+
+from serifos.bench import lvm
 from serifos.files import documents
 from tests.functional import machine
 
@@ -135,6 +138,29 @@ class LoopTest(machine.MachineTest):
         header = documents.read_dataset(self.directory / 'loop.jsonl').header
         self.assertIn('settled after 5 rounds',
                       header.device['precondition'])
+
+
+class GroupTest(machine.MachineTest):
+
+    programs = ('vgcreate',)
+
+    def test_an_lvm_conf_that_changes_the_output(self):
+        """Before, it was no JSON for us."""
+        self.useFixture(fixtures.EnvironmentVariable(
+            'LVM_SYSTEM_DIR', str(self.directory)))
+        self.useFixture(fixtures.EnvironmentVariable(
+            'LVM_SUPPRESS_FD_WARNINGS', '1'))
+        device, _ = self.loop()
+        group = f'serifos-test-{os.getpid()}'
+        self.run_tool('vgcreate', '-qq', '--yes', group, device)
+        self.addCleanup(self.run_tool, 'vgremove', '-qq', '--yes', group)
+        for setting in (
+                'log { command_names=1 }', 'log { prefix="lvm: " }',
+                'log { report_command_log=1 verbose=3 silent=1 }',
+                'report { prefixes=1 columns_as_rows=1 }'):
+            (self.directory / 'lvm.conf').write_text(setting)
+            self.assertEqual((device,),
+                             lvm.identify(group).physical_volumes)
 
 
 class UnknownTest(machine.MachineTest):

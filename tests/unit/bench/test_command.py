@@ -32,6 +32,18 @@ class CommandTest(testtools.TestCase):
             self.assertRaises(errors.ToolError, command.run,
                               ['no-such-program'])))
 
+    def test_what_changes_their_output_stays_behind(self):
+        for name, value in (('LANG', 'de_DE.UTF-8'), ('LC_ALL', 'de_DE'),
+                            ('POSIXLY_CORRECT', '1'), ('LVM_REPORT_FD', '9'),
+                            ('LVM_SYSTEM_DIR', '/etc/mine')):
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        said = dict(line.split('=', 1)
+                    for line in command.run(['env']).splitlines())
+        self.assertEqual({'LC_ALL': 'C', 'LVM_SYSTEM_DIR': '/etc/mine'}, {
+            name: value for name, value in said.items()
+            if name.startswith(('L', 'P')) and not name.startswith(
+                ('LD_', 'PATH', 'PWD'))})
+
     def test_what_hangs_is_killed_with_all_that_it_started(self):
         began = time.monotonic()
         first, second = command.together(
