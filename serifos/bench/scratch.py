@@ -29,6 +29,9 @@ _BLOCK = 4096
 
 def refusal(path: pathlib.Path, size: int) -> str | None:
     """Why a scratch file cannot be made there, or None."""
+    if path.is_dir():
+        return (f'{path} is a directory; name a file in it for the scratch '
+                f'file, such as {path / "scratch"}.')
     if not path.parent.is_dir():
         return f'There is no directory {path.parent} for the scratch file.'
     if os.path.lexists(path):

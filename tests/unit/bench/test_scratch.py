@@ -39,6 +39,12 @@ class ScratchTest(testtools.TestCase):
             self.assertEqual([], self.left())
         self.assertEqual([], self.left())
 
+    def test_a_directory(self):
+        """The root ended with a traceback."""
+        for path in (pathlib.Path('/'), self.path.parent):
+            self.assertIn(f'such as {path / "scratch"}.',
+                          scratch.refusal(path, SIZE))
+
     def test_gone_where_the_build_fails(self):
         def fail():
             with scratch.made(self.path, SIZE, False):
