@@ -189,6 +189,21 @@ def fits(inventory: inv.Inventory, used: Mapping[str, str],
             'device that is there (serifos-model build).')
 
 
+def unchecked(inventory: inv.Inventory, used: Mapping[str, str],
+              usable: Mapping[str, mm.Model],
+              disks: Mapping[str, Collection[activity.Disk]]
+              ) -> Iterator[Finding]:
+    """What :func:`fits` could not compare."""
+    hosts = {names.host(pool.name) for pool in inventory.pools
+             if (model := usable.get(used.get(pool.name, ''))) is not None
+             and (model.device or {}).get('model')}
+    for host in sorted(hosts - disks.keys()):
+        yield note(
+            f'Nothing reports a model name for every disk of {host}, so '
+            'whether the models of its pools were measured on a device that '
+            'it has was not checked.')
+
+
 def _plain(name: str) -> str:
     return ''.join(filter(str.isalnum, name.lower()))
 

@@ -171,8 +171,9 @@ class Checks(upgradecheck.UpgradeCommands):
         yield from fd.devices(inventory, self._used, models)
         disks = getattr(adapters.telemetry(self.conf), 'disks', None)
         if disks is not None:  # of a source that asks node_exporters
-            yield from fd.fits(inventory, self._used, models, disks({
-                names.host(pool.name) for pool in inventory.pools}))
+            found = disks({names.host(pool.name) for pool in inventory.pools})
+            yield from fd.fits(inventory, self._used, models, found)
+            yield from fd.unchecked(inventory, self._used, models, found)
 
     def _telemetry(self) -> Iterator[fd.Finding]:
         inventory = self._inventory

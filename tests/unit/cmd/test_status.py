@@ -109,6 +109,7 @@ class StatusTest(cloud.Case):
         result, said = self.checked()['Devices']
         self.assertEqual((1, 2), (result, said.count(
             'but Samsung_SSD_860_EVO. Build a model')))
+        self.assertIn('every disk of b, so whether', said)
 
     def test_no_observation(self):
         (self.dir / 'cluster.json').unlink()

@@ -135,6 +135,15 @@ class FindingsTest(testtools.TestCase):
                           'INTEL_SSDSC2BX400G4, QEMU_HARDDISK',
                           found[0].text)
 
+    def test_disks_that_could_not_be_compared_are_said(self):
+        """Before, it looked as if all were well."""
+        inventory = listed(pool(model='good'), pool(B, model='good'))
+        found = fd.unchecked(
+            inventory, fd.models_of(inventory, ()),
+            {'good': dataclasses.replace(GOOD, device={'model': 'INTEL'})},
+            {'stor1': [activity.Disk('INTEL')]})
+        self.assert_one(fd.Level.NOTE, 'every disk of stor2, so', found)
+
     @ddt.data((-30, 'comes 30 s in the future'), (-2, None), (10, None),
               (7200, 'No service of Cinder has sent a heartbeat for 2 h'))
     @ddt.unpack
