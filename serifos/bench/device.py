@@ -107,7 +107,7 @@ def identify(path: str) -> Device:
         openers=tuple(sorted(in_use.openers(number))))
 
 
-def find(tree: Sequence[lsblk.Node], number: str) -> Device | None:
+def find(tree: Sequence[lsblk.Node], number: str | None) -> Device | None:
     """The device with this major:minor in a tree that lsblk printed."""
     for disk in tree:
         for node in disk.walk():
@@ -135,6 +135,7 @@ def refusal(device: Device) -> str | None:
     """Why a device must not be measured, or None where it may be."""
     d = device
     rules = (
+        (d.unread, f'cannot be measured: {(d.unread or "").rstrip(".")}'),
         (d.system, 'is, or shares its disk with, the running system; '
                    'measure another device, or a file on it by file:PATH'),
         (d.mounts, f'is in use: {" and ".join(d.mounts)} is mounted from '
@@ -195,10 +196,11 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     """(path, model, serial) of the disk that holds a file, or Nones."""
     dev = os.stat(path).st_dev
     number = f'{os.major(dev)}:{os.minor(dev)}'
-    for disk in lsblk.tree():
-        if any(node.number == number for node in disk.walk()):
-            return (disk.path, disk.model,
-                    disk.serial or _kernels_serial(disk.kname))
+    with contextlib.suppress(errors.ToolError):  # nothing depends on it
+        for disk in lsblk.tree():
+            if any(node.number == number for node in disk.walk()):
+                return (disk.path, disk.model,
+                        disk.serial or _kernels_serial(disk.kname))
     return (None, None, None)
 
 

@@ -39,7 +39,8 @@ def parse(text: str) -> tuple[str, str]:
     :raises ToolError: where this is not what findmnt prints
     """
     mount = strict_json.read(text, 'findmnt')['filesystems'].items(1)[0]
-    return mount['source'].text(), mount['fstype'].text()
+    return (mount['source'].text_or_none() or 'unknown',
+            mount['fstype'].text_or_none() or 'unknown')
 
 
 def smallest_direct(directory: pathlib.Path) -> int:

@@ -8,6 +8,7 @@ import dataclasses
 import re
 
 from serifos.bench import command
+from serifos import errors
 from serifos.facts import fields
 from serifos.files import strict_json
 
@@ -16,6 +17,9 @@ _COLUMNS = ('NAME', 'KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
             'MODEL', 'SERIAL', 'WWN', 'MOUNTPOINTS', 'LOG-SEC')
 _DEEPEST = 64
 _MOST_BLOCK = 2 ** 26
+_NUMBER = re.compile('[0-9]{1,9}:[0-9]{1,9}')
+
+UNKNOWN = 'unknown'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +28,10 @@ class Node:
 
     :param kind: disk, loop, part, lvm, ...
     :param logical_block: bytes of the smallest request
-    :param number: major:minor
+    :param number: major:minor, None where lsblk's cannot be understood
     :param mounts: where it is mounted itself
     :param children: partitions, and devices made of it
+    :param unread: why what lsblk reports of it cannot be understood
     """
 
     path: str
@@ -42,6 +47,7 @@ class Node:
     kname: str = ''
     mounts: tuple[str, ...] = ()
     children: tuple[Node, ...] = ()
+    unread: str | None = None
 
     def walk(self) -> Iterator[Node]:
         """Itself, then all that stands on it."""
@@ -60,7 +66,12 @@ def tree() -> tuple[Node, ...]:
 
 
 def parse(text: str) -> tuple[Node, ...]:
-    """:raises ToolError: where this is not what lsblk prints"""
+    """A device that cannot be understood is one that says so.
+
+    :raises ToolError: where this is not what lsblk prints
+    """
+    if not text.strip():  # there is no block device
+        return ()
     disks = strict_json.read(text, 'lsblk')['blockdevices']
     return tuple(_node(disk, 1) for disk in disks.items())
 
@@ -70,15 +81,26 @@ def stripped(text: str | None) -> str | None:
 
 
 def _node(node: fields.Field, depth: int) -> Node:
-    if depth > _DEEPEST:
-        raise node.wrong(f'within {_DEEPEST} levels of devices')
-    children = node['children']
+    children: tuple[Node, ...] = ()
+    try:
+        if depth > _DEEPEST:
+            raise node.wrong(f'within {_DEEPEST} levels of devices')
+        below = node['children']
+        children = () if below.value is None else tuple(
+            _node(child, depth + 1) for child in below.items())
+        return dataclasses.replace(_understood(node), children=children)
+    except errors.ToolError as exc:
+        return _unread(node.value, children, str(exc))
+
+
+def _understood(node: fields.Field) -> Node:
     number, size = node['maj:min'], node['size']
-    if not re.fullmatch('[0-9]{1,9}:[0-9]{1,9}', number.text().strip()):
+    if not _NUMBER.fullmatch(number.text().strip()):
         raise number.wrong('major:minor')
     return Node(
         kname=node['kname'].text(), path=node['path'].text(),
-        number=number.text().strip(), kind=node['type'].text(),
+        number=number.text().strip(),
+        kind=node['type'].text_or_none() or UNKNOWN,
         size_bytes=size.whole() if size.value is not None else 0,
         read_only=node['ro'].flag(),
         logical_block=node['log-sec'].whole(0, _MOST_BLOCK) or 512,
@@ -86,8 +108,20 @@ def _node(node: fields.Field, depth: int) -> Node:
         model=stripped(node['model'].text_or_none()),
         serial=stripped(node['serial'].text_or_none()),
         wwn=stripped(node['wwn'].text_or_none()),
-        mounts=tuple(mount for mount in (
-            one.text_or_none() for one in node['mountpoints'].items())
-            if mount),
-        children=() if children.value is None else tuple(
-            _node(child, depth + 1) for child in children.items()))
+        mounts=_mounts(node['mountpoints']))
+
+
+def _mounts(column: fields.Field) -> tuple[str, ...]:
+    return () if column.value is None else tuple(filter(None, (
+        one.text_or_none() for one in column.items())))
+
+
+def _unread(said: object, children: tuple[Node, ...], why: str) -> Node:
+    texts = {name: value.strip() for name, value in said.items()
+             if isinstance(value, str)} if isinstance(said, dict) else {}
+    kname, number = texts.get('kname', UNKNOWN), texts.get('maj:min', '')
+    return Node(
+        f'/dev/{kname}', UNKNOWN, 0, kname=kname, children=children,
+        number=number if _NUMBER.fullmatch(number) else None, unread=why,
+        **{name: stripped(texts.get(name))
+           for name in ('model', 'serial', 'wwn')})

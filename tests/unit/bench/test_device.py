@@ -29,6 +29,7 @@ IDLE = device.Device('/dev/sdb', 'disk', 400 * sizes.GIB, 'INTEL', 'S1',
                      '0x5')
 
 
+@ddt.ddt
 class ParseTest(testtools.TestCase):
 
     def test_facts_of_an_idle_disk(self):
@@ -45,6 +46,17 @@ class ParseTest(testtools.TestCase):
                 node('nvme1n1', '259:2', wwn='eui.3', serial='S2')]
         self.assertEqual(['eui.1', 'eui.2', 'S2'], [
             find(tree, f'259:{i}').confirm_word for i in range(3)])
+
+    @ddt.data({'type': None}, {'size': -1}, {'children': 'x'}, {'ro': 9})
+    def test_only_what_is_asked_for_has_to_be_understood(self, changes):
+        """Before, such a device stopped builds on all others."""
+        tree = [node('sdb', '8:16'),
+                node('md0', '9:0', wwn='0x6', **changes)]
+        self.assertIsNone(device.refusal(find(tree, '8:16')))
+        self.assertIn('/dev/md0 ', device.refusal(find(tree, '9:0')))
+
+    def test_a_machine_without_block_devices(self):
+        self.assertEqual((), lsblk.parse('\n'))
 
     def test_what_is_not_listed(self):
         self.assertIsNone(find([node('sda', '8:0')], '8:16'))
@@ -103,6 +115,7 @@ class RefusalTest(testtools.TestCase):
         ({'signatures': ('swap',)}, 'swap'),
         ({'signatures': ('something new',)}, 'something new'),
         ({'openers': ('qemu-system-x86 (process 7)',)}, 'qemu'),
+        ({'unread': 'Its size is -1.'}, 'measured: Its size is -1.'),
         ({'read_only': True}, 'read-only'),
         ({'size_bytes': 0}, 'no capacity'))
     @ddt.unpack

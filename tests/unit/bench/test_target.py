@@ -48,6 +48,25 @@ class TargetTest(testtools.TestCase):
             errors.DeviceError, target.find, 'no-such-group',
             target.TargetOptions(1))))
 
+    @ddt.data('exit 1', 'exit 0', 'echo no',
+              """echo '{"blockdevices": [{}]}'""")
+    def test_a_file_needs_no_lsblk(self, script):
+        """Before, any device that lsblk reported oddly stopped it."""
+        self.other_programs(lsblk=script)
+        found = target.find(f'file:{self.place}/scratch',
+                            target.TargetOptions(1, size_gib=0.01))
+        self.assertEqual('unknown', found.facts['model'])
+
+    def other_programs(self, **scripts):
+        # Not /tmp, which may live in memory.
+        self.place = pathlib.Path(self.useFixture(
+            fixtures.TempDir(rootdir='/var/tmp')).path)
+        for name, script in scripts.items():
+            (self.place / name).write_text(f'#!/bin/sh\n{script}\n')
+            (self.place / name).chmod(0o755)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PATH', f'{self.place}:{os.environ["PATH"]}'))
+
     @ddt.data(
         ('exit 1', 'unknown on unknown', 'file on unknown (unknown)'),
         ("echo '{\"filesystems\": [{\"source\": \"/dev/vda1\", "
@@ -55,14 +74,9 @@ class TargetTest(testtools.TestCase):
          'file on ext4 (/dev/vda1)'))
     @ddt.unpack
     def test_a_file_where_no_mount_is_known(self, findmnt, shown, model):
-        place = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        for name, script in (('findmnt', findmnt),
-                             ('lsblk', "echo '{\"blockdevices\": []}'")):
-            (place / name).write_text(f'#!/bin/sh\n{script}\n')
-            (place / name).chmod(0o755)
-        self.useFixture(fixtures.EnvironmentVariable(
-            'PATH', f'{place}:{os.environ["PATH"]}'))
-        found = target.find(f'file:{place}/scratch',
+        self.other_programs(findmnt=findmnt,
+                            lsblk="echo '{\"blockdevices\": []}'")
+        found = target.find(f'file:{self.place}/scratch',
                             target.TargetOptions(1, size_gib=0.01))
         self.assertEqual(shown, found.facts['filesystem'])
         self.assertEqual(model, found.identity['model'])
