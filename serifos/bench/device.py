@@ -7,14 +7,17 @@ What is shown and refused is decided in pure code over one frozen
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
 import os
-import pathlib
 import stat
 
+from serifos.bench.identity import kernel
+from serifos.bench.identity import other_names
+from serifos.bench.identity import storage
 from serifos.bench import in_use
 from serifos.bench import lsblk
 from serifos.bench import sizes
@@ -29,6 +32,7 @@ array, a pool, another host's)."""
 
 _KINDS = ('disk', 'loop', 'part', 'mpath', 'raid')
 _TABLES = ('gpt', 'dos', 'PMBR', 'mac', 'bsd', 'sun', 'sgi', 'atari')
+_SHOWN = 3
 _SYSTEM = ('/', '/boot', '/boot/efi', '/usr', '/var', '[SWAP]')
 
 
@@ -40,18 +44,24 @@ class Device(lsblk.Node):
 
     :param holders: devices that stand on it
     :param partitions: its partitions
+    :param others: other names of its storage, or of parts of it
+    :param unsure: disks that may be the same, as nothing tells them apart
     :param signatures: what is written on it, by libblkid's names
     :param openers: processes that have it open
     :param system: the running system is on the same disk
     :param serial_is_shared: another disk here has the same
+    :param wwn_is_shared: another disk here has the same
     """
 
     holders: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
+    others: tuple[other_names.Other, ...] = ()
+    unsure: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     system: bool = False
     serial_is_shared: bool = False
+    wwn_is_shared: bool = False
 
     @property
     def name(self) -> str:
@@ -65,15 +75,16 @@ class Device(lsblk.Node):
         that several have, such as the namespaces of an NVMe device, names
         none of them.
         """
-        own = (None if self.kind == 'part' else
-               self.wwn if self.serial_is_shared else
-               self.serial or self.wwn)
-        return own or self.path
+        words = ((self.serial, self.serial_is_shared),
+                 (self.wwn, self.wwn_is_shared))
+        return self.path if self.kind == 'part' else next(
+            (word for word, shared in words if word and not shared),
+            self.path)
 
     @property
     def facts(self) -> dict[str, str]:
         """What the user is shown before the word is asked for."""
-        return {
+        facts = {
             'device': f'{self.path} ({self.kind})',
             'model': self.model or 'unknown',
             'serial': self.serial or 'none', 'WWN': self.wwn or 'none',
@@ -81,6 +92,14 @@ class Device(lsblk.Node):
             'holders': ', '.join(self.holders) or 'none',
             'mounts': ', '.join(self.mounts) or 'none',
             'signatures': ', '.join(self.signatures) or 'none'}
+        if self.others:
+            facts['same storage'] = ', '.join(
+                f'{other.path} ({other.why})' for other in self.others)
+        if self.unsure:
+            facts['not compared'] = (
+                f'{", ".join(self.unsure)} may be the same storage; neither '
+                'WWN nor serial number tells')
+        return facts
 
 
 def identify(path: str) -> Device:
@@ -89,12 +108,10 @@ def identify(path: str) -> Device:
     :raises DeviceError: where it is none, or cannot be looked at
     """
     number, real = _number(path)
-    device = find(lsblk.tree(), number)
+    device = find(_tree(), number)
     if device is None:
         raise errors.DeviceError(
             f'lsblk does not list {path}; it holds nothing to measure.')
-    device = dataclasses.replace(
-        device, serial=device.serial or _kernels_serial(device.name))
     if device.path != real and not device.path.startswith('/dev/mapper/'):
         raise errors.DeviceError(
             f'{path} is another name for {device.path}; give that one.')
@@ -104,44 +121,76 @@ def identify(path: str) -> Device:
     return dataclasses.replace(
         device, holders=tuple(sorted(holders)),
         signatures=in_use.written_on(real),
-        openers=tuple(sorted(in_use.openers(number))))
+        openers=tuple(sorted(in_use.openers({
+            device.identity: '',
+            **{other.identity: f', as {other.path}'
+               for other in device.others if other.watched}}))))
+
+
+def _tree() -> list[lsblk.Node]:
+    mounts, exports = in_use.mounts(), in_use.exports()
+    return [kernel.completed(disk, mounts, exports) for disk in lsblk.tree()]
 
 
 def find(tree: Sequence[lsblk.Node], number: str | None) -> Device | None:
     """The device with this major:minor in a tree that lsblk printed."""
-    for disk in tree:
-        for node in disk.walk():
-            if node.number == number:
-                return dataclasses.replace(
-                    _device(node, disk), serial_is_shared=any(
-                        other is not disk and other.serial
-                        and other.serial == node.serial for other in tree))
-    return None
-
-
-def _device(node: lsblk.Node, disk: lsblk.Node) -> Device:
-    below = [*node.walk()]
-    above = below[1:]
+    known = storage.every(tree)
+    mine = next((one for one in known if one.node.number == number), None)
+    if mine is None:
+        return None
+    above = [one.node for one in known if one.stands_on(mine)]
+    disks = [one for one in known if one is not mine and not one.parents
+             and not mine.stands_on(one)]
     return Device(
-        **{**vars(node), 'children': (), 'mounts': tuple(sorted(
-            {mount for one in below for mount in one.mounts}))},
-        holders=tuple(sorted({n.kname for n in above if n.kind != 'part'})),
-        partitions=tuple(sorted(
-            {n.kname for n in above if n.kind == 'part'})),
-        system=any(m in _SYSTEM for n in disk.walk() for m in n.mounts))
+        **{**vars(mine.node), 'children': (), 'mounts': tuple(sorted(
+            {mount for node in (mine.node, *above)
+             for mount in node.mounts}))},
+        holders=_knames(node for node in above if node.kind != 'part'),
+        partitions=_knames(node for node in above if node.kind == 'part'),
+        others=other_names.find(mine, known),
+        unsure=tuple(sorted(
+            disk.node.path for disk in disks
+            if _is_measurable(disk.node) and not mine.is_comparable(disk))),
+        system=any(mount in _SYSTEM for one in known if mine.is_beside(one)
+                   for mount in one.node.mounts),
+        serial_is_shared=_has_another(disks, 'serial', mine.node.serial),
+        wwn_is_shared=_has_another(disks, 'wwn', mine.node.wwn))
+
+
+def _knames(nodes: Iterable[lsblk.Node]) -> tuple[str, ...]:
+    return tuple(sorted({node.kname for node in nodes}))
+
+
+def _is_measurable(node: lsblk.Node) -> bool:
+    """Whether it could be a disk: no drive of CDs, nothing in memory."""
+    return node.unread is not None or (
+        node.kind.startswith(_KINDS) and node.size_bytes > 0
+        and not node.kname.startswith('zram'))
+
+
+def _has_another(disks: Iterable[storage.Storage], what: str,
+                 name: str | None) -> bool:
+    return name is not None and any(
+        getattr(disk.node, what) == name for disk in disks)
 
 
 def refusal(device: Device) -> str | None:
     """Why a device must not be measured, or None where it may be."""
     d = device
+    used = [f'{use} ({other.why})' for other in d.others
+            for use in other.uses][:_SHOWN]
     rules = (
         (d.unread, f'cannot be measured: {(d.unread or "").rstrip(".")}'),
+        (used, f'is in use under another name: {" and ".join(used)}; end '
+               'that if nobody needs what is there'),
         (d.system, 'is, or shares its disk with, the running system; '
                    'measure another device, or a file on it by file:PATH'),
         (d.mounts, f'is in use: {" and ".join(d.mounts)} is mounted from '
                    'it; unmount it if nobody needs what is there'),
         (d.holders, f'is held by {" and ".join(d.holders)}; take it out of '
                     'there first'),
+        (d.exports, f'is exported by {" and ".join(d.exports)}; remove it '
+                    'from there first'),
         (d.kind == 'lvm', 'is a logical volume, and may be a tenant\'s; '
                           'give the name of its volume group to measure on '
                           'scratch volumes there'),
@@ -170,26 +219,37 @@ def refusal(device: Device) -> str | None:
 def held(device: Device) -> Iterator[int]:
     """The device opened exclusively, as a file descriptor.
 
-    Nobody can mount it, swap to it or build on it meanwhile.
+    Nobody can mount it, swap to it or build on it meanwhile, by any of its
+    names.
 
     :raises DeviceError: where somebody else has it, or it has changed
     """
+    with contextlib.ExitStack() as stack:
+        fd = _claimed(device.path, os.O_RDWR)
+        stack.callback(os.close, fd)
+        now = identify(device.path)
+        why = refusal(now)
+        if why is None and (now != device or in_use.major_minor(
+                os.fstat(fd)) != device.number):
+            why = f'{device.path} has changed since it was shown.'
+        if why is not None:
+            raise errors.DeviceError(
+                f'{why.removesuffix(".")}; nothing was touched: run the '
+                'command again.')
+        for other in device.others:
+            # A container may not have all names of what it was given.
+            if other.claims and os.path.exists(other.path):
+                stack.callback(os.close, _claimed(other.path, os.O_RDONLY))
+        yield fd
+
+
+def _claimed(path: str, mode: int) -> int:
     try:
-        fd = os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+        return os.open(path, mode | os.O_EXCL | os.O_CLOEXEC)
     except OSError as exc:
         raise errors.DeviceError(
-            f'{device.path} cannot be opened exclusively '
-            f'({exc.strerror}); something uses it.') from None
-    try:
-        now = dataclasses.replace(identify(device.path),
-                                  openers=device.openers)
-        if now != device or in_use.major_minor(os.fstat(fd)) != device.number:
-            raise errors.DeviceError(
-                f'{device.path} has changed since it was shown; nothing '
-                'was touched: run the command again.')
-        yield fd
-    finally:
-        os.close(fd)
+            f'{path} cannot be opened exclusively ({exc.strerror}); '
+            'something uses it.') from None
 
 
 def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
@@ -199,18 +259,9 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     with contextlib.suppress(errors.ToolError):  # nothing depends on it
         for disk in lsblk.tree():
             if any(node.number == number for node in disk.walk()):
-                return (disk.path, disk.model,
-                        disk.serial or _kernels_serial(disk.kname))
+                disk = kernel.completed(disk, {}, {})
+                return disk.path, disk.model, disk.serial
     return (None, None, None)
-
-
-def _kernels_serial(name: str) -> str | None:
-    # lsblk asks udev, which is missing in a container for one.
-    for file, head in (('serial', 0), ('device/vpd_pg80', 4)):
-        with contextlib.suppress(OSError):
-            page = pathlib.Path('/sys/class/block', name, file).read_bytes()
-            return lsblk.stripped(page[head:].decode('ascii', 'replace'))
-    return None
 
 
 def _number(path: str) -> tuple[str, str]:

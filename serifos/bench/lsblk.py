@@ -8,13 +8,15 @@ import dataclasses
 import re
 
 from serifos.bench import command
+from serifos.bench import open_files
 from serifos import errors
 from serifos.facts import fields
 from serifos.files import strict_json
 
 # With NAME first, what stands on a disk is listed below it; without, beside.
-_COLUMNS = ('NAME', 'KNAME', 'PATH', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
-            'MODEL', 'SERIAL', 'WWN', 'MOUNTPOINTS', 'LOG-SEC')
+# All of them are older than JSON; who mounts a device, the kernel tells.
+_COLUMNS = ('NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'TRAN',
+            'MODEL', 'SERIAL', 'WWN', 'LOG-SEC')
 _DEEPEST = 64
 _MOST_BLOCK = 2 ** 26
 _NUMBER = re.compile('[0-9]{1,9}:[0-9]{1,9}')
@@ -23,8 +25,30 @@ UNKNOWN = 'unknown'
 
 
 @dataclasses.dataclass(frozen=True)
+class Backing:
+    """What a loop device reads and writes: part of a file, or of a device.
+
+    :param what: the file or block device, None where that is unknown
+    :param path: its name when the loop device was set up
+    :param offset: where it begins there, bytes
+    :param limit: how long it is at the most, bytes; None to the end
+    :param mounts: '[SWAP]' where it is swapped to
+    :param exports: what gives it to other machines
+    """
+
+    what: open_files.Identity | None
+    path: str
+    offset: int = 0
+    limit: int | None = None
+    mounts: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Node:
     """A block device and the devices that are built on it.
+
+    What follows ``unread`` is of the kernel, see :mod:`.identity.kernel`.
 
     :param kind: disk, loop, part, lvm, ...
     :param logical_block: bytes of the smallest request
@@ -32,6 +56,11 @@ class Node:
     :param mounts: where it is mounted itself
     :param children: partitions, and devices made of it
     :param unread: why what lsblk reports of it cannot be understood
+    :param wwid: the kernel's own name of the storage, such as naa.5000
+    :param start: of a partition on its disk, bytes; None where unknown
+    :param backing: what stands behind a loop device
+    :param sequence: another one each time that a device takes this name
+    :param exports: what gives it to other machines
     """
 
     path: str
@@ -48,6 +77,16 @@ class Node:
     mounts: tuple[str, ...] = ()
     children: tuple[Node, ...] = ()
     unread: str | None = None
+    wwid: str | None = None
+    start: int | None = None
+    backing: Backing | None = None
+    sequence: str | None = None
+    exports: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> open_files.Identity:
+        major, minor = map(int, (self.number or '0:0').split(':'))
+        return 'device', major, minor
 
     def walk(self) -> Iterator[Node]:
         """Itself, then all that stands on it."""
@@ -77,7 +116,9 @@ def parse(text: str) -> tuple[Node, ...]:
 
 
 def stripped(text: str | None) -> str | None:
-    return (text or '').strip() or None
+    """A name; None where a driver has none, and says so."""
+    found = (text or '').strip()
+    return None if found in ('', '(null)') else found
 
 
 def _node(node: fields.Field, depth: int) -> Node:
@@ -98,7 +139,7 @@ def _understood(node: fields.Field) -> Node:
     if not _NUMBER.fullmatch(number.text().strip()):
         raise number.wrong('major:minor')
     return Node(
-        kname=node['kname'].text(), path=node['path'].text(),
+        kname=node['kname'].text(), path=_path(node),
         number=number.text().strip(),
         kind=node['type'].text_or_none() or UNKNOWN,
         size_bytes=size.whole() if size.value is not None else 0,
@@ -111,7 +152,17 @@ def _understood(node: fields.Field) -> Node:
         mounts=_mounts(node['mountpoints']))
 
 
+def _path(node: fields.Field) -> str:
+    """The name in /dev, which lsblk before 2.33 does not report."""
+    kname = node['kname'].text()
+    name = node['name'].text_or_none()
+    return node['path'].text_or_none() or (
+        f'/dev/mapper/{name}' if name and kname.startswith('dm-') else
+        f'/dev/{kname.replace("!", "/")}')
+
+
 def _mounts(column: fields.Field) -> tuple[str, ...]:
+    """A column that lsblk has since 2.37."""
     return () if column.value is None else tuple(filter(None, (
         one.text_or_none() for one in column.items())))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from serifos.bench import device
 from serifos.bench import filesystem
 from serifos.bench import fio_result
 from serifos.bench import lsblk
@@ -30,10 +31,12 @@ def fio(data: bytes) -> None:
 
 
 def devices(data: bytes) -> None:
-    """The output of lsblk."""
-    for disk in lsblk.parse(files.text(data)):
+    """The output of lsblk, and what is said of each device."""
+    tree = lsblk.parse(files.text(data))
+    for disk in tree:
         for node in disk.walk():
-            node.path.encode()
+            found = device.find(tree, node.number)
+            f'{device.refusal(found)}{found.facts}'.encode()
 
 
 def volume_group(data: bytes) -> None:

@@ -75,9 +75,9 @@ def _mount(line: str) -> Mount:
         hyphen = words.index('-', 6)
         kind, source, super_options = words[hyphen + 1:hyphen + 4]
         return Mount(
-            int(words[0]), int(words[1]), words[2], _plain(words[3]),
-            _plain(words[4]), tuple(words[5].split(',')),
-            tuple(words[6:hyphen]), kind, _plain(source),
+            int(words[0]), int(words[1]), words[2], plain(words[3]),
+            plain(words[4]), tuple(words[5].split(',')),
+            tuple(words[6:hyphen]), kind, plain(source),
             tuple(super_options.split(',')))
     except ValueError:
         raise errors.ToolError(
@@ -86,5 +86,6 @@ def _mount(line: str) -> Mount:
             'mounts.') from None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A name as it is, of one with octal escapes."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)

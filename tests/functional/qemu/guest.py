@@ -36,11 +36,15 @@ _MIB = 2 ** 20
 
 @dataclasses.dataclass(frozen=True)
 class Disk:
-    """A sparse file that stands behind the emulated device of its name."""
+    """A sparse file that stands behind the emulated device of its name.
+
+    :param same_as: the disk of another device that is behind this one, too
+    """
 
     name: str
     mib: int = 64
     discard: str = 'unmap'
+    same_as: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +123,8 @@ def _command(place: pathlib.Path, image: pathlib.Path, append: str,
         '-virtfs', f'local,path=/,mount_tag={initramfs.ROOT_TAG},'
         'security_model=none,readonly=on,multidevs=remap',
         *(word for disk in disks for word in (
-            '-drive', f'if=none,id={disk.name},file={place}/{disk.name},'
+            '-drive', f'if=none,id={disk.name},file.locking=off,'
+            f'file={place}/{disk.same_as or disk.name},'
             f'format=raw,discard={disk.discard}')),
         *(word for device in devices for word in ('-device', device))]
 

@@ -13,7 +13,9 @@ from tests.functional.qemu import guest
 DISKS = (
     guest.Disk('nvme'), guest.Disk('first'), guest.Disk('second'),
     guest.Disk('ata'), guest.Disk('scsi'), guest.Disk('virtio'),
-    guest.Disk('dull', discard='ignore'))
+    guest.Disk('dull', discard='ignore'), guest.Disk('lun'),
+    guest.Disk('path', same_as='lun'))
+LUN = 'serial=LUN,wwn=0x5000c500a1b2c3d4,bus=hba.0,share-rw=on'
 DEVICES = (
     'nvme,serial=NVME,drive=nvme',
     'nvme-subsys,id=both', 'nvme,id=shared,serial=SHARED,subsys=both',
@@ -21,8 +23,9 @@ DEVICES = (
     'ide-hd,serial=ATA,drive=ata,bus=ide.0',
     'virtio-scsi-pci,id=hba', 'scsi-hd,serial=SCSI,drive=scsi,bus=hba.0',
     'virtio-blk-pci,serial=VIRTIO,drive=virtio',
-    'virtio-blk-pci,serial=DULL,drive=dull,discard=off')
-SERIALS = {'NVME', 'SHARED', 'ATA', 'SCSI', 'VIRTIO', 'DULL'}
+    'virtio-blk-pci,serial=DULL,drive=dull,discard=off',
+    f'scsi-hd,drive=lun,{LUN}', f'scsi-hd,drive=path,{LUN}')
+SERIALS = {'NVME', 'SHARED', 'ATA', 'SCSI', 'VIRTIO', 'DULL', 'LUN'}
 MIB = 2 ** 20
 MARKS = {'marks': 64, 'zeros': 0, 'else': 0}
 ZEROS = {'marks': 0, 'zeros': 64, 'else': 0}
@@ -69,7 +72,14 @@ class DisksTest(GuestTest):
     def test_the_word_is_a_serial_that_names_one_disk(self, check):
         words = [disk['word'] for disk in self.saw(check).values()]
         self.assertEqual(len(set(words)), len(words))
-        self.assertEqual(SERIALS - {'SHARED'}, SERIALS & set(words))
+        self.assertEqual(SERIALS - {'SHARED', 'LUN'}, SERIALS & set(words))
+
+    @ddt.data('two_paths_without_udev', 'two_paths')
+    def test_a_lun_that_is_mounted_by_its_other_path(self, check):
+        found = self.saw(check)
+        self.assertIsNone(found['before'])
+        self.assertIn('/mnt is mounted from /dev/sd', found['mounted'])
+        self.assertIn('both have the WWN 5000c500a1b2c3d4', found['mounted'])
 
     def test_not_emulated(self):
         # The day this fails, sanitize or secure erase can be tried here.

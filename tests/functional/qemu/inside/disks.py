@@ -58,6 +58,22 @@ def identified() -> Any:
     return _facts()
 
 
+def two_paths_without_udev() -> Any:
+    """Of a LUN: what one is refused for, before and while both are one."""
+    one, other = (path for serial, path in _serials() if serial == 'LUN')
+    before = dv.refusal(dv.identify(one))
+    report.sh('mkfs.ext4', '-q', '-F', other)
+    report.sh('mount', other, '/mnt')
+    try:
+        return {'before': before, 'mounted': dv.refusal(dv.identify(one))}
+    finally:
+        report.sh('umount', '/mnt')
+
+
+def two_paths() -> Any:
+    return two_paths_without_udev()
+
+
 def not_emulated() -> Any:
     controller = json.loads(report.sh(
         'nvme', 'id-ctrl', path('NVME'), '-o', 'json'))
@@ -129,7 +145,8 @@ def refused() -> Any:
 
 
 CHECKS: tuple[Callable[[], Any], ...] = (
-    identified_without_udev, identified, not_emulated, purged,
+    identified_without_udev, two_paths_without_udev, identified, two_paths,
+    not_emulated, purged,
     purged_beside_a_namespace, purged_beside_a_partition, refused)
 
 if __name__ == '__main__':
