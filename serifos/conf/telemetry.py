@@ -58,7 +58,8 @@ OPTS = [
     cfg.StrOpt(
         'prometheus_selector', default='',
         help='With prometheus: more label matchers, as in job="node", '
-             'where it scrapes a host more than once.'),
+             'where it scrapes a host more than once; none that names a '
+             'pod, which is replaced some day.'),
     cfg.StrOpt(
         'libvirt_prometheus_url', secret=True,
         help='With any source: the URL before /api/v1/query of a Prometheus '

@@ -23,7 +23,9 @@ from serifos.facts import history as hs
 from serifos.telemetry import counters as cn
 from serifos.telemetry import disks
 from serifos.telemetry import exporter
+from serifos.telemetry.history import amounts
 from serifos.telemetry.history import prometheus as past
+from serifos.telemetry import merged
 from serifos.telemetry import promql
 from serifos.telemetry import window
 
@@ -98,50 +100,49 @@ class Prometheus:
 
     def _of(self, host: str,
             known: Sequence[promql.Exporter]) -> list[cn.Reading]:
-        """The readings of the exporter on a host."""
-        nths = self._nths(host, known)
-        if len(nths) != 1:
-            return [cn.Reading(self._clock(), fault=self._why(
-                host, [known[nth].labels for nth in nths]))]
-        one = known[nths[0]]
-        if one.fault is not None:
-            return [cn.Reading(self._clock(), fault=one.fault)]
-        return [exporter.reading(at, one.moments[at])
-                for at in sorted(one.moments)]
+        """The readings of a host."""
+        its = [known[nth] for nth in self._nths(host, known)]
+        fault = self._fault(its)
+        if fault is not None:
+            return [cn.Reading(self._clock(), fault=fault)]
+        return merged.readings(
+            [[exporter.reading(at, one.moments[at])
+              for at in sorted(one.moments)] for one in its],
+            amounts.longest_s(self._interval_s),
+            lambda nths: promql.double([its[nth].labels for nth in nths]))
+
+    def _fault(self, its: Sequence[promql.Exporter]) -> str | None:
+        """Why nothing is read of exporters that a host matches."""
+        if not its:
+            return (f'Prometheus has no node_exporter whose label '
+                    f'{self._label} names it; set [telemetry] '
+                    'prometheus_label or prometheus_hosts')
+        names = sorted({self._name(one) for one in its})
+        if len(names) > 1:
+            # Perhaps other hosts: a boot time of theirs would be believed.
+            return (f'Prometheus has node_exporters of {" and ".join(names)}, '
+                    'and either may be it; choose one in [telemetry] '
+                    'prometheus_hosts')
+        return next((one.fault for one in its if one.fault), None)
 
     def _named(self, hosts: Collection[str],
                known: Sequence[promql.Exporter]
-               ) -> dict[str, promql.Exporter]:
-        """Host → its exporter, where there is one.
-
-        Exporters of hosts that are not wanted are named by their label. Of
-        several that scrape the same host none is taken, lest its volumes
-        count twice.
-        """
+               ) -> dict[str, list[promql.Exporter]]:
+        """Host → its exporters, those of hosts that are not wanted too."""
         found = {host: self._nths(host, known) for host in hosts}
         taken = {nth for nths in found.values() for nth in nths}
         for nth, one in enumerate(known):
             if nth not in taken:
-                value = one.labels.get(self._label, '')
-                found[f'{value}/'] = self._nths(_without_port(value), known)
-        return {host: known[nths[0]] for host, nths in found.items()
-                if len(nths) == 1}
+                found.setdefault(f'{self._name(one)}/', []).append(nth)
+        return {host: [known[nth] for nth in nths]
+                for host, nths in found.items()}
 
     def _nths(self, host: str, known: Sequence[promql.Exporter]) -> list[int]:
         return _matching(self._hosts.get(host), host, [
             one.labels.get(self._label, '') for one in known])
 
-    def _why(self, host: str, several: Sequence[promql.Labels]) -> str:
-        if not several:
-            return (f'Prometheus has no node_exporter whose label '
-                    f'{self._label} names it; set [telemetry] '
-                    'prometheus_label or prometheus_hosts')
-        apart = sorted('{%s}' % ', '.join(
-            f'{name}="{value}"' for name, value in sorted(labels.items()))
-            for labels in several)
-        return (f'Prometheus has {len(several)} node_exporters of it, '
-                f'{" and ".join(apart)}; choose by [telemetry] '
-                'prometheus_selector')
+    def _name(self, one: promql.Exporter) -> str:
+        return _without_port(one.labels.get(self._label, ''))
 
 
 def _matching(wanted: str | None, host: str,

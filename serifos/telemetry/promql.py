@@ -108,6 +108,21 @@ def exporters(answers: Iterable[Answer]) -> list[Exporter]:
             for group, moments in found.items()]
 
 
+def double(several: Sequence[Labels]) -> str:
+    """Why exporters of a host cannot be used that were scraped at once.
+
+    :param several: their labels, of which those that differ are told
+    """
+    shared = set.intersection(*(set(labels.items()) for labels in several))
+    apart = sorted('{%s}' % ', '.join(
+        f'{name}="{value}"' for name, value in sorted(
+            labels.items() - shared)) for labels in several)
+    return (f'Prometheus has {len(several)} node_exporters of it at the same '
+            f'time, {" and ".join(apart)}; choose one in [telemetry] '
+            'prometheus_selector, by a label that stays when its pod is '
+            'replaced')
+
+
 def literal(name: str) -> str:
     """A name as a regular expression within a string of PromQL."""
     return re.escape(name).replace('\\', '\\\\').replace('"', '\\"')

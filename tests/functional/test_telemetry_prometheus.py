@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Telemetry from a real Prometheus server."""
 
+import json
 import time
 
 from serifos import errors
@@ -59,15 +60,23 @@ class PrometheusTest(machine.MachineTest):
                   f'scrape_timeout: {EVERY_S * 1000:.0f}ms}}',
                   'scrape_configs:']
         for name, url in jobs:
-            config.append(f'- job_name: {name}\n  static_configs:\n'
-                          f'  - targets: [{url.removeprefix("http://")}]\n'
-                          '    labels: {host: node1.example.org}')
+            self.label(name, url)
+            config.append(f'- job_name: {name}\n  file_sd_configs:\n'
+                          f'  - files: [{name}.json]')
         (self.directory / 'prometheus.yml').write_text('\n'.join(config))
         port = machine.free_port()
         self.daemon('prometheus', '--config.file=prometheus.yml',
                     '--storage.tsdb.path=data',
                     f'--web.listen-address=127.0.0.1:{port}', *options)
         return f'127.0.0.1:{port}'
+
+    def label(self, name, url, **labels):
+        """Sets the labels of the target of a job, which Prometheus sees."""
+        file = self.directory / 'new'
+        file.write_text(json.dumps([{
+            'targets': [url.removeprefix('http://')],
+            'labels': {'host': 'node1.example.org', **labels}}]))
+        file.rename(self.directory / f'{name}.json')
 
     def source(self, url, session=None, **others):
         return prometheus.Prometheus(
@@ -160,6 +169,24 @@ class PrometheusTest(machine.MachineTest):
             one.observe([activity.MeasuredVolume('a', 'a', POOL)],
                         60).problems[POOL],
             r'the newest reading of node1 is ([2-9]|\d\d) s old')
+
+    def test_a_pod_that_was_replaced(self):
+        """Another target of the same host goes on where the first ended."""
+        url = self.enterContext(rd.serving(lambda *asked: (
+            200, rd.text({'a': rd.steady(self.seconds() + 1000)}))))
+        server = f'http://{self.started(("node", url))}'
+        self.observed(self.source(server), 4, 'a')
+        self.label('node', url, pod='new')
+        later = self.observed(
+            self.source(server, selector='pod="new"'), 6, 'a')
+        found = self.observed(self.source(server), 11, 'a')
+        self.assertGreater(found.volumes['a'].seconds,
+                           later.volumes['a'].seconds + 4 * EVERY_S)
+        self.assertAlmostEqual(1000, found.volumes['a'].mean.iops, delta=100)
+        now = time.time()
+        past = self.source(server).read(
+            [activity.MeasuredVolume('a', 'a', POOL)], now - 4, now, 1)
+        self.assertGreater(past.seconds.sum(), 2)
 
     def test_latency_as_qemu_sees_it(self):
         """Of two exporters; Debian's has neither times nor serials."""

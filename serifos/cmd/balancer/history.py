@@ -109,10 +109,9 @@ class History(verb.Verb):
         seconds = spans.seconds(days, step_s)
         past = self.past()
         inventory = adapters.cinder(self.app.conf).inventory()
-        seen, known = history_file.write(
+        print(history_file.write(
             parsed_args.out, past, inventory, jn.last_moves(
-                self.journal().entries()), seconds, step_s)
-        print(f'{parsed_args.out} has {seen} of {known} volumes.')
+                self.journal().entries()), seconds, step_s))
 
     def _show_pools(self, parsed_args: argparse.Namespace) -> None:
         """Shows the errors of pools."""

@@ -19,10 +19,10 @@ _AT_ONCE = 1_000_000
 
 def write(path: str, past: hs.History, inventory: inv.Inventory,
           moved_at: Mapping[str, float], seconds: float,
-          step_s: int) -> tuple[int, int]:
+          step_s: int) -> str:
     """Writes the last seconds in whole slots, without copies of migrations.
 
-    :returns: volumes of which something is known, and all
+    :returns: what the file has, a sentence
     :raises InputError: where nothing is known, or it cannot be written
     :raises CloudError: where the past cannot be asked for
     """
@@ -32,15 +32,18 @@ def write(path: str, past: hs.History, inventory: inv.Inventory,
     sizes = {record.id: record.size_gib for record in inventory.records}
     end = time.time() // step_s * step_s
     each = max(1, int(_AT_ONCE * step_s / seconds))
-    text, seen = [history_csv.header()], 0
+    text, seen, known, slots = [history_csv.header()], 0, 0, 0
     for first in range(0, len(places), each):
         found = past.read(
             places[first:first + each], end - seconds, end, step_s)
         text += history_csv.lines(found, sizes)
         seen += int(found.seconds.any(axis=0).sum())
+        known += int((found.seconds > 0).sum())
+        slots = found.count
     if not seen:
         raise errors.InputError(
             'Nothing is known of any volume in that time, so that '
             f'{path} is not written.')
     history_csv.write(path, ''.join(text))
-    return seen, len(places)
+    return (f'{path} has {seen:,} of {len(places):,} volumes; {known:,} of '
+            f'their {seen * slots:,} slots are known.')

@@ -18,15 +18,20 @@ from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
+from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import history as hs
+from serifos.facts import times
 from serifos.telemetry import counters as cn
 from serifos.telemetry import exporter
 from serifos.telemetry.history import amounts
+from serifos.telemetry import merged
 from serifos.telemetry import promql
 from serifos.telemetry import window
+
+LOG = logging.getLogger(__name__)
 
 _APART_S = 300
 """Between two of the counters that are asked for, at most."""
@@ -38,9 +43,9 @@ _MOST_COUNTERS = 20_000
 """That are asked for at once, by slots and volumes; eight samples each."""
 
 Named = Callable[[Collection[str], Sequence[promql.Exporter]],
-                 Mapping[str, promql.Exporter]]
+                 Mapping[str, Sequence[promql.Exporter]]]
 """The hosts that are wanted, and exporters → host, or another name, and its
-exporter."""
+exporters."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,21 +75,28 @@ class Past:
                                 end, step_s)
         if not places:
             return found
+        longest_s = max(1.5 * apart_s, amounts.longest_s(self.interval_s))
+        lost: dict[str, list[cn.Reading]] = {
+            host: [] for host in window.hosts(places, ())}
         at_once = apart_s * max(1, _MOST_COUNTERS // (len(places) + _FEW))
         for since in range(found.begin, found.end, at_once):
             until = min(since + at_once, found.end)
-            seen = amounts.series(
-                places, self._readings(places, since, until, apart_s),
-                since, until, apart_s, longest_s=max(
-                    1.5 * apart_s, amounts.longest_s(self.interval_s)))
+            readings = {
+                host: _merged(its, longest_s) for host, its in
+                self._exporters(places, since, until, apart_s).items()}
+            for host, its in lost.items():
+                its += [r for r in readings.get(host, ()) if r.fault]
+            seen = amounts.series(places, readings, since, until, apart_s,
+                                  longest_s=longest_s)
             slots = (np.array(seen.begins) - found.begin) // step_s
             np.add.at(found.sums, np.s_[:, slots], seen.sums)
+        _tell(lost)
         return found
 
-    def _readings(self, places: Sequence[activity.MeasuredVolume],
-                  since: int, until: int,
-                  apart_s: int) -> dict[str, list[cn.Reading]]:
-        """Host → its readings at the steps from one time to another.
+    def _exporters(self, places: Sequence[activity.MeasuredVolume],
+                   since: int, until: int, apart_s: int
+                   ) -> Mapping[str, Sequence[promql.Exporter]]:
+        """Host → its exporters at the steps from one time to another.
 
         And one more, since the newest of the last step was taken before.
         """
@@ -95,8 +107,7 @@ class Past:
         known = promql.exporters(
             self.server.ask(query + during) for query in self._queries(
                 () if len(places) > _FEW else places))
-        return {host: list(_readings(one)) for host, one in self.named(
-            window.hosts(places, ()), known).items()}
+        return self.named(window.hosts(places, ()), known)
 
     def _queries(self, places: Sequence[activity.MeasuredVolume]
                  ) -> Iterator[str]:
@@ -120,16 +131,35 @@ class Past:
                f'{of(exporter.COUNTERS[:1])}))')
 
 
+def _merged(its: Sequence[promql.Exporter],
+            longest_s: float) -> list[cn.Reading]:
+    """The readings of a host by its exporters."""
+    return merged.readings(
+        [list(_readings(one)) for one in its], longest_s,
+        lambda nths: promql.double([its[nth].labels for nth in nths]))
+
+
 def _readings(one: promql.Exporter) -> Iterator[cn.Reading]:
     """The readings of an exporter, each at the time of its scrape.
 
     One that shows none of the volumes that were asked for was there too.
     """
     if one.fault is not None:
+        yield from (cn.Reading(at, fault=one.fault) for at in one.moments)
         return
     for _, samples in sorted(one.moments.items()):
-        times = [sample.value for sample in samples if not sample.name]
-        if len(times) == 1 and cn.is_time(times[0]):
-            found = exporter.reading(times[0], samples)
-            yield (cn.Reading(times[0]) if found.fault == exporter.NO_DISKS
+        scraped = [sample.value for sample in samples if not sample.name]
+        if len(scraped) == 1 and cn.is_time(scraped[0]):
+            found = exporter.reading(scraped[0], samples)
+            yield (cn.Reading(scraped[0]) if found.fault == exporter.NO_DISKS
                    else found)
+
+
+def _tell(lost: Mapping[str, Sequence[cn.Reading]]) -> None:
+    """Logs what is left out of the past of hosts."""
+    for host, its in sorted(lost.items()):
+        if its:
+            LOG.warning(
+                'What volumes of %s did from %s to %s is not all known: %s',
+                host, times.text(its[0].at), times.text(its[-1].at),
+                its[-1].fault)

@@ -21,20 +21,21 @@ NOW = 10_000.0
 TIMES = [NOW - 30, NOW - 15, NOW]
 
 
-def series(labels, values):
+def series(labels, values, times=TIMES):
     return {'metric': labels, 'values': [
-        [at, repr(value)] for at, value in zip(TIMES, values)]}
+        [at, repr(value)] for at, value in zip(times, values)]}
 
 
-def exported(**labels):
+def exported(times=TIMES, **labels):
     """All series of an exporter with these labels: LV a on dm-0."""
-    counters = [rd.steady(at).values for at in TIMES]
-    found = [series({'__name__': name, 'device': 'dm-0', **labels}, values)
+    counters = [rd.steady(at).values for at in times]
+    found = [series({'__name__': name, 'device': 'dm-0', **labels}, values,
+                    times)
              for name, values in zip(exporter.COUNTERS, zip(*counters))]
     return [*found, series({
         '__name__': exporter.INFO, 'device': 'dm-0', 'lv_layer': '',
         'lv_name': 'volume-a', 'name': 'vga-volume--a', 'uuid': 'LVM-x',
-        'vg_name': 'vga', **labels}, [1, 1, 1])]
+        'vg_name': 'vga', **labels}, [1] * len(times), times)]
 
 
 @ddt.ddt
@@ -92,8 +93,45 @@ class PrometheusTest(testtools.TestCase):
         self.result = [*exported(instance='node1.a.org:9100'),
                        *exported(instance='node1.b.org:9100')]
         self.assertEqual({'a'}, set(self.observed('node1.b.org').volumes))
-        self.assertIn('2 node_exporters of it',
+        self.assertIn('of node1.a.org and node1.b.org, and either may be it',
                       self.observed('node1').missing['a'])
+
+    @ddt.data('node1:9100', 'node1:9101')
+    def test_a_pod_that_was_replaced_is_the_same_exporter(self, instance):
+        self.result = [
+            *exported(range(9_500, 9_800, 15), instance='node1:9100',
+                      pod='exporter-a'),
+            *exported(range(9_815, 10_001, 15), instance=instance,
+                      pod='exporter-b')]
+        seen = self.observed().volumes['a']
+        self.assertEqual(495, seen.seconds)
+        self.assertAlmostEqual(1000, seen.mean.iops)
+
+    def test_exporters_at_the_same_time_are_told_apart_by_what_differs(self):
+        self.result = [
+            *exported(range(9_500, 9_700, 15), instance='n', job='x'),
+            *exported(range(9_700, 10_001, 15), instance='n', job='y'),
+            *exported(range(9_707, 10_001, 15), instance='n', job='z')]
+        seen = self.observed('n')
+        self.assertIn(
+            'Prometheus has 2 node_exporters of it at the same time, '
+            '{job="y"} and {job="z"}; choose', seen.missing['a'])
+
+    def test_two_that_were_there_at_once_for_a_moment_cost_no_more(self):
+        self.result = [
+            *exported(range(9_500, 9_760, 15), instance='n', pod='x'),
+            *exported(range(9_740, 10_001, 15), instance='n', pod='y')]
+        seen = self.observed('n').volumes['a']
+        self.assertEqual(495, seen.seconds)
+        self.assertAlmostEqual(1000, seen.mean.iops)
+
+    def test_other_names_may_be_other_hosts(self):
+        """Whose boot time would be believed."""
+        self.result = [
+            *exported(range(9_500, 9_800, 15), instance='node1.a.org'),
+            *exported(range(9_815, 10_001, 15), instance='node1.b.org')]
+        self.assertIn('choose one in [telemetry] prometheus_hosts',
+                      self.observed().missing['a'])
 
     def test_an_operator_says_which_label_and_which_value(self):
         self.result = [*exported(machine='x1', instance='10.0.0.1:9'),

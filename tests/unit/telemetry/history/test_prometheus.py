@@ -4,7 +4,10 @@
 The functional test asks a real one.
 """
 
+import logging
+
 import ddt
+import fixtures
 import numpy as np
 import testtools
 
@@ -185,6 +188,41 @@ class PastTest(testtools.TestCase):
                     for labels in (NODE2, other)),
                 places=[rd.place('a', host)])
             self.assertEqual(0, found.seconds.sum(), host)
+
+    def pods(self, *spans):
+        """A pod of the exporter for each span, of seconds from BEGIN on."""
+        return [fake.Exporter(
+            NODE1 | {'pod': f'exporter-{nth}'},
+            [at for at in scrapes() if since <= at - BEGIN < until],
+            lambda at: {'a': busy(at)})
+            for nth, (since, until) in enumerate(spans)]
+
+    @ddt.data(60, 300)
+    def test_a_pod_that_was_replaced(self, step_s):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        found = self.read(*self.pods((-600, 1000), (1060, HOUR + 600)),
+                          step_s=step_s)
+        self.assert_seen(np.full(HOUR // step_s, step_s), found, 1e-4)
+        np.testing.assert_allclose(1000, found.iops, rtol=1e-4)
+        self.assertEqual('', log.output)
+
+    def test_the_same_for_a_host_that_a_volume_came_from(self):
+        found = self.read(*self.pods((-600, 1000), (1060, HOUR + 600)),
+                          places=[rd.place('a', 'node2')])
+        self.assert_seen(np.full(12, 300), found, 1e-4)
+
+    def test_what_two_scrape_for_a_while_is_lost_and_told(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        found = self.read(*self.pods((-600, HOUR + 600), (1250, 2050)))
+        self.assertEqual(0, found.seconds[4:6].sum())
+        self.assertEqual([300] * 6, found.seconds[[
+            0, 1, 8, 9, 10, 11], 0].round().tolist())
+        np.testing.assert_allclose(
+            1000, found.iops[found.seconds > 0], rtol=1e-4)
+        self.assertIn('What volumes of node1 did from 2027-01-15T08:1',
+                      log.output)
+        self.assertIn('at the same time, {pod="exporter-0"} and '
+                      '{pod="exporter-1"}; choose', log.output)
 
     def test_no_exporter_and_no_volume(self):
         self.assertEqual(0, self.read().seconds.sum())
