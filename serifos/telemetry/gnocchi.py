@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import itertools
 import time
 from typing import Any
 from typing import TypeVar
@@ -110,12 +111,14 @@ class Gnocchi:
         each = self._at_once(began - begin)
         for first in range(0, len(places), each):
             some = places[first:first + each]
-            for place, found in zip(some, self._measured(
-                    [_metrics(names.get(place.volume), resources)
-                     for place in some], begin)):
+            wanted = [_metrics(names.get(place.volume), resources)
+                      for place in some]
+            told = iter(self._measured([*itertools.chain(*wanted)], begin))
+            for place, its in zip(some, wanted):
                 # QEMU's counters of a disk have nothing of what is copied.
                 yield dataclasses.replace(place, since=attached.get(
-                    place.volume, ('', '', 0.0))[2]), _counters(found, joined)
+                    place.volume, ('', '', 0.0))[2]), _counters(
+                        [*itertools.islice(told, len(its))], joined)
             if self._clock() - began > self.granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
@@ -130,7 +133,7 @@ class Gnocchi:
 
     def _measured(self, wanted: Sequence[Mapping[str, str] | str],
                   begin: float) -> list[Mapping[str, Any] | str]:
-        """The rows of each volume's metrics by their names.
+        """The rows of each resource's metrics by their names.
 
         :param wanted: name → id of each one's metrics, or why these are
             unknown, which is told as it is
@@ -203,22 +206,37 @@ class Gnocchi:
 
 
 def _metrics(disk: str | None, resources: Mapping[str, list[fields.Field]]
-             ) -> Mapping[str, str] | str:
-    """As :func:`.gnocchi_disks.metrics`, or why they are unknown."""
-    try:
-        return disks.metrics(disk, resources)
-    except disks.Unknown as exc:
-        return str(exc)
+             ) -> list[Mapping[str, str] | str]:
+    """As :func:`.gnocchi_disks.metrics` of each resource of a disk.
+
+    Or why they are unknown.
+
+    :param disk: None for that of a volume that is attached to nothing
+    """
+    if disk is None:
+        return ['it is not attached to one instance, and Ceilometer sees '
+                'nothing else']
+    found: list[Mapping[str, str] | str] = []
+    for resource in resources.get(disk, ()):
+        try:
+            found.append(disks.metrics(disk, resource))
+        except disks.Unknown as exc:
+            found.append(str(exc))
+    return found or [
+        f'Gnocchi has no resource {disk} of type instance_disk']
 
 
-def _counters(found: Mapping[str, Any] | str, joined: disks.Joined
+def _counters(found: Sequence[Mapping[str, Any] | str], joined: disks.Joined
               ) -> list[tuple[float, cn.Counters]] | str:
-    if isinstance(found, str):
-        return found
+    """The counters by all resources of a disk, or why they are unknown."""
+    known = [its for its in found if not isinstance(its, str)]
+    if not known:
+        return str(found[-1])
     try:
         counted, timed = ([
-            disks.series(name, found[name]) for name in names
-            if name in found] for names in (disks.COUNTED, disks.TIMED))
+            disks.series(name, [its[name] for its in known if name in its])
+            for name in names if any(name in its for its in known)]
+            for names in (disks.COUNTED, disks.TIMED))
         return joined(counted, timed) if all(counted) else []
     except disks.Unknown as exc:
         return str(exc)

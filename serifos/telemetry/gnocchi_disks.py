@@ -7,9 +7,11 @@ granularity and a value.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import itertools
 import math
 from typing import Any
 
@@ -50,23 +52,13 @@ def name(instance: str, device: str) -> str:
     return f'{instance}-{device.removeprefix("/dev/")}'
 
 
-def metrics(disk: str | None,
-            resources: Mapping[str, list[fields.Field]]
-            ) -> Mapping[str, str]:
-    """Name → id of the metrics of a disk; None is attached to nothing.
+def metrics(disk: str, resource: fields.Field) -> Mapping[str, str]:
+    """Name → id of the metrics of a disk, by one resource of it.
 
     :raises Unknown: where they are not all there
     """
-    if disk is None:
-        raise Unknown('it is not attached to one instance, and Ceilometer '
-                      'sees nothing else')
-    found = resources.get(disk, [])
-    if len(found) != 1:
-        raise Unknown(f'Gnocchi has {len(found) or "no"} resource'
-                      f'{"s" if found else ""} {disk} of type '
-                      'instance_disk')
     try:
-        known = found[0]['metrics'].texts()
+        known = resource['metrics'].texts()
     except ValueError as exc:
         raise Unknown(f'the resource {disk} in Gnocchi cannot be read: '
                       f'{exc}') from None
@@ -76,18 +68,29 @@ def metrics(disk: str | None,
     return {name: known[name] for name in COUNTED + TIMED if name in known}
 
 
-def series(metric: str, told: Any) -> Series:
+def series(metric: str, told: Sequence[Any]) -> Series:
     """The measures of a metric; none where nothing is told of it.
 
-    :param told: method → rows
-    :raises Unknown: where they cannot be read
+    A disk has a resource for each account that Ceilometer ever had. Where one
+    follows another both have the granularity of the change, each a part.
+
+    :param told: of each resource, method → rows
+    :raises Unknown: where they cannot be read, or resources go on together
     """
     try:
-        rows = [] if told is None else told.get(METHOD, [])
-        return dict(map(measure, rows))
+        several = [dict(map(measure, [] if its is None else its.get(
+            METHOD, []))) for its in told]
     except (AttributeError, TypeError, ValueError) as exc:
         raise Unknown(f'the measures of its {metric} in Gnocchi cannot be '
                       f'read: {exc}') from None
+    times = collections.Counter(itertools.chain(*several))
+    twice = {at for at, many in times.items() if many > 1}
+    if len(twice) > 1:
+        raise Unknown(f'Gnocchi has the {metric} of {len(several)} resources '
+                      'of its disk at the same times; let one Ceilometer '
+                      'measure it')
+    return {at: value for its in several for at, value in its.items()
+            if at not in twice}
 
 
 def measure(row: Any) -> tuple[float, float]:

@@ -94,14 +94,15 @@ class GnocchiTest(machine.MachineTest):
         said = http.json(http.ask(self.session, f'{self.url}/v1/status'))
         return not said['storage']['summary']['measures']
 
-    def post(self, path, **doc):
-        answer = self.session.post(f'{self.url}/v1/{path}', json=doc)
+    def post(self, path, by=None, **doc):
+        answer = (by or self.session).post(f'{self.url}/v1/{path}', json=doc)
         return answer.json() if answer.text else None
 
-    def disk(self, device, series, policy='five'):
+    def disk(self, device, series, policy='five', by=None):
         """A disk's resource with these series: metric → (at → value)."""
         found = self.post(
-            'resource/instance_disk', id=f'{INSTANCE}-{device}', name=device,
+            'resource/instance_disk', by, id=f'{INSTANCE}-{device}',
+            name=device,
             instance_id=INSTANCE, user_id=str(uuid.uuid4()),
             project_id=str(uuid.uuid4()), metrics={
                 name: {'archive_policy_name': policy} for name in series})
@@ -135,10 +136,14 @@ class GnocchiTest(machine.MachineTest):
         self.disk('vde', self.series(times, lambda at: rd.steady(
             at - (began if at < times[4] else times[4] - 1), iops=10)))
         self.disk('vdf', self.series(times[:2], busy))
+        self.disk('vdg', self.series(times[:4], busy))
+        self.disk('vdg', self.series(times[3:], busy), by=http.session(
+            username='ceilometer', password=''))
         volumes = {name: (INSTANCE, f'/dev/vd{letter}', 0.0)
                    for name, letter in (
                        ('busy', 'b'), ('untimed', 'c'), ('idle', 'd'),
-                       ('anew', 'e'), ('stale', 'f'), ('nowhere', 'z'))}
+                       ('anew', 'e'), ('stale', 'f'), ('accounts', 'g'),
+                       ('nowhere', 'z'))}
         source = gnocchi.Gnocchi(
             self.session, self.url, lambda: volumes, granularity_s=EVERY_S)
         places = [activity.MeasuredVolume(name, name, POOL)
@@ -157,12 +162,14 @@ class GnocchiTest(machine.MachineTest):
                                     seen.volumes['idle'].quiet_s))
         self.assertEqual(600, seen.volumes['anew'].seconds)
         self.assertAlmostEqual(10, seen.volumes['anew'].mean.iops)
-        self.assertAlmostEqual(60, seen.pools[POOL].mean.iops)
+        self.assertEqual(900, seen.volumes['accounts'].seconds)
+        self.assertAlmostEqual(50, seen.volumes['accounts'].mean.iops)
+        self.assertAlmostEqual(110, seen.pools[POOL].mean.iops)
         self.assertIn('disk.device.read.latency', seen.missing['untimed'])
         self.assertIn('the newest reading of stale is', seen.missing['stale'])
         self.assertIn(f'no resource {INSTANCE}-vdz', seen.missing['nowhere'])
         self.assertIn('not attached to one instance', seen.missing['detached'])
-        self.assertIn('4 of 7 volumes', seen.problems[POOL])
+        self.assertIn('4 of 8 volumes', seen.problems[POOL])
         self.check_past(source, places, times)
         self.refused_without_a_login(places)
 
@@ -170,7 +177,7 @@ class GnocchiTest(machine.MachineTest):
         """Five whole slots between six measures, but where it began anew."""
         found = source.read(places, times[0], times[-1], EVERY_S)
         self.assertEqual(
-            [1500, 1500, 1500, 1200, 300, 0, 0],
+            [1500, 1500, 1500, 1200, 300, 1500, 0, 0],
             found.seconds.sum(axis=0).tolist())
         self.assertAlmostEqual(50, found.iops[0, 0], 3)
         self.assertAlmostEqual(8000, found.latency_us[0, 0], 1)

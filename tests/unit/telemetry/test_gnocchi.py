@@ -55,7 +55,8 @@ class GnocchiTest(testtools.TestCase):
         self.asked.append(len(metrics))
         for wanted, method in metrics:
             metric, _, name = wanted.partition('@')
-            rows = self.answers.get(name, self.metrics[metric])
+            rows = self.answers.get(name, self.metrics[
+                wanted if wanted in self.metrics else metric])
             if rows is None:
                 return 404, '{"cause": "Unknown metrics"}'
             found[wanted] = {method: rows}
@@ -124,12 +125,34 @@ class GnocchiTest(testtools.TestCase):
         self.assertEqual('there is no reading of a',
                          self.observed().missing['a'])
 
-    def test_no_resource_and_two(self):
+    def test_no_resource(self):
         self.resources = []
         self.assertIn('no resource i-1-vdb', self.observed().missing['a'])
-        self.resources = [{'original_resource_id': 'i-1-vdb',
-                           'metrics': {}}] * 2
-        self.assertIn('2 resources i-1-vdb', self.observed().missing['a'])
+
+    def accounts(self, *times):
+        """A resource of the disk for each account of Ceilometer."""
+        self.resources = [{'original_resource_id': 'i-1-vdb', 'metrics': {
+            metric: f'{metric}@{nth}' for metric in self.metrics}}
+            for nth, _ in enumerate(times)]
+        rows = dict(self.metrics)
+        self.metrics = {f'{metric}@{nth}': its and [
+            row for row, at in zip(rows[metric], TIMES) if at in its]
+            for metric in rows for nth, its in enumerate(times)}
+
+    def test_another_account_of_ceilometer_goes_on_with_a_disk(self):
+        self.accounts(TIMES[:4], TIMES[3:])
+        seen = self.observed()
+        self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops)
+        self.assertEqual(600, seen.volumes['a'].seconds)
+
+    def test_an_old_account_that_kept_other_granularities(self):
+        self.accounts(None, TIMES)
+        self.assertEqual(600, self.observed().volumes['a'].seconds)
+
+    def test_two_ceilometers_that_go_on_together(self):
+        self.accounts(TIMES, TIMES)
+        self.assertIn('2 resources of its disk at the same times',
+                      self.observed().missing['a'])
 
     @ddt.data((401, 'refuses the login'), (400, 'answers HTTP 400'))
     @ddt.unpack
