@@ -11,7 +11,12 @@ from serifos.facts import times
 from serifos.lab.backtest import rates as rt
 
 MOST_CELLS = 250_000_000
-"""Volumes times slots of a history, at most: 5 GB."""
+"""Volumes times slots of a history, at most: 9 GB while it is read."""
+
+FEW_CELLS = 5_000_000
+"""Of which any may be empty: 0.2 GB."""
+
+_EMPTY = 300  # of more, for each line
 
 _OFF_GRID = 0.1  # of a slot, that a begin may be away from it
 _LINES = 65536  # that wait
@@ -93,6 +98,7 @@ class Grid:
         if (len(self.volumes) <= volumes and low >= self._first
                 and high <= self._first + slots):
             return
+        self._refuse_empty()
         # A quarter more, so that copies stay few.
         first = min(low, self._first) if slots else low
         if low < self._first:
@@ -106,6 +112,17 @@ class Grid:
         grown[:volumes, shift:shift + slots] = self._values[
             :, :more - shift]
         self._values, self._first = grown, first
+
+    def _refuse_empty(self) -> None:
+        low, high = self._slots
+        lines = self._read - 1
+        if (high - low) * len(self.volumes) > FEW_CELLS + _EMPTY * lines:
+            since, until = (times.text(self._begin + slot * self._step)
+                            for slot in self._slots)
+            raise Wrong(f'{lines:,} lines are too few for '
+                        f'{len(self.volumes):,} volumes from {since} to '
+                        f'{until} in slots of {self._step:g} s; correct '
+                        'their begins')
 
     def series(self) -> rt.Rates:
         low, high = (slot - self._first for slot in self._slots)

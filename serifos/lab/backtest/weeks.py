@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import bounds
+from serifos.lab.backtest import grid
 from serifos.lab.backtest import rates as rt
 
 Floats = npt.NDArray[np.floating]
@@ -84,6 +85,10 @@ class Week:
             bounds.refuse_outside(
                 '--step, which parts half an hour or a day evenly,',
                 self.step_s, 0, 0, 's')
+        bounds.refuse_outside(
+            'number of slots of all volumes',
+            self.volumes * self.days * DAY_S // self.step_s, 1,
+            grid.MOST_CELLS)
 
 
 def drawn(week: Week) -> tuple[rt.Rates, dict[str, float]]:

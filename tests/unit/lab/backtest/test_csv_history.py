@@ -110,6 +110,18 @@ class ParsedTest(case.DirectoryCase):
         self.assertIn(part, str(exc))
         self.assertEqual(1, len(str(exc).splitlines()))
 
+    def test_few_lines_of_many_years_take_no_memory(self):
+        error = self.assertRaises(
+            errors.FormatError, parsed, 'a,0,60,1,1,1,1,',
+            'b,1767225600,60,1,1,1,1,')
+        self.assertIn('2 lines are too few for 2 volumes from '
+                      '1970-01-01T00:00:00Z to 2026-01-01T00:01:00Z',
+                      str(error))
+
+    def test_years_of_few_volumes_may_have_gaps(self):
+        self.assertEqual(1_051_201, parsed(
+            'a,0,300,1,1,1,1,', 'a,315360000,300,1,1,1,1,').series.slots)
+
     def test_a_slot_twice_is_found_however_far_apart(self):
         lines = [f'v{i},0,300,1,1,1,1,' for i in range(70_000)]
         exc = self.assertRaises(errors.FormatError, parsed, *lines,

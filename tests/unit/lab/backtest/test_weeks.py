@@ -93,7 +93,8 @@ class DrawnTest(testtools.TestCase):
                          * 1.001).all())
 
     @ddt.data({'volumes': 0}, {'days': 0}, {'seed': -1}, {'step_s': 7},
-              {'step_s': 700}, {'step_s': 5000})
+              {'step_s': 700}, {'step_s': 5000},
+              {'volumes': 100_000, 'days': 366, 'step_s': 60})
     def test_absurd_settings_are_refused(self, settings):
         self.assertRaises(errors.InputError, drawn, **settings)
 
