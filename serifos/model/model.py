@@ -14,6 +14,7 @@ import functools
 import math
 from typing import Any
 
+from serifos.facts import fields
 from serifos.facts import workload as wl
 from serifos.model import kinds
 
@@ -56,6 +57,14 @@ class Model:
     dataset: Mapping[str, Any] | None = None
     settings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     tails: Mapping[str, Model] = dataclasses.field(default_factory=dict)
+
+    @property
+    def runs(self) -> int | None:
+        """That it was fitted to; None where its file tells no number."""
+        try:
+            return fields.Field((self.dataset or {}).get('runs')).whole(1)
+        except ValueError:
+            return None
 
     @functools.cached_property
     def predictor(self) -> kinds.Predictor:

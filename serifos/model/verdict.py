@@ -61,8 +61,7 @@ class Verdict:
 
 def verdict(model: mm.Model) -> Verdict:
     """Judges a model by its cross-validated error and its runs."""
-    runs = (model.dataset or {}).get('runs')
-    error = model.quality.get('mre')
+    runs, error = model.runs, model.quality.get('mre')
     if error is not None and math.isnan(error):
         error = None
     grade = _grade(model.predicts, error, runs)

@@ -50,9 +50,8 @@ def figures(model: mm.Model) -> Iterator[tuple[str, str, str]]:
     Names are those of ``serifos-model show``.
     """
     quality = model.quality
-    runs = (model.dataset or {}).get('runs')
-    if runs:
-        yield ('runs', f'{runs:,}', 'measurements that it was fitted to')
+    if model.runs:
+        yield ('runs', f'{model.runs:,}', 'measurements that it was fitted to')
     yield from _errors(quality)
     low, high = model.relative_interval
     yield ('interval', f'{_signed(low)} to {_signed(high)}',

@@ -37,6 +37,7 @@ from serifos.plan import state
 from serifos.report import observation
 from serifos.report.plan import steps
 from serifos.report.plan import text as people
+from serifos.report import verdict as judged
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs
@@ -93,6 +94,7 @@ def _model(data: bytes) -> None:
         raise AssertionError(f'{many}')
     for cell in model_fit.summary(model).values():
         getattr(cell, 'human_readable', cell.__str__)()
+    judged.text(model).encode()
     json.dumps(model.to_json(), allow_nan=False).encode()
 
 

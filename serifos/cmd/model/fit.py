@@ -239,7 +239,7 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         'device': cells.Cell(device, ', '.join(
             f'{name} {value}' for name, value in device.items()
             if value is not None)),
-        'runs': (model.dataset or {}).get('runs'),
+        'runs': model.runs,
         'range': cells.ranges(model.range),
         **chosen,
         'mre': cells.percent(quality.get('mre')),

@@ -43,6 +43,11 @@ class VerdictTest(testtools.TestCase):
     def test_headline(self, mre, runs, said):
         self.assertEqual(said, vd.verdict(model(mre, runs)).headline)
 
+    @ddt.data('many', [80], -5, 0.5, float('inf'), 10 ** 400, True)
+    def test_runs_that_are_no_number_are_not_known(self, runs):
+        self.assertEqual('good enough to plan with: 5 % error',
+                         vd.verdict(model(0.05, runs)).headline)
+
     def test_another_figure_is_not_for_planning(self):
         found = vd.verdict(model(0.05, 80, 'read_iops'))
         self.assertEqual(vd.Grade.OTHER, found.grade)
