@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import dataclasses
-import math
 from typing import Any
 
 from serifos.facts import pool_errors as pe
@@ -96,5 +95,5 @@ def _figures(hour: pe.Hour) -> tuple[object, ...]:
 
 
 def _error(hour: pe.Hour) -> float:
-    """How far what was seen is above what was predicted, as a fraction."""
-    return math.expm1(hour.mean_error)
+    """How far the mean of what was seen is above that of predictions."""
+    return hour.mean_seen_us / hour.mean_predicted_us - 1

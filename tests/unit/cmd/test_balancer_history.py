@@ -261,14 +261,14 @@ class HistoryOfASourceTest(case.DirectoryCase):
 class HistoryOfPoolsTest(_Case):
     """Pool a shows what is predicted, b twice that, for eight hours."""
 
-    def kept(self, hours=8, rounds=4):
+    def kept(self, hours=8, rounds=4, b=(4000, 2000)):
         database = histories.achieved(conf.load([str(self.file)])).kept
         last = int(time.time()) // pe.HOUR_S * pe.HOUR_S
         for nth in reversed(range(hours)):
             for _ in range(rounds):
                 database.note({
                     'a@ssd#ssd': pe.Check.of(1000, 1000, (-0.2, 0.3)),
-                    'b@ssd#ssd': pe.Check.of(4000, 2000, (-0.2, 0.3))},
+                    'b@ssd#ssd': pe.Check.of(*b, (-0.2, 0.3))},
                     last - nth * pe.HOUR_S)
 
     def documents(self, *arguments):
@@ -292,6 +292,13 @@ class HistoryOfPoolsTest(_Case):
         self.assertTrue(rows[1].endswith(
             'its tenants see 2 times what its model predicts, for 8 hours '
             'now'), rows[1])
+
+    def test_the_error_is_that_of_the_figures_beside_it(self):
+        """However far off the rounds were that count little."""
+        self.kept(b=(60_000, 46_000))
+        self.kept(b=(6_600, 400))
+        row = self.history('--pools')[1].splitlines()[-1].split()
+        self.assertEqual(['33.3', '23.2', '+43.5', '%'], row[2:6])
 
     def test_a_line_an_hour_of_one(self):
         self.kept(3)
