@@ -66,9 +66,12 @@ def _doing(part: ex.Part, home: str) -> Iterator[str]:
     if doing is None:
         yield 'Nothing is known of its activity.'
     else:
-        yield (f'It keeps {part.outstanding:.3g} I/Os outstanding, '
-               f'{100 * part.share:.0f} % of those on {home}: '
-               f'{doing.write_pct:.3g} % writes, {doing.block_kib:.4g} KiB'
+        keeps = (f'It keeps {part.outstanding:.3g} I/Os outstanding, '
+                 f'{100 * part.share:.0f} % of those on {home}'
+                 if part.outstanding else 'It counts as idle; at present it '
+                 f'keeps {doing.outstanding:.3g} I/Os outstanding')
+        yield (f'{keeps}: {doing.write_pct:.3g} % writes, '
+               f'{doing.block_kib:.4g} KiB'
                + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
                + ('' if doing.latency_us is None else
                   f'; it sees {wd.ms(doing.latency_us)} ms, as measured')

@@ -136,6 +136,13 @@ class ExplainTest(case.DirectoryCase):
             if not each['pool'].startswith('node1')] + kept
         self.assertIn(f'{said};', _words(self.said('node1')))
 
+    def test_what_an_idle_volume_does_agrees_with_its_rate(self):
+        self.doc['volumes'][0]['workload'].update(iops=24.02, latency_us=1000)
+        said = _words(self.said(self.doc['volumes'][0]['id']))
+        self.assertIn('It counts as idle; at present it keeps 0.024 I/Os '
+                      'outstanding: ', said)
+        self.assertIn('24.02 IOPS', said)
+
     def test_where_a_volume_could_go_and_what_stops_it(self):
         self.doc['volumes'][0].update(
             name='db\x1b[1m', project_id='p1', server='web1')
