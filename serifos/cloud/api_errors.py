@@ -98,5 +98,9 @@ def denied(why: str) -> refused.Refused:
 
 def said(exc: Exception) -> str:
     """Its message, without markup and without what urllib3 adds."""
-    text = re.sub('<[^<>]*>', '', str(exc)).split(': HTTPConnectionPool')[0]
+    try:
+        text = str(exc)
+    except RecursionError:
+        return 'its message is nested too deeply'
+    text = re.sub('<[^<>]*>', '', text).split(': HTTPConnectionPool')[0]
     return ' '.join(text.split()).rstrip('.')

@@ -180,9 +180,10 @@ def _said(exc: exceptions.ClientException) -> str:
     """Nova's own message where there is one, which keystoneauth overlooks."""
     try:
         only, = fields.Field(exc.response.json()).object().values()
-        return f"{only['message']} (HTTP {exc.http_status})"
-    except (AttributeError, LookupError, TypeError, ValueError):
+        message = fields.Field(only)['message'].text()
+    except (AttributeError, RecursionError, ValueError):
         return api_errors.said(exc)
+    return f'{message} (HTTP {exc.http_status})'
 
 
 def _action(doc: fields.Field) -> sv.Action:

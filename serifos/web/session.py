@@ -39,6 +39,10 @@ _LOGGERS = (
     'urllib3.connectionpool', 'urllib3.connection', 'cinderclient.client')
 """Loggers whose messages hold URLs."""
 
+_UNREAD = (ArithmeticError, AttributeError, LookupError, RecursionError,
+           TypeError, ValueError)
+"""What keystoneauth happens to raise where Keystone's answer is no such."""
+
 
 class Session(ks.Session):
     """A session of keystoneauth with bounds.
@@ -105,6 +109,10 @@ class Session(ks.Session):
             return super().get_auth_headers(auth, **others)
         except exceptions.ClientException as exc:
             raise token_errors.failed(exc, auth or self.auth) from None
+        except _UNREAD as exc:
+            raise token_errors.NoToken(
+                'what answers is not Keystone as expected '
+                f'({errors.one_line(str(exc))})') from None
 
     def get_endpoint(self, *args: Any, **others: Any) -> str | None:
         """As that of keystoneauth, without a login that is written in it.
@@ -112,13 +120,17 @@ class Session(ks.Session):
         None, too, where the catalogue has a service under several of its
         types (``block-storage`` and ``volumev3``, say) and none of them fits:
         keystoneauth takes that for an error of its own.
+
+        :raises CatalogException: where the catalogue cannot be read
         """
         try:
             found = super().get_endpoint(*args, **others)
-        except ValueError as exc:
-            if 'choosing an endpoint' not in str(exc):
-                raise
-            return None
+        except _UNREAD as exc:
+            said = errors.one_line(str(exc))
+            if 'choosing an endpoint' in said:
+                return None
+            raise exceptions.CatalogException(
+                f'it cannot be read ({said})') from None
         return found if found is None else self._clean(found)
 
     def _clean(self, url: str) -> str:

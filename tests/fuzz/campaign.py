@@ -22,7 +22,7 @@ import warnings
 _ROOT = pathlib.Path(__file__).parents[2]
 _FOUND = _ROOT / '.fuzz'
 _MOST_BYTES = 1 << 16
-_SLOW = {'options': 0.05, 'cinder': 0.2, 'cluster': 0.5}
+_SLOW = {'options': 0.05, 'cinder': 0.2, 'volumes': 0.2, 'cluster': 0.5}
 _OURS = 0.7  # of the mutations; the others are libFuzzer's own
 
 

@@ -2,7 +2,8 @@
 """The parsers of outside text, each as a function of bytes.
 
 Those of our own files are here, those of what others say in
-:mod:`tests.fuzz.edges` and :mod:`tests.fuzz.programs`.
+:mod:`tests.fuzz.edges`, :mod:`tests.fuzz.clouds` and
+:mod:`tests.fuzz.programs`.
 
 A target returns, or raises SerifosError, or what its parser documents;
 anything else is a fault. ``corpus/NAME/`` holds a few good inputs of each.
@@ -38,6 +39,7 @@ from serifos.report import observation
 from serifos.report.plan import steps
 from serifos.report.plan import text as people
 from serifos.report import verdict as judged
+from tests.fuzz import clouds
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs
@@ -174,6 +176,9 @@ TARGETS: Mapping[str, Target] = {
     'options': edges.options,
     'scheduler_options': edges.scheduler_options,
     'cinder': edges.cinder,
+    'volumes': clouds.volumes,
+    'nova': clouds.nova,
+    'keystone': clouds.keystone,
     'extra_spec': edges.extra_spec,
     'refusal': edges.refusal,
     'exposition': edges.exposition,

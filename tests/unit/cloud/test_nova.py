@@ -209,6 +209,7 @@ class NovaTest(testtools.TestCase):
           'json': {'forbidden': {'code': 403, 'message': 'Policy does not.'}}},
          'Nova denies access (Policy does not. (HTTP 403)'),
         ({'status_code': 500}, 'Nova does not answer'),
+        ({'status_code': 500, 'text': '[' * 100_000}, 'Nova does not answer'),
         ({'exc': requests.exceptions.ConnectTimeout}, 'Nova does not answer'),
         ({'text': 'hello'}, 'not Nova as expected'),
         ({'json': {'servers': 3}}, 'not Nova as expected'),

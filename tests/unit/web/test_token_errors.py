@@ -4,6 +4,7 @@
 import datetime
 
 import ddt
+from keystoneauth1 import exceptions
 from keystoneauth1 import fixture as ks_fixture
 from keystoneauth1 import identity
 import requests
@@ -16,9 +17,15 @@ from serifos.web import token_errors
 
 URL = 'http://keystone:5000/v3'
 DOMAINS = {'user_domain_id': 'default', 'project_domain_id': 'default'}
-PASSWORD = identity.Password(
-    auth_url=URL, username='serifos', password='s3cr', project_name='p',
-    **DOMAINS)
+
+
+def password():
+    """A login that has asked nobody yet."""
+    return identity.Password(auth_url=URL, username='serifos',
+                             password='s3cr', project_name='p', **DOMAINS)
+
+
+PASSWORD = password()
 CREDENTIAL = identity.V3ApplicationCredential(
     URL, application_credential_id='i', application_credential_secret='s3cr')
 TOKEN = identity.V3Token(URL, 'gAAA', project_id='p')
@@ -84,6 +91,36 @@ class TokenErrorsTest(testtools.TestCase):
         why = self.why(CREDENTIAL)
         self.assertIn(words, why)
         self.assertNotIn('Pool', why)
+
+    @ddt.data(
+        (URL, 'get', {'version': {'id': 'v3.14', 'status': 'stable',
+                                  'links': [{'rel': 1.5, 'href': URL}]}}),
+        (f'{URL}/auth/tokens', 'post', 7))
+    @ddt.unpack
+    def test_what_is_no_keystone(self, url, method, answer):
+        self.http.register_uri(method, url, json=answer, headers={
+            'X-Subject-Token': 't'})
+        self.assertIn('what answers is not Keystone as expected',
+                      self.why(password()))
+
+    def test_an_error_that_is_nested_too_deeply(self):
+        self.http.post(
+            f'{URL}/auth/tokens', status_code=500, text='[' * 100_000,
+            headers={'Content-Type': 'application/json'})
+        self.assertIn('not Keystone as expected',
+                      self.why(password()))
+
+    def test_a_catalogue_that_is_none(self):
+        doc = ks_fixture.V3Token()
+        doc.set_project_scope()
+        doc['token']['catalog'] = [{'type': 'compute', 'endpoints': 7}]
+        self.http.post(f'{URL}/auth/tokens', json=doc, headers={
+            'X-Subject-Token': 't'})
+        error = self.assertRaises(
+            exceptions.CatalogException, session.Session(
+                auth=password()).get_endpoint,
+            service_type='compute')
+        self.assertIn('it cannot be read', str(error))
 
     def test_no_keystone_there(self):
         self.http.register_uri(requests_mock.ANY, requests_mock.ANY,
