@@ -8,7 +8,6 @@ among those of the balancer; each action names it.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any
 
@@ -115,9 +114,8 @@ class Serifos(base.BaseStrategy):
 
     def _plan(self, conf: cfg.ConfigOpts, cluster: cl.Cluster) -> pl.Plan:
         given = self.input_parameters
-        limits = dataclasses.replace(adapters.limits_of(conf), **{
-            name: given[name] for name in _LIMITS
-            if given.get(name) is not None})
+        limits = adapters.limits_of(
+            conf, **{name: given.get(name) for name in _LIMITS})
         planning.tell_strays(cluster, LOG.warning)
         models = planning.models(
             cluster, adapters.models_dir(conf, None), LOG.warning,

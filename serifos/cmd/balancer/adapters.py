@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import os
 import pathlib
 import ssl
+from typing import Any
 
 from keystoneauth1 import exceptions
 from keystoneauth1 import identity
@@ -21,12 +23,14 @@ from serifos.balancer import settings as sg
 from serifos.cloud import api_views
 from serifos.cloud import client
 from serifos.cloud import nova as nova_client
+from serifos.conf import balancer
 from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos.database import old_plans
 from serifos.database import plans as pn
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import bounds
 from serifos.facts import cluster as cl
 from serifos.facts import hot_by as hb
 from serifos.facts import servers
@@ -57,7 +61,7 @@ def settings(conf: cfg.ConfigOpts,
     :param window_s: in place of [telemetry] window
     :raises InputError: where the window is under 30 s or over a week
     """
-    said, bounds = conf.balancer, limits_of(conf)
+    said, bounded = conf.balancer, limits_of(conf)
     if window_s is None:
         window_s = float(conf.telemetry.window)
     if not 30 <= window_s <= options.MOST_WINDOW_S:
@@ -67,12 +71,12 @@ def settings(conf: cfg.ConfigOpts,
     return sg.BalancerSettings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
-        bounds,
+        bounded,
         outcome.Timeouts(
             poll_s=said.poll_interval, timeout_s=said.migration_timeout,
             timeout_per_gib_s=max(
                 said.migration_timeout_per_gib,
-                outcome.PATIENCE * bounds.copying.limited),
+                outcome.PATIENCE * bounded.copying.limited),
             back_off_s=said.back_off),
         pace=pace.Pace(pace.windows(said.windows), said.max_gib_per_hour,
                        said.max_gib_per_day),
@@ -116,8 +120,21 @@ def models_dir(conf: cfg.ConfigOpts, path: str | None) -> str:
     return directory
 
 
-def limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
-    """The limits of plans, from [balancer]."""
+def limits_of(conf: cfg.ConfigOpts, **given: Any) -> limits.Limits:
+    """The limits of plans, from [balancer].
+
+    :param given: those that were given otherwise; None for what was not
+    :raises InputError: where one is outside of the bounds of its option
+    """
+    own = {name: its for name, its in given.items() if its is not None}
+    for option in balancer.OPTS:
+        if option.dest in own:
+            bounds.refuse_outside(f'limit {option.dest}', own[option.dest],
+                                  option.type.min, option.type.max)
+    return dataclasses.replace(_limits_of(conf), **own)
+
+
+def _limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
     said = conf.balancer
     usual, limit = _MIB / said.copy_rate, said.volume_copy_bps_limit
     return limits.Limits(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 
 from cliff import command
@@ -23,7 +22,6 @@ from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.facts import times
 from serifos.files import documents
-from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.report.plan import text
 
@@ -71,7 +69,10 @@ class Plan(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
-        limits = _limits(parsed_args, conf)
+        limits = adapters.limits_of(conf, **{
+            name: getattr(parsed_args, name) for name in (
+                'min_gain', 'hot_ratio', 'max_moves', 'active_floor',
+                'every_refusal')})
         output.refuse_unwritable(parsed_args, 'plan')
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else lookup.found(
@@ -110,28 +111,3 @@ def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts
     except ValueError:
         age_s = None
     return age_s, 3.0 * conf.balancer.interval
-
-
-def _limits(parsed_args: argparse.Namespace,
-            conf: cfg.ConfigOpts) -> lm.Limits:
-    limits = dataclasses.replace(adapters.limits_of(conf), **{
-        name: given for name in ('min_gain', 'hot_ratio', 'max_moves',
-                                 'active_floor', 'every_refusal')
-        if (given := getattr(parsed_args, name)) is not None})
-    if not 0 <= limits.min_gain <= 1:
-        raise errors.InputError(
-            f'A min_gain of {limits.min_gain:g} cannot be used; give a '
-            'fraction from 0 to 1, such as 0.1.')
-    if not 0 <= limits.hot_ratio <= 100:
-        raise errors.InputError(
-            f'A hot_ratio of {limits.hot_ratio:g} cannot be used; give a '
-            'fraction from 0 to 100, such as 0.25.')
-    if limits.max_moves is not None and limits.max_moves < 1:
-        raise errors.InputError(
-            f'A plan of at most {limits.max_moves} moves cannot be made; '
-            'give a max_moves of 1 or more.')
-    if not 0 <= limits.active_floor < float('inf'):
-        raise errors.InputError(
-            f'An active_floor of {limits.active_floor:g} cannot be used; '
-            'give outstanding I/Os, such as 0.05.')
-    return limits

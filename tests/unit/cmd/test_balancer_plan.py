@@ -174,12 +174,13 @@ class PlanTestCase(case.DirectoryCase):
             '--planner', 'relieve', '--max-moves', '1'))
 
     @ddt.data(
-        (('--min-gain', 'nan'), 'fraction from 0 to 1'),
-        (('--min-gain', '-0.1'), 'fraction from 0 to 1'),
-        (('--min-gain', '5'), 'fraction from 0 to 1'),
-        (('--hot-ratio', '-1'), 'fraction from 0 to 100'),
+        (('--min-gain', 'nan'), 'min_gain of nan cannot be used'),
+        (('--min-gain', '-0.1'), 'give 0 to 1.'),
+        (('--min-gain', '5'), 'give 0 to 1.'),
+        (('--hot-ratio', '-1'), 'give 0 to 100.'),
         (('--paper',), 'give --planner bfd with --paper'),
-        (('--max-moves', '0'), 'max_moves of 1 or more'),
+        (('--max-moves', '0'), 'give 1 to 1000000.'),
+        (('--max-moves', '9' * 30), 'give 1 to 1000000.'),
         (('--active-floor', 'inf'), 'cannot be used'),
         (('--active-floor', '-1'), 'cannot be used'),
         (('--cluster', '/nowhere'), 'There is no cluster /nowhere'),

@@ -137,7 +137,8 @@ class WatcherTest(days.DaysCase):
         self.assertEqual([], self.stored.every(self.fail))
 
     @ddt.data({'min_gain': 2}, {'planner': 'none'}, {'max_moves': 0},
-              {'other': 1})
+              {'other': 1}, {'max_moves': 10 ** 30},
+              {'min_gain': float('nan')}, {'hot_ratio': float('nan')})
     def test_parameters_that_cannot_be_used(self, parameters):
         self.assertEqual('FAILED', self.watcher.audit(parameters).state)
 
