@@ -22,7 +22,8 @@ import warnings
 _ROOT = pathlib.Path(__file__).parents[2]
 _FOUND = _ROOT / '.fuzz'
 _MOST_BYTES = 1 << 16
-_SLOW = {'options': 0.05, 'cinder': 0.2, 'volumes': 0.2, 'cluster': 0.5}
+_SLOW = {'options': 0.05, 'scheduler_options': 0.05, 'arguments': 0.2,
+         'cinder': 0.2, 'volumes': 0.2, 'watcher': 0.05, 'cluster': 0.5}
 _OURS = 0.7  # of the mutations; the others are libFuzzer's own
 
 
@@ -125,7 +126,6 @@ def _child(name: str, runs: int, seed: int) -> int:
     with atheris.instrument_imports(include=['serifos']):
         from tests.fuzz import files
         from tests.fuzz import mutation
-        from tests.fuzz import targets
         from tests.fuzz import watch
     watched = watch.Watch(name, _FOUND / name)
     out = os.dup(1)
@@ -148,7 +148,7 @@ def _child(name: str, runs: int, seed: int) -> int:
             [name, f'-seed={seed}', f'-max_len={_MOST_BYTES}',
              '-len_control=0', '-timeout=0', '-handle_alrm=0',
              '-rss_limit_mb=0', '-verbosity=0', corpus,
-             str(targets.CORPUS / name)], one, custom_mutator=mutate)
+             str(files.CORPUS / name)], one, custom_mutator=mutate)
         atheris.Fuzz()
     return 0
 

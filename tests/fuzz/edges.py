@@ -28,6 +28,8 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import journal
 from serifos.files import strict_json
+from serifos.lab.backtest import csv_history
+from serifos.lab.backtest import replay
 from serifos.lab.screening import command as screen_command
 from serifos.lab.screening import journal as screen_journal
 from serifos.lab.screening import levels as screen_levels
@@ -169,6 +171,14 @@ def vectors(data: bytes) -> None:
         return
     space = design.Space(*(lists * 6)[:2], (1, 2), *(lists * 6)[2:5])
     full.number(space, 2)
+
+
+def history_csv(data: bytes) -> None:
+    """A history that a backtest replays."""
+    found = csv_history.parsed(io.StringIO(files.text(data)), 'history')
+    replay.prepared(found.series, 7.0)
+    for steps in found.steps.values():
+        json.dumps(steps, allow_nan=False)
 
 
 def options(data: bytes) -> None:

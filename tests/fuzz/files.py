@@ -8,6 +8,13 @@ import os
 import pathlib
 import tempfile
 
+CORPUS = pathlib.Path(__file__).parent / 'corpus'
+
+
+def seeds(name: str) -> list[bytes]:
+    """The good inputs of a target."""
+    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+
 
 def text(data: bytes) -> str:
     """Bytes as an argument or a reply: any text, never an error."""

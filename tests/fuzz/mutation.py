@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs like the good ones, but broken: by their JSON, or by their bytes.
+"""Inputs like the good ones, but broken: by JSON, by words or by bytes.
 
 Chance is an argument, so that the same seed makes the same inputs.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import json
 import random
+import re
 from typing import Any
 
 NUMBERS = ('0', '-0.0', '-1', '1', '0.5', '1e-320', '1e15', '1e16', '-1e18',
@@ -51,7 +52,8 @@ def _by_values(data: bytes, chance: random.Random) -> bytes:
         try:
             docs = [json.loads(whole[number])]
         except (ValueError, RecursionError):
-            return _by_bytes(data, chance)
+            whole[number] = _by_words(whole[number], chance)
+            return b'\n'.join(whole)
     try:
         _change(docs, chance)
         text = _text(docs[0]) if docs else ''
@@ -62,6 +64,14 @@ def _by_values(data: bytes, chance: random.Random) -> bytes:
         return changed
     whole[number] = changed
     return b'\n'.join(whole)
+
+
+def _by_words(line: bytes, chance: random.Random) -> bytes:
+    """One field of a line of CSV, of options or of arguments is another."""
+    words = re.split(rb'([\s,:=]+)', line)
+    words[2 * chance.randrange(len(words) // 2 + 1)] = chance.choice(
+        NUMBERS if chance.random() < 0.6 else VALUES).encode()
+    return b''.join(words)
 
 
 def _text(value: Any) -> str:

@@ -2,8 +2,8 @@
 """The parsers of outside text, each as a function of bytes.
 
 Those of our own files are here, those of what others say in
-:mod:`tests.fuzz.edges`, :mod:`tests.fuzz.clouds` and
-:mod:`tests.fuzz.programs`.
+:mod:`tests.fuzz.edges`, :mod:`tests.fuzz.clouds`,
+:mod:`tests.fuzz.programs` and :mod:`tests.fuzz.audits`.
 
 A target returns, or raises SerifosError, or what its parser documents;
 anything else is a fault. ``corpus/NAME/`` holds a few good inputs of each.
@@ -13,10 +13,9 @@ A new parser needs an entry in :data:`TARGETS` and a file there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
 import functools
+import importlib.util
 import json
-import pathlib
 
 from serifos.cmd.model import fit as model_fit
 from serifos.cmd.model import predict as model_predict
@@ -39,12 +38,12 @@ from serifos.report import observation
 from serifos.report.plan import steps
 from serifos.report.plan import text as people
 from serifos.report import verdict as judged
+from tests.fuzz import arguments
+from tests.fuzz import audits
 from tests.fuzz import clouds
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs
-
-CORPUS = pathlib.Path(__file__).parent / 'corpus'
 
 Target = Callable[[bytes], None]
 
@@ -124,7 +123,7 @@ def _dataset(data: bytes) -> None:
 
 @functools.cache
 def _some_model() -> mm.Model:
-    return documents.read_model(CORPUS / 'model' / 'outstanding.json')
+    return documents.read_model(files.CORPUS / 'model' / 'outstanding.json')
 
 
 def _cluster(data: bytes) -> None:
@@ -159,7 +158,7 @@ def _workload(data: bytes) -> None:
     json.dumps(load.vector, allow_nan=False)
 
 
-TARGETS: Mapping[str, Target] = {
+TARGETS: dict[str, Target] = {
     'strict_json': _json,
     'model': _model,
     'relation': _relation,
@@ -173,8 +172,10 @@ TARGETS: Mapping[str, Target] = {
     'workload': _workload,
     'levels': edges.levels,
     'vectors': edges.vectors,
+    'arguments': arguments.arguments,
     'options': edges.options,
     'scheduler_options': edges.scheduler_options,
+    'history_csv': edges.history_csv,
     'cinder': edges.cinder,
     'volumes': clouds.volumes,
     'nova': clouds.nova,
@@ -194,7 +195,5 @@ TARGETS: Mapping[str, Target] = {
 }
 """Name → the parser, in the order in which they are run."""
 
-
-def seeds(name: str) -> list[bytes]:
-    """The good inputs of a target."""
-    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+if importlib.util.find_spec('watcher'):
+    TARGETS['watcher'] = audits.audit

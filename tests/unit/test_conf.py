@@ -30,8 +30,8 @@ EMPTY_IS_UNSET = {
 
 OURS = [(group.name, opt) for group, opts in conf.list_opts()
         for opt in opts if group.name in ('balancer', 'telemetry', 'serifos')]
-NUMBERS = [(group, opt.dest) for group, opt in OURS
-           if isinstance(opt, (cfg.IntOpt, cfg.FloatOpt))]
+NUMBERS = [(group.name, opt.dest) for group, opts in conf.list_opts()
+           for opt in opts if isinstance(opt, (cfg.IntOpt, cfg.FloatOpt))]
 
 
 class Case(testtools.TestCase):
@@ -76,7 +76,8 @@ class LoadTest(Case):
         found = self.load(f'[{group}]\n{name} =\n')[group][name]
         self.assertIn(found, (default, ''))
 
-    @ddt.data(*itertools.product(NUMBERS, ['nan', '-1', '9' * 30]))
+    @ddt.data(*itertools.product(
+        NUMBERS, ['nan', 'inf', '-1', '1e308', '9' * 30]))
     @ddt.unpack
     def test_no_number_to_work_with(self, option, value):
         group, name = option

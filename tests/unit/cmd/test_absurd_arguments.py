@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unusable arguments: one sentence at once, and no file is made."""
 
+import contextlib
+from importlib import metadata
+import logging
 import os
 
 import ddt
 
 from serifos.files import documents
+from tests.fuzz import arguments as verbs
+from tests.fuzz import files
 from tests.fuzz import targets
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit import samples
 
-MODEL = targets.CORPUS / 'model' / 'cart.json'
-RUNS = targets.CORPUS / 'dataset' / 'runs.jsonl'
-CLUSTER = targets.CORPUS / 'cluster' / 'cluster.json'
+MODEL = files.CORPUS / 'model' / 'cart.json'
+RUNS = files.CORPUS / 'dataset' / 'runs.jsonl'
+CLUSTER = files.CORPUS / 'cluster' / 'cluster.json'
 DIGITS = '9' * 5000
 
 
@@ -125,3 +130,44 @@ class AbsurdArgumentsTest(case.DirectoryCase):
             self.dir / 'm.json', {'name': os.fsdecode(b'\xff')})
         self.assertIn('is not UTF-8', str(exc))
         self.assertFalse((self.dir / 'm.json').exists())
+
+
+SEEDS = {tuple(word for word in seed.decode().split('\n') if not
+               word.startswith('--config'))[:2]: seed.decode().split('\n')
+         for seed in files.seeds('arguments')}
+"""Program and verb → a command."""
+
+SLOW = {'backtest'}
+"""Looks at the models first."""
+
+
+@ddt.ddt
+class NumbersTest(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        logging.disable()
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.enterContext(contextlib.chdir(self.dir))
+        verbs.prepare()
+
+    def test_every_verb_has_a_command(self):
+        self.assertEqual({
+            (program, point.name) for program in verbs.LOOKING
+            for point in metadata.entry_points(
+                group=program.replace('-', '.'))}, set(SEEDS))
+
+    @ddt.data(*sorted(SEEDS))
+    def test_absurd_numbers(self, which):
+        """A traceback would be an error of the test."""
+        every = which[1] not in SLOW
+        for name in verbs.numbers(*which):
+            for value in '', 'nan', 'inf', '-1', '1e308':
+                with command.captured() as (out, err):
+                    try:
+                        code = verbs.run(
+                            [*SEEDS[which], f'{name}={value}'], every)
+                    except SystemExit as exc:
+                        code = exc.code
+                self.assertIn(code, (0, 1, 2, 3), (name, value))
+                self.assertNotIn('Traceback', err.getvalue())
