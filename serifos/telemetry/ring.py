@@ -122,7 +122,7 @@ def _readings(path: pathlib.Path,
     for line in lines:
         if ring_line.time_of(line) < since:
             continue
-        found = ring_line.reading(line)
+        found = ring_line.reading(line) if line.startswith(b'{') else None
         if found is None:
             LOG.debug('A line of %s is not a reading', path)
         else:
