@@ -12,6 +12,7 @@ from typing import Any
 import zlib
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 
@@ -194,7 +195,8 @@ class Header:
         """A validated first line of a dataset as a Header."""
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in doc.items()
-                      if name in known})
+                      if name in known} | {
+                          'device': fields.plain(doc['device'])})
 
     def to_json(self) -> dict[str, Any]:
         return {'schema': DATASET_SCHEMA, **dataclasses.asdict(self)}

@@ -182,6 +182,12 @@ def finite(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def plain(doc: dict[str, Any]) -> dict[str, Any]:
+    """The texts, numbers and flags of an object, and its nulls."""
+    return {name: value for name, value in doc.items()
+            if value is None or isinstance(value, (str, int, float))}
+
+
 def is_number(value: object, least: float, most: float) -> bool:
     """Within the bounds, so that it is neither NaN nor infinite."""
     return (isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ import math
 from typing import Any
 
 from serifos.facts import fields
+from serifos.facts import hot_by
 from serifos.facts import workload as wl
 from serifos.model import kinds
 
@@ -236,11 +237,15 @@ class Model:
             range={name: tuple(ends) for name, ends in doc['range'].items()},
             quality=doc.get('quality') or {},
             predicts=doc.get('predicts', 'latency_us'),
-            device=doc.get('device'), dataset=doc.get('dataset'),
-            settings=doc.get('settings') or {},
+            device=_plain(doc.get('device')),
+            dataset=_plain(doc.get('dataset')),
+            settings={name: value for name, value
+                      in (doc.get('settings') or {}).items()
+                      if fields.is_number(value, -math.inf, math.inf)},
             tails={figure: cls.from_json({'name': doc['name'], **tail,
                                           'predicts': figure})
-                   for figure, tail in (doc.get('tails') or {}).items()})
+                   for figure, tail in (doc.get('tails') or {}).items()
+                   if figure in hot_by.TAILS.values()})
         model.predictor  # refuses unknown terms while the file is at hand
         return model
 
@@ -260,3 +265,7 @@ class Model:
         return {name: value for name, value in self.to_json().items()
                 if name in ('kind', 'range', 'quality', 'settings',
                             'parameters')}
+
+
+def _plain(doc: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if doc is None else fields.plain(doc)

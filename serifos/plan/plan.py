@@ -109,6 +109,11 @@ class Change:
     before: float
     after: float
 
+    @classmethod
+    def from_json(cls, doc: Mapping[str, Any]) -> Change:
+        """A change as a ``serifos-plan/1`` document writes it."""
+        return cls(doc['before'], doc['after'])
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -171,14 +176,14 @@ class Plan:
         """
         said = {field.name: doc[field.name] for field
                 in dataclasses.fields(cls) if field.name in doc}
-        changes = {name: Change(**said[name]) for name in (
+        changes = {name: Change.from_json(said[name]) for name in (
             'max_us', 'mean_us', 'variance_us2', 'slo_misses', 'hot_pools')
             if name in said}
         return cls(**{
             **said, **changes, 'notes': tuple(doc.get('notes', ())),
             'moves': tuple(map(Move.from_json, doc['moves'])),
             'refused': tuple(map(Refusal.from_json, doc['refused'])),
-            'latency_us': {name: Change(**change) for name, change
-                           in doc['latency_us'].items()},
+            'latency_us': {name: Change.from_json(change)
+                           for name, change in doc['latency_us'].items()},
             'created_at': fields.Field(doc)['created_at'].moment(),
             'expires_at': fields.Field(doc)['expires_at'].moment()})

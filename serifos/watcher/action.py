@@ -43,8 +43,7 @@ class Migrate(base.BaseAction):
     @property
     def schema(self) -> dict[str, Any]:
         return {
-            'type': 'object', 'additionalProperties': False,
-            'properties': {
+            'type': 'object', 'properties': {
                 'resource_id': {'type': 'string',
                                 'pattern': '^[A-Za-z0-9_-]+$'},
                 'plan': {'type': 'string', 'pattern': '^[A-Za-z0-9_-]+$'},

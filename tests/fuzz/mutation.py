@@ -107,7 +107,7 @@ def _change(docs: list[Any], chance: random.Random) -> None:
             other[its], container) else None
     elif isinstance(container, dict):
         container[chance.choice(('', 'x', str(key).upper(), '1', '5+'))] = (
-            container.pop(key))
+            container.pop(key) if how < 0.9 else container[key])
     elif how < 0.95:
         container.insert(key, container[key])
     else:

@@ -157,7 +157,8 @@ class Relation:
                                doc['factors'][name]['error'],
                                tuple(doc['factors'][name]['interval']))
             for name in FIGURES}
-        return cls(doc['from'], doc['to'], doc['runs'], factors,
+        return cls(fields.plain(doc['from']), fields.plain(doc['to']),
+                   doc['runs'], factors,
                    _checked(doc['response'], 1.0))
 
     def to_json(self) -> dict[str, Any]:

@@ -145,6 +145,17 @@ class Behaviour:
                 self.assertIn(part, said)
             self.assertLess(len(said), 500)
 
+    def test_one_of_a_newer_release_is_read(self):
+        made = plan('one')
+        self.keep(made)
+        doc = made.to_json()
+        for change in (doc, doc['max_us'], doc['latency_us']['a'],
+                       *doc['moves']):
+            change['of_a_newer_release'] = {'x': 1}
+        break_row(self.database, 'one', document=packed(doc))
+        self.assertEqual([made], self.stored.every(self.fail))
+        self.assertEqual('two', self.keep(plan('two', volume='w')).id)
+
     def test_a_broken_last_one_does_not_keep_the_next_from_being_stored(self):
         self.keep(plan('one'))
         break_row(self.database, 'one', document=b'no')

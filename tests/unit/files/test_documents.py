@@ -75,6 +75,12 @@ class ModelFileTest(StoreCase):
     def test_unknown_keys_are_ignored(self):
         documents.read_model(self.write('m.json', {**_MODEL, 'future': {}}))
 
+    def test_a_tail_of_an_unknown_figure_is_left_out(self):
+        tail = {name: _MODEL[name] for name in ('kind', 'range', 'parameters')}
+        model = documents.read_model(self.write('m.json', {
+            **_MODEL, 'tails': {'read_p99_us': tail, 'read_p999_us': {}}}))
+        self.assertEqual({'read_p99_us'}, set(model.tails))
+
     def test_what_is_written_is_read_again(self):
         model = mm.Model.from_json(_MODEL)
         documents.write_model(self.dir / 'm.json', model)
