@@ -145,7 +145,8 @@ def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
         'serifos_moves_under_way', 'Migrations that were requested and have '
         'not ended.', value=len(jn.open_moves(entries)))
     yield core.GaugeMetricFamily(
-        'serifos_paused', '1 where mode auto is paused after failures.',
+        'serifos_paused', '1 where nothing moves until serifos-balancer '
+        'resume.',
         value=float(jn.paused(entries)))
 
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from serifos import errors
 from serifos.facts import journal as jn
+from serifos.facts import times
 from serifos.files import strict_json
 
 SCHEMA = 'serifos-journal/2'
@@ -83,20 +84,41 @@ def rows(connection: sa.Connection,
          where: str) -> list[tuple[int, jn.Entry]]:
     """The id and the entry of every row, the oldest first.
 
-    :param where: names the database, for errors
-    :raises FormatError: where one is broken
+    Kinds that this release does not know are left out. What a broken row
+    said is not known, so that in its place stands a pause: nothing moves.
+
+    :param where: names the database, for sentences
     """
-    return [(row.id, _entry(row, where)) for row in connection.execute(
-        sa.select(ENTRIES).order_by(ENTRIES.c.id))]
+    found, at = [], times.text(0)
+    for row in connection.execute(
+            sa.select(ENTRIES).order_by(ENTRIES.c.id)):
+        if isinstance(row.kind, str) and row.kind not in jn.KINDS:
+            continue
+        try:
+            entry = _entry(row)
+        except ValueError as exc:
+            entry = jn.Entry(_time(row) or at, 'pause', {'reason': (
+                f'the journal {where} has a broken entry, id {row.id} of '
+                f'{ENTRIES.name}: {errors.one_line(str(exc))}; fix or delete '
+                'that row'), 'doubt': True})
+        at = entry.at
+        found.append((row.id, entry))
+    return found
 
 
-def _entry(row: sa.Row, where: str) -> jn.Entry:
+def _time(row: sa.Row) -> str | None:
     try:
-        facts = strict_json.loads(row.facts)
-        if not isinstance(facts, dict):
-            raise ValueError('its facts are not a JSON object')
-        return jn.Entry.checked(row.written_at, row.kind, facts)
-    except (TypeError, ValueError) as exc:
-        raise errors.FormatError(
-            f'The journal {where} has a broken entry, id {row.id} of '
-            f'{ENTRIES.name}: {exc}; fix or delete that row.') from None
+        times.parse(row.written_at, zone_needed=True)
+        return row.written_at
+    except ValueError:
+        return None
+
+
+def _entry(row: sa.Row) -> jn.Entry:
+    """:raises ValueError: with a clause that says what is wrong"""
+    if not isinstance(row.facts, (str, bytes)):
+        raise ValueError('its facts are not a JSON object')
+    facts = strict_json.loads(row.facts)
+    if not isinstance(facts, dict):
+        raise ValueError('its facts are not a JSON object')
+    return jn.Entry.checked(row.written_at, row.kind, facts)

@@ -11,7 +11,8 @@ nova-compute is down while a copy waits for it, ``achieved`` (source, target,
 hours), what both pools showed after a migration, ``approve`` and ``cancel``
 (plan, by), which let a plan be carried out in mode ``approve``, or not. An
 entry may have further facts; where one of these is missing or wrong the entry
-is refused.
+is refused. A ``pause`` with ``doubt`` says that the journal itself cannot be
+relied on.
 """
 
 from __future__ import annotations
@@ -131,6 +132,8 @@ _FACTS: Mapping[str, Mapping[str, Callable[[fields.Field], object]]] = {
     'recover': {'volume': _name, 'result': _name, 'reason': _text},
 }
 """Kind → the facts that its entries must have, and their readers."""
+
+KINDS = frozenset(_FACTS)
 
 
 def still_matter(entries: Sequence[Entry],
@@ -254,11 +257,25 @@ def _in_a_row(entries: Iterable[Entry],
     return count
 
 
+def pause(entries: Iterable[Entry]) -> Entry | None:
+    """The last pause; None where the balancer was resumed since."""
+    last = None
+    for entry in entries:
+        if entry.kind in ('pause', 'resume'):
+            last = entry
+    return last if last is not None and last.kind == 'pause' else None
+
+
 def paused(entries: Iterable[Entry]) -> bool:
     """Whether the balancer paused and was not resumed since."""
-    last = [entry.kind for entry in entries
-            if entry.kind in ('pause', 'resume')]
-    return last[-1:] == ['pause']
+    return pause(entries) is not None
+
+
+def doubt(entries: Iterable[Entry]) -> str | None:
+    """Why the journal cannot be relied on, a clause; None where it can."""
+    found = pause(entries)
+    return found.facts['reason'] if found and found.facts.get(
+        'doubt') is True else None
 
 
 def approvals(entries: Iterable[Entry]) -> dict[str, str]:

@@ -45,10 +45,12 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
     :raises CloudError: where Cinder does not answer
     """
     balancer.settle_open_moves()
-    if jn.paused(balancer.entries()):
+    pause = jn.pause(balancer.entries())
+    if pause is not None:
         raise errors.InputError(
-            'Nothing is moved: the balancer is paused; look at '
-            'serifos-balancer history, then serifos-balancer resume.')
+            f'Nothing is moved: the balancer is paused since {pause.at}: '
+            f'{pause.facts["reason"]}. Look at serifos-balancer history, '
+            'then serifos-balancer resume.')
     _refuse_ended(plan, balancer.entries())
     seen = balancer.observe()
     for hindrance in seen.hindrances():

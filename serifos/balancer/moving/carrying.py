@@ -49,10 +49,12 @@ class Carrier:
     def must_wait(self) -> bool:
         """Whether nothing may be moved yet; logs the reason."""
         entries = self.entries()
-        if jn.paused(entries):
-            LOG.warning('Nothing is moved: the balancer is paused; look at '
-                        'serifos-balancer history, then serifos-balancer '
-                        'resume.')
+        pause = jn.pause(entries)
+        if pause is not None:
+            LOG.warning('Nothing is moved: the balancer is paused since %s: '
+                        '%s. Look at serifos-balancer history, then '
+                        'serifos-balancer resume.', pause.at,
+                        pause.facts['reason'])
             return True
         closed = self.settings.pace.closed(self.executor.clock())
         if closed is not None:

@@ -101,11 +101,8 @@ class Status:
 
 
 def _paused(entries: Sequence[jn.Entry]) -> tuple[str, str] | None:
-    if not jn.paused(entries):
-        return None
-    last = next(entry for entry in reversed(entries)
-                if entry.kind == 'pause')
-    return last.facts['reason'], last.at
+    found = jn.pause(entries)
+    return None if found is None else (found.facts['reason'], found.at)
 
 
 def _waits(settings: sg.BalancerSettings, entries: Sequence[jn.Entry],

@@ -25,6 +25,7 @@ from serifos.cmd.balancer import histories
 from serifos.cmd import progress
 from serifos.database import journal
 from serifos import errors
+from serifos.facts import journal as jn
 from serifos.files import owners
 from serifos.telemetry import scrape
 
@@ -140,6 +141,7 @@ class Verb(app.Fails, _AsOwner):
                 balancer = self.balancer(self._stop.pause, window_s)
                 with leader.Lead(adapters.lock_url(self.app.conf),
                                  balancer.journal) as leading:
+                    _refuse_doubt(balancer)
                     yield balancer.as_leader(leading.journal, leading.prove)
         except KeyboardInterrupt:
             raise errors.Interrupted(
@@ -202,6 +204,15 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
             '[serifos] state_dir.')
     return journal.Journal(adapters.database(conf), time.time,
                            wanted.old_journal_file)
+
+
+def _refuse_doubt(balancer: rounds.Balancer) -> None:
+    """:raises InputError: where the journal cannot be relied on"""
+    why = jn.doubt(balancer.entries())
+    if why is not None:
+        raise errors.InputError(
+            f'Nothing is moved: {why}. Look at serifos-balancer history, '
+            'then serifos-balancer resume.')
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:

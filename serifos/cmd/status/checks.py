@@ -126,11 +126,12 @@ class Checks(upgradecheck.UpgradeCommands):
     def _database(self) -> Iterator[fd.Finding]:
         entries = journal.Journal(
             adapters.database(self.conf), time.time).entries()
-        why = jn.paused(entries)
-        if why:
-            yield fd.warning('Mode auto is paused after failed migrations; '
-                             'see serifos-balancer history, then run '
-                             'serifos-balancer resume.')
+        pause = jn.pause(entries)
+        if pause is not None:
+            yield fd.warning(
+                f'The balancer is paused since {pause.at}: '
+                f'{pause.facts["reason"]}. Look at serifos-balancer history, '
+                'then run serifos-balancer resume.')
         said: list[str] = []
         adapters.plans(self.conf).every(said.append)
         yield from map(fd.warning, said)

@@ -79,16 +79,29 @@ class DatabaseTest(Case):
         ('facts', 'x', 'not JSON'), ('facts', '[]', 'not a JSON object'),
         ('facts', '{"volume": "v", "source": "a", "target": "b", "plan": "p",'
          ' "size_gib": NaN}', 'NaN'), ('facts', '{}', 'volume is null'),
-        ('facts', '[' * 100_000, 'nested'), ('kind', 'nap', "'nap'"),
-        ('written_at', 'noon', "'noon'"), ('facts', b'\xff', 'UTF-8'))
+        ('facts', '[' * 100_000, 'nested'), ('facts', 5, 'not a JSON object'),
+        ('kind', b'nap', 'not request or'), ('written_at', 'noon', "'noon'"),
+        ('written_at', b'noon', 'its at is'), ('facts', b'\xff', 'UTF-8'))
     @ddt.unpack
-    def test_a_broken_entry_is_named(self, column, value, said):
+    def test_a_broken_entry_is_named_and_nothing_moves(
+            self, column, value, said):
         self.after(0, 'request', volume='v', **REQUEST)
         self.sql(f'update serifos_journal_entries set {column} = ?', (value,))
-        error = self.assertRaises(
-            errors.FormatError, self.journal().entries)
-        self.assertIn(said, str(error))
-        self.assertIn(f'{self.path} has a broken entry, id 1', str(error))
+        other = self.after(1, 'accepted', volume='w')
+        _, found = entries = self.journal().entries()
+        self.assertEqual(other, found)
+        self.assertIn(said, jn.doubt(entries))
+        self.assertIn(f'{self.path} has a broken entry, id 1 of '
+                      'serifos_journal_entries', jn.doubt(entries))
+        self.after(2, 'resume', reason='seen')
+        self.assertIsNone(jn.doubt(self.journal().entries()))
+
+    def test_kinds_of_a_newer_release_are_left_out(self):
+        one = self.after(0, 'request', volume='v', **REQUEST)
+        self.after(1, 'accepted', volume='v')
+        self.sql("update serifos_journal_entries set kind = 'nap', "
+                 "facts = '[]' where id = 2")
+        self.assertEqual((one,), self.journal().entries())
 
     def test_a_version_that_is_not_known(self):
         self.after(0, 'pause', reason='')
