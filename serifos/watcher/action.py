@@ -64,10 +64,13 @@ class Migrate(base.BaseAction):
             raise exception.ActionExecutionFailure(str(exc)) from None
 
     def execute(self) -> bool:
+        why = None
         try:
             outcome = self._migrate(self._conf())
         except errors.SerifosError as exc:
-            LOG.error('Volume %s stays: %s', self.resource_id, exc)
+            why = exc
+        if why is not None:  # no longer handled: oslo.log would append it
+            LOG.error('Volume %s stays: %s', self.resource_id, why)
             return False
         LOG.info('Volume %s: %s, %s', self.resource_id, outcome.result,
                  outcome.reason)

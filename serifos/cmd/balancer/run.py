@@ -11,7 +11,6 @@ import socket
 import time
 
 from oslo_config import cfg
-from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
 from oslo_reports import opts as gmr_opts
 import pbr.version
@@ -22,6 +21,7 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
+from serifos.cmd import log_lines
 from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos.facts import cluster as cl
@@ -114,7 +114,7 @@ class Run(verb.Verb):
 
     def _for_ever(self, window_s: float | None) -> None:
         conf = self.app.conf
-        log.setup(conf, 'serifos')
+        log_lines.setup(conf)
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         first = self.balancer(window_s=window_s)  # refuses bad settings

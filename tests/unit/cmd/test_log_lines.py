@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import logging
+
+from serifos.cmd import log_lines
+from serifos import conf
+from serifos import errors
+from tests.unit import case
+
+
+class LogLinesTest(case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        root = logging.getLogger()
+        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        self.addCleanup(root.setLevel, root.level)
+        root.handlers = []
+        file = self.dir / 'serifos.conf'
+        self.log = self.dir / 'serifos.log'
+        file.write_text(f'[DEFAULT]\nlog_file = {self.log}\n')
+        log_lines.setup(conf.load([str(file)]))
+
+    def logged(self, name, error, **how):
+        try:
+            raise error
+        except Exception as exc:
+            logging.getLogger(name).error('It failed: %s', exc, **how)
+        return self.log.read_text()
+
+    def test_a_sentence_is_in_its_line_once(self):
+        for error in errors.InputError('Give another.'), OSError('Full.'):
+            line = self.logged('serifos.x', error).splitlines()[-1]
+            self.assertTrue(line.endswith(f'It failed: {error}'), line)
+
+    def test_a_traceback_has_its_summary(self):
+        text = self.logged('serifos.x', OSError('Full.'), exc_info=True)
+        self.assertIn('It failed: Full.: OSError: Full.\n', text)
+        self.assertIn('Traceback', text)
+
+    def test_the_lines_of_libraries_are_theirs(self):
+        self.assertIn('It failed: Full.: OSError: Full.',
+                      self.logged('tooz', OSError('Full.')))
