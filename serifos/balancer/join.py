@@ -47,14 +47,18 @@ def places(inventory: inv.Inventory,
 
 def cluster(inventory: inv.Inventory, observed: activity.Observed,
             known: Collection[str], rules: eligibility.Rules,
-            qemu_us: Mapping[str, float] | None = None) -> cl.Cluster:
+            qemu_us: Mapping[str, float] | None = None,
+            now: float | None = None) -> cl.Cluster:
     """The observation that is planned for and that the weigher reads.
 
     A pool with a volume that cannot be read has no space that we know of.
 
     :param known: the names of the files in the models directory
     :param qemu_us: latencies as QEMU sees them, by the disk's serial number
+    :param now: by which rules are applied, seconds of the epoch; None for
+        the time of the last readings, which may lie before the last move
     """
+    now = observed.at if now is None else now
     records = [record for record in inventory.records
                if record.pool and not eligibility.hidden(record)]
     stats = {pool.name: pool for pool in inventory.pools}
@@ -79,7 +83,7 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
             copies_gib=float(copies[name])) for name in pools),
         tuple(dataclasses.replace(
             _volume(record, inventory, stats, observed, rules,
-                    record.id in copied),
+                    record.id in copied, now),
             same_pool=bonds.get(record.id, labels.Labels()).same,
             different_pool=bonds.get(record.id, labels.Labels()).different,
             copy_mib_s=rates.get(record.id),
@@ -181,14 +185,15 @@ def _state(name: str, stats: inv.PoolStats | None,
 
 def _volume(record: inv.Record, inventory: inv.Inventory,
             stats: Mapping[str, inv.PoolStats], observed: activity.Observed,
-            rules: eligibility.Rules, copied: bool) -> cl.Volume:
+            rules: eligibility.Rules, copied: bool,
+            now: float) -> cl.Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
     said = settings.TypeSettings() if kind is None else (
         settings.TypeSettings.of(kind))
     rules = dataclasses.replace(rules, kind=said)
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
-    why = eligibility.why_not(record, rules, observed.at) or (
+    why = eligibility.why_not(record, rules, now) or (
         _HALF_MADE if copied else None) or (
         _NO_TYPE if record.volume_type and kind is None
         and inventory.lacks_types else None) or _sealed(record, home, stats)

@@ -132,7 +132,7 @@ class Observer:
                 cool_down_s=settings.cool_down_s if cool_down else None,
                 moved_at=moved_at,
                 back_off_until=jn.back_offs(entries, self.clock())),
-            self.qemu_us(settings.window_s))
+            self.qemu_us(settings.window_s), now)
         cluster = throttling.capped(cluster, throttling.caps(
             inventory, cluster.volumes), observed.in_qemu)
         if self.achieved is not None:

@@ -80,6 +80,7 @@ class Cinder(swaps.Swaps):
         self.workloads = dict(workloads or {})
         self.faults: dict[str, str] = {}
         self.asked: list[tuple[str, str]] = []
+        self.observed_ago_s = 0.0  # how old the last readings are
         self.answers = True
         self.lists = True
         self.started: dict[str, float] = {}
@@ -222,7 +223,8 @@ class Cinder(swaps.Swaps):
         seen = [each for each in places if each.pool not in self.unseen
                 and (each.pool, f'volume-{each.lv_id}') in self.lvs]
         return activity.Observed(
-            self._clock(), {place.volume: activity.Activity(
+            self._clock() - self.observed_ago_s,
+            {place.volume: activity.Activity(
                 self._does(place.volume), window_s, 40,
                 min(window_s, self._quiet(place.volume)),
                 min(window_s, self._unwritten(place.volume)))

@@ -171,6 +171,14 @@ class RoundTest(cloud.Case):
                                  if name != 'w']))
         self.assertIn('stays: Volume w on', self.log.output)
 
+    def test_no_cool_down_is_none_where_readings_are_older(self):
+        self.set(cool_down_s=0.0)
+        self.balancer.round()
+        self.cinder.observed_ago_s = 30.0
+        self.assertEqual([], [volume.movable for volume
+                              in self.balancer.observe().cluster.volumes
+                              if volume.movable is not True])
+
     def test_a_volume_cools_down(self):
         self.balancer.round()
         self.cinder.workloads.update(x=cloud.busy(600))
