@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import contextlib
 import multiprocessing
 import threading
+import time
 
 import cotyledon
 from cotyledon import oslo_config_glue
@@ -27,6 +28,9 @@ from serifos.plan import plan as pl
 LOG = log.getLogger(__name__)
 
 RETRY_S = 5.0
+
+_AGAIN_S = 60.0
+"""After which the same error is logged once more."""
 
 PLANNED, HINDERED, FOLLOWED, FAILED = 'planned', 'hindered', 'followed', (
     'failed')
@@ -57,6 +61,7 @@ class Daemon:
         self._make, self._reader = make, reader
         self._lock_url, self._count = lock_url, count
         self._stop = threading.Event()
+        self._said: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -76,7 +81,7 @@ class Daemon:
     def _readings(self) -> None:
         scrape, seconds = None, RETRY_S
         while not self._stop.is_set():
-            with _logged():
+            with self._logged():
                 if scrape is None:
                     scrape, seconds = self._reader(self._stop.is_set)
                 if scrape is None:
@@ -88,30 +93,30 @@ class Daemon:
         leading = None
         while not self._stop.is_set():
             seconds, result = RETRY_S, FAILED
-            with _logged():
+            with self._logged():
                 balancer = self._make(self._stop.wait)
                 leading = leading or leader.Lead(self._lock_url(),
                                                  balancer.journal)
                 seconds = balancer.settings.interval_s
                 result = self._round(balancer, leading)
-            with _logged():
+            with self._logged():
                 self._count(result)
             self._stop.wait(seconds)
         if leading is not None:
             leading.give_back()
 
-    @staticmethod
-    def _round(balancer: rounds.Balancer, leading: leader.Lead) -> str:
+    def _round(self, balancer: rounds.Balancer,
+               leading: leader.Lead) -> str:
         if not balancer.settings.auto:
             leading.give_back()
             return result(balancer.round())
         leads = False
-        with _logged():
+        with self._logged():
             leads = leading.take()
             if not leads:
                 LOG.info('Another balancer acts; this one observes.')
         if not leads:
-            with _logged():
+            with self._logged():
                 balancer.plans.take_over(LOG.warning)
             balancer.as_follower().observe()
             return FOLLOWED
@@ -122,6 +127,27 @@ class Daemon:
             leading.give_back()
             raise
 
+    @contextlib.contextmanager
+    def _logged(self) -> Iterator[None]:
+        """Logs any error and goes on."""
+        try:
+            yield
+        except errors.SerifosError as exc:
+            self._error(str(exc))
+        except cfg.Error as exc:
+            self._error(f'The configuration cannot be used: {exc}')
+        except Exception:
+            LOG.exception('This round failed; the next one begins as usual.')
+
+    def _error(self, sentence: str) -> None:
+        """Logs an error, unless it did so within the minute."""
+        now = time.monotonic()
+        self._said = {said: at for said, at in self._said.items()
+                      if now - at < _AGAIN_S}
+        if sentence not in self._said:
+            self._said[sentence] = now
+            LOG.error('%s', sentence)
+
 
 def result(plan: pl.Plan | None) -> str:
     """What a round came to.
@@ -129,19 +155,6 @@ def result(plan: pl.Plan | None) -> str:
     :param plan: that it made
     """
     return HINDERED if plan is None else PLANNED
-
-
-@contextlib.contextmanager
-def _logged() -> Iterator[None]:
-    """Logs any error and goes on."""
-    try:
-        yield
-    except errors.SerifosError as exc:
-        LOG.error('%s', exc)
-    except cfg.Error as exc:
-        LOG.error('The configuration cannot be used: %s', exc)
-    except Exception:
-        LOG.exception('This round failed; the next one begins as usual.')
 
 
 class _Worker(cotyledon.Service):

@@ -19,7 +19,8 @@ import functools
 import inspect
 import logging
 import pathlib
-import sqlite3  # noqa: F401  before root takes another user's rights
+import shlex
+import sqlite3  # before root takes another user's rights
 from typing import Any
 from typing import TypeVar
 
@@ -28,6 +29,7 @@ from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
 
+from serifos.database import columns
 from serifos import errors
 from serifos.files import owners
 
@@ -71,11 +73,14 @@ class Content:
 
     :param option: that names the database
     :param pragmas: of SQLite; what is committed is on disk in any case
+    :param kept: whether a file that is damaged stays where it is, for a
+        person to decide; else it is set aside, and a new one begun
     """
 
     name: str
     option: str
     pragmas: tuple[str, ...]
+    kept: bool = True
 
 
 JOURNAL = Content('journal', '[database] connection',
@@ -83,7 +88,7 @@ JOURNAL = Content('journal', '[database] connection',
 """Its directory is synced too when a transaction ends."""
 
 HISTORY = Content('history', '[history] connection',
-                  ('journal_mode = WAL', 'synchronous = FULL'))
+                  ('journal_mode = WAL', 'synchronous = FULL'), kept=False)
 """It is read for seconds, in which it can be written."""
 
 
@@ -156,7 +161,7 @@ class Database:
         """
         if write and self.file is not None:
             owners.make_file(self.file)
-        said = self.options.get
+        said, opened = self.options.get, self._inode
 
         @api.wrap_db_retry(
             max_retries=said('db_max_retries', 20),
@@ -174,6 +179,8 @@ class Database:
         except errors.SerifosError:
             raise
         except Exception as exc:  # each driver has its own, of odd URLs too
+            if self.file is not None and _damaged(exc):
+                raise self._damage(_said(exc), opened) from None
             raise self._sentence(exc) from None
         finally:
             if '_engine' in self.__dict__:
@@ -216,10 +223,39 @@ class Database:
             pragmas=self.content.pragmas))
         return engine
 
+    @property
+    def _inode(self) -> int | None:
+        """Tells the file of SQLite from another one of its name."""
+        with contextlib.suppress(OSError):
+            return None if self.file is None else self.file.stat().st_ino
+        return None
+
+    def _damage(self, said: str, opened: int | None) -> errors.InputError:
+        """Says what becomes of a file of SQLite that is damaged."""
+        name, file = self.content.name, self.file
+        if self.content.kept:
+            quoted, aside = (shlex.quote(str(path)) for path in (
+                file, file.parent / 'damaged'))
+            return errors.InputError(
+                f'The {name} {file} is damaged ({said}); nothing is '
+                'requested from Cinder until it can be read. Stop '
+                'serifos-balancer, and put a backup in its place, or begin '
+                f'without it: mkdir -p {aside} && mv {quoted}* {aside}/; then '
+                'start it, and run serifos-balancer resume.')
+        aside = file.with_name(f'{file.name}.damaged')
+        if self._inode == opened:  # else another process was faster
+            try:
+                _set_aside(file, aside)
+            except OSError as exc:
+                return errors.InputError(
+                    f'The {name} {file} is damaged ({said}), and cannot be '
+                    f'set aside: {owners.why_not(file) or exc.strerror}.')
+        return errors.InputError(
+            f'The {name} {file} is damaged ({said}); it is set aside as '
+            f'{aside}, and a new one is begun.')
+
     def _sentence(self, exc: Exception) -> errors.SerifosError:
-        inner = getattr(exc, 'inner_exception', None) or exc
-        reason = getattr(inner, 'orig', None) or inner
-        said = str(reason.args[-1] if reason.args else reason).rstrip('.')
+        said = _said(exc)
         if self._url.password:
             said = said.replace(str(self._url.password), errors.MASK)
         if self.file is not None:
@@ -229,6 +265,38 @@ class Database:
         return errors.CloudError(
             f'The database of the {self.content.name}, {self.name}, cannot '
             f'be used: {said}; look at {self.content.option}.')
+
+
+def _reason(exc: Exception) -> Exception:
+    """What the driver raised, without what wraps it."""
+    inner = getattr(exc, 'inner_exception', None) or exc
+    return getattr(inner, 'orig', None) or inner
+
+
+def _said(exc: Exception) -> str:
+    reason = _reason(exc)
+    return str(reason.args[-1] if reason.args else reason).rstrip('.')
+
+
+def _damaged(exc: Exception) -> bool:
+    """Whether a file of SQLite holds what nobody wrote there."""
+    reason = _reason(exc)
+    code = getattr(reason, 'sqlite_errorcode', 0) & 0xff
+    return isinstance(reason, columns.Wrong) or code in (
+        sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or (
+        code == sqlite3.SQLITE_ERROR and _said(exc).startswith('no such '))
+
+
+def _set_aside(file: pathlib.Path, aside: pathlib.Path) -> None:
+    """Renames a file of SQLite and those beside it, over an earlier one.
+
+    :raises OSError: where it cannot be
+    """
+    file.replace(aside)
+    for ending in '-wal', '-shm', '-journal':
+        with contextlib.suppress(FileNotFoundError):
+            file.with_name(file.name + ending).replace(
+                aside.with_name(aside.name + ending))
 
 
 def _write_alone(connection: sa.Connection) -> None:
@@ -241,10 +309,16 @@ def _write_alone(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+def _text(data: bytes) -> str:
+    """A text of SQLite, which keeps any bytes as one."""
+    return data.decode(errors='backslashreplace')
+
+
 def _begin(connection: Any, _: object, backend: str,
            pragmas: Sequence[str]) -> None:
     """Makes SQLite durable, and bounds how long a server's locks are held."""
     if backend == 'sqlite':
+        connection.text_factory = _text
         for pragma in (f'busy_timeout = {_BUSY_S * 1000}', *pragmas):
             connection.execute(f'PRAGMA {pragma}')
     for statement in _SESSION.get(backend, ()):

@@ -12,6 +12,7 @@ from typing import Any
 from oslo_db import exception
 import sqlalchemy as sa
 
+from serifos.database import columns
 from serifos.database import connection as cn
 from serifos.facts import space as sp
 
@@ -21,17 +22,17 @@ _OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
 
 HOMES = sa.Table(
     'serifos_volume_homes', _METADATA,
-    sa.Column('volume', sa.String(255), primary_key=True),
-    sa.Column('pool', sa.String(255), nullable=False),
-    sa.Column('gib', sa.Float(53), nullable=False), **_OPTIONS)
+    sa.Column('volume', columns.Name(255), primary_key=True),
+    sa.Column('pool', columns.Name(255), nullable=False),
+    sa.Column('gib', columns.Number, nullable=False), **_OPTIONS)
 
 MOVES = sa.Table(
     'serifos_volume_moves', _METADATA,
-    sa.Column('volume', sa.String(255), primary_key=True),
-    sa.Column('at', sa.Float(53), primary_key=True),
-    sa.Column('source', sa.String(255), nullable=False),
-    sa.Column('target', sa.String(255), nullable=False),
-    sa.Column('gib', sa.Float(53), nullable=False), **_OPTIONS)
+    sa.Column('volume', columns.Name(255), primary_key=True),
+    sa.Column('at', columns.Number, primary_key=True),
+    sa.Column('source', columns.Name(255), nullable=False),
+    sa.Column('target', columns.Name(255), nullable=False),
+    sa.Column('gib', columns.Number, nullable=False), **_OPTIONS)
 
 _AT_ONCE = 500
 

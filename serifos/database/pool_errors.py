@@ -9,6 +9,7 @@ import dataclasses
 from oslo_db import exception
 import sqlalchemy as sa
 
+from serifos.database import columns
 from serifos.database import connection as cn
 from serifos.facts import pool_errors as pe
 
@@ -19,10 +20,10 @@ _COUNTS = ('rounds', 'above', 'below')
 
 ERRORS = sa.Table(
     'serifos_pool_errors', _METADATA,
-    sa.Column('begin', sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column('pool', sa.String(255), primary_key=True),
-    *(sa.Column(name, sa.Integer, nullable=False) for name in _COUNTS),
-    *(sa.Column(name, sa.Float(53), nullable=False) for name in _SUMS),
+    sa.Column('begin', columns.Whole, primary_key=True, autoincrement=False),
+    sa.Column('pool', columns.Name(255), primary_key=True),
+    *(sa.Column(name, columns.Whole, nullable=False) for name in _COUNTS),
+    *(sa.Column(name, columns.Number, nullable=False) for name in _SUMS),
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
     mysql_collate='utf8mb4_bin')
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
+import math
 
 from oslo_db import exception
 import sqlalchemy as sa
 
 from serifos.database import connection as cn
+from serifos.facts import fields
 
 _METADATA = sa.MetaData()
 
@@ -75,13 +77,21 @@ class Rounds:
     def every(self) -> list[Counted]:
         """Of all hosts; nothing is changed by this.
 
+        A row that nobody wrote so is left out.
+
         :raises SerifosError: where it cannot be read
         """
         def read(connection: sa.Connection) -> list[Counted]:
             return [Counted(*row) for row in connection.execute(
                 sa.select(ROUNDS).order_by(ROUNDS.c.host, ROUNDS.c.result))
-                ] if _is_there(connection) else []
+                if _can_be_read(row)] if _is_there(connection) else []
         return self.database.run(read) if self.database.exists() else []
+
+
+def _can_be_read(row: sa.Row) -> bool:
+    return isinstance(row.host, str) and isinstance(row.result, str) and (
+        fields.is_number(row.number, 0, math.inf)
+        and fields.is_number(row.last_at, 0, math.inf))
 
 
 def _is_there(connection: sa.Connection) -> bool:

@@ -8,6 +8,7 @@ import dataclasses
 from oslo_db import exception
 import sqlalchemy as sa
 
+from serifos.database import columns
 from serifos.database import connection as cn
 from serifos.facts import space as sp
 
@@ -15,10 +16,10 @@ _METADATA = sa.MetaData()
 
 USED = sa.Table(
     'serifos_pool_space', _METADATA,
-    sa.Column('slot', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('pool', sa.String(255), primary_key=True),
-    sa.Column('at', sa.Float(53), nullable=False),
-    sa.Column('used_gib', sa.Float(53), nullable=False),
+    sa.Column('slot', columns.Whole, primary_key=True, autoincrement=False),
+    sa.Column('pool', columns.Name(255), primary_key=True),
+    sa.Column('at', columns.Number, nullable=False),
+    sa.Column('used_gib', columns.Number, nullable=False),
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
     mysql_collate='utf8mb4_bin')
 """``slot``: how many times :data:`SLOT_S` since the epoch."""

@@ -31,11 +31,14 @@ def pack(places: Places, figures: hs.Array) -> bytes:
             + figures[:, seen].astype(_FIGURE).tobytes())
 
 
-def unpack(data: bytes) -> tuple[Places, hs.Array]:
+def unpack(data: object) -> tuple[Places, hs.Array]:
     """Places (n) and figures (7, n).
 
     :raises FormatError: where it is not what we wrote
     """
+    if not isinstance(data, (bytes, memoryview)):
+        raise errors.FormatError(
+            'A slot of the history is no bytes; delete that row.')
     count, rest = divmod(len(data), BYTES)
     split = count * _PLACE.itemsize
     places = np.frombuffer(data[:split], _PLACE).astype(np.int64)
@@ -47,12 +50,18 @@ def unpack(data: bytes) -> tuple[Places, hs.Array]:
         len(hs.FIGURES), count)
 
 
-def add(data: bytes | None, places: Places, figures: hs.Array) -> bytes:
-    """What was packed, and more of the same slot."""
+def add(data: object, places: Places, figures: hs.Array) -> bytes:
+    """What was packed, and more of the same slot.
+
+    :param data: None for nothing; what cannot be unpacked is lost
+    """
     if data is None:
         return pack(places, figures)
     both = np.zeros((len(hs.FIGURES), PART), np.float32)
-    earlier, known = unpack(data)
+    try:
+        earlier, known = unpack(data)
+    except errors.FormatError:
+        return pack(places, figures)
     both[:, earlier] = known
     both[:, places] += figures
     return pack(np.arange(PART), both)

@@ -21,6 +21,9 @@ _AT_ONCE = 100
 _MOST_PARTS = 500
 """That a query names; of more it asks for all."""
 
+_FIGURES = sa.type_coerce(SLOTS.c.figures, sa.types.NullType()).label(
+    'figures')  # as the driver has them: they may be anything
+
 Numbers = npt.NDArray[np.int64]
 
 
@@ -57,12 +60,12 @@ class Tier:
 
     def rows(self, connection: sa.Connection, begin: int, end: int,
              parts: Collection[int] = ()) -> Iterator[
-                 tuple[int, int, bytes]]:
-        """Begin, part and bytes of the rows of some time.
+                 tuple[int, int, object]]:
+        """Begin, part and figures of the rows of some time.
 
         :param parts: those that are wanted; none for all
         """
-        query = sa.select(SLOTS.c.begin, SLOTS.c.part, SLOTS.c.figures).where(
+        query = sa.select(SLOTS.c.begin, SLOTS.c.part, _FIGURES).where(
             SLOTS.c.step_s == self.step_s, SLOTS.c.begin >= begin,
             SLOTS.c.begin < end)
         if 0 < len(parts) <= _MOST_PARTS:

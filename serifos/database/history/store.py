@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
+from oslo_log import log
 import sqlalchemy as sa
 
 from serifos.database import connection as cn
@@ -23,6 +24,8 @@ from serifos.database.history import volumes
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import history as hs
+
+LOG = log.getLogger(__name__)
 
 _HOUR, _DAY = 3600, 86400
 
@@ -114,7 +117,12 @@ class Store:
                 connection, found.begin, found.end, parts):
             if part not in parts:
                 continue
-            places, figures = packed.unpack(data)
+            try:
+                places, figures = packed.unpack(data)
+            except errors.FormatError as exc:
+                LOG.warning('Slots of %d s, begin %d, part %d: %s',
+                            tier.step_s, begin, part, exc)
+                continue
             there = columns[part * packed.PART + places]
             found.sums[:, (begin - found.begin) // found.step_s,
                        there[there >= 0]] += figures[:, there >= 0]

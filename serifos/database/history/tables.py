@@ -18,6 +18,7 @@ import dataclasses
 
 import sqlalchemy as sa
 
+from serifos.database import columns
 from serifos import errors
 
 _METADATA = sa.MetaData()
@@ -27,20 +28,20 @@ _OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
 HEAD = sa.Table(
     'serifos_history', _METADATA,
     sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('version', sa.Integer, nullable=False),
-    sa.Column('until', sa.BigInteger, nullable=False), **_OPTIONS)
+    sa.Column('version', columns.Whole, nullable=False),
+    sa.Column('until', columns.Whole, nullable=False), **_OPTIONS)
 
 VOLUMES = sa.Table(
     'serifos_history_volumes', _METADATA,
     sa.Column('number', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('volume', sa.String(255), nullable=False, unique=True),
-    sa.Column('gone_at', sa.BigInteger), **_OPTIONS)
+    sa.Column('volume', columns.Name(255), nullable=False, unique=True),
+    sa.Column('gone_at', columns.Whole), **_OPTIONS)
 
 SLOTS = sa.Table(
     'serifos_history_slots', _METADATA,
-    sa.Column('step_s', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('begin', sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column('part', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('step_s', columns.Whole, primary_key=True, autoincrement=False),
+    sa.Column('begin', columns.Whole, primary_key=True, autoincrement=False),
+    sa.Column('part', columns.Whole, primary_key=True, autoincrement=False),
     sa.Column('figures', sa.LargeBinary, nullable=False), **_OPTIONS)
 """``begin``: seconds of the epoch; ``part``: a volume's number by 1,024."""
 

@@ -167,7 +167,7 @@ class AchievedTest(cloud.Case):
         self.assertIsNotNone(self.pool(C).drifting)
 
     def test_a_round_goes_on_where_nothing_can_be_kept(self):
-        self.database.file.write_text('no database' * 99)
+        self.database.file.mkdir()
         self.assertIsNotNone(self.balancer.round())
         self.assertIn('The errors of predictions are not kept: The history',
                       self.log.output)

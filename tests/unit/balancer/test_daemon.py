@@ -139,6 +139,15 @@ class DaemonTest(cloud.Case):
         until(lambda: self.cinder.asked)
         until(lambda: self.readings)
 
+    def test_a_damaged_journal_is_told_once(self):
+        self.shared.file.write_text('Shopping: milk, eggs.\n' * 100)
+        self.start()
+        until(lambda: len(self.results) > 3)
+        self.assertEqual(1, self.log.output.count('is damaged'))
+        self.assertIn('nothing is requested from Cinder', self.log.output)
+        self.shared.file.unlink()
+        until(lambda: self.cinder.asked)
+
     def test_somebody_else_takes_the_readings(self):
         self.start(reader=lambda stopped: (None, 0.05))
         until(lambda: self.cinder.asked)

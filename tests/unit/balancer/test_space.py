@@ -2,6 +2,9 @@
 """A pool that fills up by itself, round after round."""
 
 import dataclasses
+import sqlite3
+
+import ddt
 
 from serifos.balancer import space
 from serifos.database import connection
@@ -19,6 +22,7 @@ from tests.unit.balancer.cloud import record
 DAY = 86400.0
 
 
+@ddt.ddt
 class GrowthTest(cloud.Case):
     """Nothing is busy; a volume of 4 GiB is made on A every day."""
 
@@ -141,3 +145,16 @@ class GrowthTest(cloud.Case):
         self.balancer.round()
         self.assertEqual((), self.days(8).moves)
         self.assertIsNone(self.pool().growth_gib_day)
+
+    @ddt.data('serifos_volume_homes.gib', 'serifos_volume_homes.pool',
+              'serifos_pool_space.used_gib')
+    def test_a_value_that_nobody_wrote_ends_no_round(self, where):
+        table, column = where.split('.')
+        self.days(1)
+        with sqlite3.connect(self.database.file) as made:
+            made.execute(f"UPDATE {table} SET {column} = x'ff'")
+        made.close()
+        self.days(3)
+        self.assertEqual(1, self.log.output.count(
+            f'The history {self.database.file} is damaged (one of its values '
+            "is b'\\xff', not a"))

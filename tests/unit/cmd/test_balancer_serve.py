@@ -205,6 +205,15 @@ class ServeTest(cloud.Case):
         self.assertEqual((0, 1), tuple(
             found['serifos_leader', host] for host in ('a.x.org', 'b-1')))
 
+    def test_a_row_that_nobody_wrote_costs_itself(self):
+        counted = rounds.Rounds(self.shared, lambda: self.now)
+        for host in 'ab':
+            counted.count(host, 'planned')
+        self.shared.run(lambda connection: connection.exec_driver_sql(
+            "UPDATE serifos_rounds SET host = x'ff' WHERE host = 'a'"))
+        found = self.metrics()
+        self.assertEqual(1, found['serifos_rounds_total', 'b', 'planned'])
+
     def test_moves_of_a_day(self):
         self.balancer.round()
         found = self.metrics()

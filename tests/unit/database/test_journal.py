@@ -118,8 +118,10 @@ class DatabaseTest(Case):
         for verb in (self.journal().entries,
                      lambda: self.journal().write('pause', reason='')):
             error = self.assertRaises(errors.InputError, verb)
-            self.assertIn(f'The journal {self.path} cannot be used: file is '
-                          'not a database.', str(error))
+            self.assertIn(f'The journal {self.path} is damaged (file is not '
+                          'a database); nothing is requested', str(error))
+            self.assertIn(f'mkdir -p {self.dir}/damaged && mv {self.path}* '
+                          f'{self.dir}/damaged/;', str(error))
 
     def test_a_place_that_is_not_there(self):
         self.path = self.dir / 'no' / 'journal.sqlite'

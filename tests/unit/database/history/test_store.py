@@ -8,6 +8,7 @@ import sqlite3
 import time
 
 import ddt
+import fixtures
 import hypothesis
 from hypothesis import strategies as hst
 import numpy as np
@@ -51,6 +52,7 @@ class Case(case.DirectoryCase):
         return found
 
 
+@ddt.ddt
 class StoreTest(bh.Behaviour, Case):
 
     def test_reading_makes_nothing(self):
@@ -112,20 +114,53 @@ class StoreTest(bh.Behaviour, Case):
             self.assertEqual(-(-rounds // 12), hour // (
                 1500 * packed.BYTES))
 
-    def test_a_file_that_is_none(self):
-        self.path.write_bytes(b'not a database' * 100)
-        error = self.assertRaises(errors.InputError, self.store().until)
+    def is_set_aside(self, why, verb):
+        """One that is damaged costs its days, and no round after this."""
+        error = self.assertRaises(errors.InputError, verb)
+        aside = self.dir / 'history.sqlite.damaged'
         self.assertEqual(
-            f'The history {self.path} cannot be used: file is not a '
-            'database.', str(error))
+            f'The history {self.path} is damaged ({why}); it is set aside as '
+            f'{aside}, and a new one is begun.', str(error))
+        self.assertTrue(aside.exists())
+        self.rounds('a', bh.BEGIN + 600)
+        self.assert_iops([[100]], bh.BEGIN + 600, 300, 'a')
 
-    def test_a_row_that_cannot_be_read(self):
+    def test_a_file_that_is_none(self):
+        for number in range(2):
+            self.path.write_bytes(b'not a database' * (100 + number))
+            self.is_set_aside('file is not a database', self.store().until)
+        self.assertEqual(2, len([*self.dir.iterdir()]))
+
+    def test_a_page_that_is_none(self):
         self.rounds('a', bh.BEGIN)
-        self.sql('UPDATE serifos_history_slots SET figures = ?', b'x' * 31)
-        error = self.assertRaises(
-            errors.FormatError, self.store().read, bh.places('a'), bh.BEGIN,
-            bh.BEGIN + 300, 300)
-        self.assertIn('cannot be read; delete that row', str(error))
+        with self.path.open('r+b') as file:
+            file.seek(4096)
+            file.write(b'x' * 4096)
+        self.is_set_aside('database disk image is malformed',
+                          self.store().until)
+
+    def test_a_table_that_is_gone(self):
+        self.rounds('a', bh.BEGIN)
+        self.sql('DROP TABLE serifos_history_slots')
+        self.is_set_aside(
+            'no such table: serifos_history_slots', lambda: self.rounds(
+                'a', bh.BEGIN + 300))
+
+    def test_an_end_that_is_no_number(self):
+        self.rounds('a', bh.BEGIN)
+        self.sql('UPDATE serifos_history SET until = ?', b'\xff')
+        self.is_set_aside("one of its values is b'\\xff', not a whole number",
+                          self.store().until)
+
+    @ddt.data(b'x' * 31, 'x', 10 ** 12)
+    def test_a_row_that_cannot_be_read_costs_itself(self, figures):
+        log = self.useFixture(fixtures.FakeLogger())
+        self.rounds('a', bh.BEGIN)
+        self.rounds('a', bh.BEGIN + 300)
+        self.sql('UPDATE serifos_history_slots SET figures = ? WHERE step_s '
+                 '= 300 AND begin = ?', figures, bh.BEGIN)
+        self.assert_iops([[np.nan, 100]], bh.BEGIN, 300, 'a')
+        self.assertIn('delete that row', log.output)
 
 
 @ddt.ddt
