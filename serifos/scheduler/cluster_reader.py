@@ -20,7 +20,7 @@ from serifos.facts import cluster as cl
 from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
-from serifos.scheduler import json_parts
+from serifos.files import json_parts
 
 _T = TypeVar('_T')
 

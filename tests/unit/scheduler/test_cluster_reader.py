@@ -14,8 +14,8 @@ import testtools
 from serifos import errors
 from serifos.facts import fields
 from serifos.files import documents
+from serifos.files import json_parts
 from serifos.scheduler import cluster_reader
-from serifos.scheduler import json_parts
 from tests.unit import case
 from tests.unit.scheduler import files
 
