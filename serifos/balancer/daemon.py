@@ -95,8 +95,9 @@ class Daemon:
             seconds, result = RETRY_S, FAILED
             with self._logged():
                 balancer = self._make(self._stop.wait)
-                leading = leading or leader.Lead(self._lock_url(),
-                                                 balancer.journal)
+                leading = leading or leader.Lead(
+                    self._lock_url(), balancer.journal,
+                    balancer.settings.mode)
                 seconds = balancer.settings.interval_s
                 result = self._round(balancer, leading)
             with self._logged():

@@ -42,8 +42,11 @@ class Fenced(jn.Journal, Protocol):
     def local_file(self) -> pathlib.Path | None:
         """Its file; None where other hosts reach it too."""
 
-    def take_lead(self, member: str) -> Self:
+    def take_lead(self, member: str, mode: str) -> Self:
         """The journal, to be written by the new leader."""
+
+    def give_lead_back(self) -> None:
+        """Says that nobody leads, unless another balancer took the lead."""
 
     def prove(self) -> None:
         """:raises NotLeading: where another balancer has taken the lead"""
@@ -83,11 +86,12 @@ class Lead:
 
     :param url: tooz's, such as ``file:///var/lib/serifos/lock``
     :param journal: has the fencing token
+    :param mode: of the daemon, or the verb that leads, for others to know
     :raises InputError: where the URL is invalid
     """
 
-    def __init__(self, url: str, journal: Fenced) -> None:
-        self._url, self._fence = url, journal
+    def __init__(self, url: str, journal: Fenced, mode: str) -> None:
+        self._url, self._fence, self._mode = url, journal, mode
         self._parts = _parts(url)
         self._member = f'{socket.gethostname()}-{os.getpid()}'
         self._journal: Fenced | None = None
@@ -119,9 +123,9 @@ class Lead:
         if not self._acquire():
             return False
         try:
-            self._journal = self._fence.take_lead(self._member)
+            self._journal = self._fence.take_lead(self._member, self._mode)
         except errors.SerifosError:
-            self.give_back()
+            self._lose()
             raise
         LOG.info('This balancer leads.')
         return True
@@ -148,7 +152,7 @@ class Lead:
                         'acting.')
             journal.prove()
         except errors.SerifosError as exc:
-            self.give_back()
+            self._lose()
             if isinstance(exc, errors.NotLeading):
                 if kept and self._parts.scheme in _LOCAL:
                     LOG.warning(
@@ -162,6 +166,13 @@ class Lead:
 
     def give_back(self) -> None:
         """Lets another balancer lead; does nothing where it does not lead."""
+        if self._journal is not None:
+            with contextlib.suppress(errors.SerifosError):
+                self._journal.give_lead_back()
+        self._lose()
+
+    def _lose(self) -> None:
+        """Leads no more, whatever the journal says."""
         self._journal = None
         self._forget()
 

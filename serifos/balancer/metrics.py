@@ -154,7 +154,7 @@ def of_rounds(counted: Sequence[rounds.Counted],
               leader: str | None) -> Iterator[Metric]:
     """The rounds of each balancer, and which of them leads.
 
-    :param leader: the host that took the lead last, None where none did
+    :param leader: the host of the balancer that leads, None where none does
     """
     number = core.CounterMetricFamily(
         'serifos_rounds', 'Rounds of a balancer, by their result.',
@@ -168,8 +168,8 @@ def of_rounds(counted: Sequence[rounds.Counted],
     yield number
     yield last
     leads = core.GaugeMetricFamily(
-        'serifos_leader', '1 of the balancer that took the lead last, 0 of '
-        'others.', labels=['host'])
+        'serifos_leader', '1 of the balancer that leads, or was killed while '
+        'it led, 0 of others.', labels=['host'])
     for host in sorted({each.host for each in counted} | (
             {leader} if leader else set())):
         leads.add_metric([host], float(host == leader))

@@ -116,7 +116,7 @@ class Observer:
         :raises CloudError: where Cinder or telemetry does not answer; the
             file is left as it was
         """
-        settings = self.settings
+        settings, mark = self.settings, self.journal.mark()
         entries = clock_skew.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
         servers = self._servers(inventory)
@@ -146,6 +146,7 @@ class Observer:
         if self.growth is not None:
             cluster = self.growth.told(cluster, entries, observed.at)
             space.warn(cluster, settings.limits)
+        cluster = dataclasses.replace(cluster, mark=mark)
         documents.write_cluster(settings.cluster_file, cluster)
         if self.recorder is not None:
             self.recorder.record(inventory, places, observed)

@@ -186,16 +186,18 @@ class Database:
             if '_engine' in self.__dict__:
                 self._engine.dispose()
 
-    def prepare(self, is_there: Callable[[sa.Connection], bool],
-                make: Callable[[sa.Connection], None]) -> None:
+    def prepare(self, look: Callable[[sa.Connection], T],
+                make: Callable[[sa.Connection], None]) -> T:
         """Makes the tables where they are not there.
 
+        :param look: what it finds is false where they are not
+        :returns: what was found
         :raises SerifosError: where they cannot be made
         """
         failed = None
         for _ in range(5):
-            if self.exists() and self.run(is_there):
-                return
+            if self.exists() and (found := self.run(look)):
+                return found
             try:
                 self.run(make, write=True)
             except errors.SerifosError as exc:
@@ -203,6 +205,7 @@ class Database:
                 failed = exc
         if failed is not None:
             raise failed
+        return self.run(look)
 
     @functools.cached_property
     def _engine(self) -> sa.Engine:

@@ -7,11 +7,17 @@ written only where no other balancer has taken the lead since: the check and
 the entry are one transaction, which waits for whoever is taking it. So a
 leader that was paused, or whose lock was lost, adds nothing to the journal of
 the next one, and the next one has all that the last one wrote.
+
+Before it is written the journal is compared with what is remembered of it.
+One that lacks entries, as it was deleted or is an old backup, begins with a
+pause that says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import pathlib
 from typing import Any
@@ -22,6 +28,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from serifos.database import connection as cn
+from serifos.database import marks
 from serifos.database import old_journal
 from serifos.database import tables
 from serifos import errors
@@ -44,19 +51,24 @@ class Journal:
     :param old_file: an earlier release's, imported by the first write
     :param token: of the lead under which it is written; None for what a
         person writes, whoever leads
+    :param identity: of the journal in which that lead was taken
+    :param memory: what is remembered of it
     """
 
     database: cn.Database
     clock: Callable[[], float]
     old_file: pathlib.Path | None = None
     token: int | None = None
+    identity: str = ''
     long: int = LONG
+    memory: marks.Memory = dataclasses.field(default_factory=marks.Memory)
 
     def write(self, kind: str, **facts: Any) -> jn.Entry:
         """One entry, committed before this returns.
 
         :raises NotLeading: where another balancer has taken the lead
-        :raises SerifosError: where it cannot be written
+        :raises SerifosError: where it cannot be written, or this balancer
+            leads and the journal was replaced meanwhile
         """
         try:
             entry = jn.Entry.checked(self._now(), kind, facts)
@@ -65,14 +77,18 @@ class Journal:
             raise errors.InputError(
                 f'The journal takes no such entry: {exc}.') from None
 
-        def add(connection: sa.Connection) -> None:
+        def add(connection: sa.Connection) -> int:
             number = self._next(connection)
             connection.execute(
                 sa.insert(tables.ENTRIES), {**row, 'id': number})
             if number % max(1, self.long // 10) == 0:
                 self._shorten(connection)
-        self._prepare()
-        self.database.run(add, write=True)
+            return number
+        mark, why = self._prepare()
+        if why is not None and self.token is not None:
+            raise errors.InputError(f'This balancer stops acting: {why}.')
+        self.memory.know(dataclasses.replace(
+            mark, entry=self.database.run(add, write=True)))
         return entry
 
     def entries(self) -> tuple[jn.Entry, ...]:
@@ -88,37 +104,77 @@ class Journal:
             return tuple(rows)
         return tuple(old_journal.merged(old.entries, rows))
 
-    def take_lead(self, member: str) -> Journal:
+    def mark(self) -> jn.Mark:
+        """As :meth:`.facts.journal.Journal.mark`.
+
+        :raises SerifosError: where it cannot be written
+        """
+        mark, _ = self._prepare()
+        self.memory.keep(mark)
+        return mark
+
+    def missing(self) -> str | None:
+        """What it lacks and nobody has noted, a clause; None where nothing.
+
+        Nothing is changed by this.
+        """
+        mark = (self.database.run(tables.mark) if self.database.exists()
+                else None) or jn.Mark('', 0)
+        lost = self._unknown(self.memory.missing(mark), self.entries())
+        return self._why(lost, mark) if lost else None
+
+    def take_lead(self, member: str, mode: str) -> Journal:
         """The journal, to be written by the balancer that now leads.
 
         Whoever led until now writes nothing any more.
+
+        :param mode: of the daemon, or the verb that leads
         """
         def take(connection: sa.Connection) -> int:
             connection.execute(sa.update(tables.HEAD).values(
                 token=tables.HEAD.c.token + 1, leader=member[:255],
-                since=self._now()))
+                since=self._now(), mode=mode[:20]))
             return connection.scalar(sa.select(tables.HEAD.c.token))
-        self._prepare()
+        mark, _ = self._prepare()
         return dataclasses.replace(
-            self, token=self.database.run(take, write=True))
+            self, token=self.database.run(take, write=True),
+            identity=mark.journal)
 
-    def leader(self) -> str:
-        """Who took the lead last; empty where nobody has."""
-        self._make()
-        return self.database.run(lambda connection: connection.scalar(
-            sa.select(tables.HEAD.c.leader)))
+    def give_lead_back(self) -> None:
+        """Says that nobody leads, unless another balancer took the lead."""
+        if self.database.exists():
+            self.database.run(lambda connection: connection.execute(
+                sa.update(tables.HEAD).where(self._ours).values(
+                    leader='', since='', mode='')), write=True)
 
-    def last_lead(self) -> tuple[str, str] | None:
-        """Who took the lead last, and when; nothing is changed by this."""
-        def read(connection: sa.Connection) -> tuple[str, str] | None:
-            if not tables.are_there(connection):
+    @property
+    def _ours(self) -> sa.ColumnElement[bool]:
+        """Whether the head is of the lead under which this is written."""
+        return (tables.HEAD.c.token == self.token) & (
+            tables.HEAD.c.identity == self.identity)
+
+    def leader(self) -> jn.Leader | None:
+        """Who leads, unless it ended without a word; None where nobody does.
+
+        Nothing is changed by this.
+        """
+        def read(connection: sa.Connection) -> jn.Leader | None:
+            if tables.mark(connection) is None:
                 return None
-            head = connection.execute(sa.select(tables.HEAD)).first()
-            return (head.leader, head.since) if head and head.leader else None
+            head = connection.execute(sa.select(tables.HEAD)).one()
+            return jn.Leader(head.leader, head.since, head.mode) if (
+                head.leader) else None
         return self.database.run(read) if self.database.exists() else None
 
     def prove(self) -> None:
-        """:raises NotLeading: where another balancer has taken the lead"""
+        """Proves that nobody took the lead since.
+
+        :raises NotLeading: where another balancer has
+        :raises InputError: where the journal is gone, or another one
+        """
+        if not self.database.exists():
+            raise errors.InputError(
+                f'The journal {self.database.name} is gone.')
         self.database.run(self._refuse_stale)
 
     @property
@@ -134,7 +190,7 @@ class Journal:
         ours = sa.update(tables.HEAD).values(
             last_entry=tables.HEAD.c.last_entry + 1)
         if self.token is not None:
-            ours = ours.where(tables.HEAD.c.token == self.token)
+            ours = ours.where(self._ours)
         if connection.execute(ours).rowcount != 1:
             self._refuse_stale(connection)
             raise errors.FormatError(
@@ -143,14 +199,20 @@ class Journal:
 
     def _refuse_stale(self, connection: sa.Connection) -> None:
         head = connection.execute(sa.select(tables.HEAD)).one()
+        if head.identity != self.identity:
+            raise errors.InputError(
+                f'The journal {self.database.name} is not the one in which '
+                'this balancer took the lead; it stops acting.')
         if head.token != self.token:
             raise errors.NotLeading(
                 f'Another balancer, {head.leader}, has taken the lead, at '
-                f'{head.since}; this one stops acting.')
+                f'{head.since}; this one stops acting.' if head.leader else
+                'Another balancer has taken the lead meanwhile; this one '
+                'stops acting.')
 
     def _read(self, connection: sa.Connection
               ) -> tuple[list[jn.Entry], set[str]]:
-        if not tables.are_there(connection):
+        if tables.mark(connection) is None:
             return [], set()
         before = old_journal.imports(connection)
         rows = tables.rows(connection, self.database.name)
@@ -159,12 +221,76 @@ class Journal:
             raise exception.DBDeadlock()  # imported just now: read again
         return [entry for _, entry in rows], after
 
-    def _prepare(self) -> None:
-        """Makes the tables, and imports what an earlier release wrote."""
-        self._make()
+    def _prepare(self) -> tuple[jn.Mark, str | None]:
+        """Makes the tables, and imports what an earlier release wrote.
+
+        :returns: the mark, and what is missing where that is noted just now
+        """
+        mark = self._make()
+        if self._import():
+            mark = self._make()
+        lost = self.memory.missing(mark)
+        return self._noted(lost) if lost else (mark, None)
+
+    def _noted(self, lost: Sequence[marks.Remembered]
+               ) -> tuple[jn.Mark, str | None]:
+        """Notes what is missing, unless that is known."""
+        def note(connection: sa.Connection) -> tuple[jn.Mark, str | None]:
+            connection.execute(sa.update(tables.HEAD).values(
+                last_entry=tables.HEAD.c.last_entry))  # others wait
+            mark = tables.mark(connection)
+            unknown = self._unknown(
+                [(name, each) for name, each in lost
+                 if not mark.continues(each)],
+                [entry for _, entry in tables.rows(
+                    connection, self.database.name)])
+            if not unknown:
+                return mark, None
+            # No number that is remembered is given once more.
+            number = 1 + max(mark.entry, *(
+                each.entry for _, each in unknown
+                if each.journal == mark.journal), 0)
+            why = self._why(unknown, mark)
+            connection.execute(sa.update(tables.HEAD).values(
+                last_entry=number))
+            connection.execute(sa.insert(tables.ENTRIES), {
+                **tables.row(jn.Entry(self._now(), 'pause', {
+                    'reason': why, 'doubt': True, 'lost': [
+                        each.to_json() for _, each in unknown]})),
+                'id': number})
+            return dataclasses.replace(mark, entry=number), why
+        mark, why = self.database.run(note, write=True)
+        self.memory.know(mark)
+        if why is not None:
+            LOG.error('Nothing is moved: %s. Look at serifos-balancer '
+                      'history, then serifos-balancer resume.', why)
+        return mark, why
+
+    @staticmethod
+    def _unknown(lost: Sequence[marks.Remembered],
+                 entries: Iterable[jn.Entry]) -> list[marks.Remembered]:
+        """What is missing and was not noted, what had most entries first."""
+        noted = [*jn.known_lost(entries)]
+        return sorted(
+            ((name, mark) for name, mark in lost
+             if not any(each.continues(mark) for each in noted)),
+            key=lambda each: each[1].entry, reverse=True)
+
+    def _why(self, lost: Sequence[marks.Remembered], now: jn.Mark) -> str:
+        name, mark = lost[0]
+        return (f'the journal {self.database.name} ' + (
+            f'is older than {name} remembers it: it has {now.entry} of '
+            f'{mark.entry} entries' if mark.journal == now.journal else
+            f'is not the one that {name} remembers: that had {mark.entry} '
+            f'entries, this has {now.entry}')
+            + '; cool-downs, back-offs, pauses, approvals and open requests '
+            'may be missing')
+
+    def _import(self) -> bool:
+        """Whether anything of an earlier release was imported."""
         old = old_journal.read(self.old_file)
         if old is None:
-            return
+            return False
 
         def add(connection: sa.Connection) -> bool:
             last = dataclasses.replace(self, token=None)._next(connection)
@@ -173,9 +299,10 @@ class Journal:
             LOG.info('%d entries of %s are in %s now.', len(old.entries),
                      old.path, self.database.name)
         old.put_aside()
+        return True
 
-    def _make(self) -> None:
-        self.database.prepare(tables.are_there, tables.make)
+    def _make(self) -> jn.Mark:
+        return self.database.prepare(tables.mark, tables.make)
 
     def _shorten(self, connection: sa.Connection) -> None:
         rows = tables.rows(connection, self.database.name)

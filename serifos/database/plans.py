@@ -175,7 +175,7 @@ class Plans:
 
 def _are_there(connection: sa.Connection) -> bool:
     """:raises FormatError: where the journal beside is of another version"""
-    tables.are_there(connection)
+    tables.mark(connection)
     return sa.inspect(connection).has_table(PLANS.name)
 
 

@@ -4,23 +4,26 @@
 The head is one row that every write changes, which is what makes writers
 wait for one another; where servers replicate (Galera) two writes at once
 conflict in it too. It counts the entries, so that their ids are in the order
-in which they were committed, and it holds the fencing token: the number of
-times that a balancer took the lead.
+in which they were committed, and it holds the identity that the journal was
+made with, and the fencing token: the number of times that a balancer took
+the lead.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any
+import uuid
 
 import sqlalchemy as sa
 
+from serifos.database import columns
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.files import strict_json
 
-SCHEMA = 'serifos-journal/2'
+SCHEMA = 'serifos-journal/3'
 
 AT_ONCE = 500
 """Rows that one statement inserts or deletes."""
@@ -32,10 +35,12 @@ HEAD = sa.Table(
     'serifos_journal', _METADATA,
     sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
     sa.Column('version', sa.String(64), nullable=False),
-    sa.Column('token', sa.BigInteger, nullable=False),
-    sa.Column('leader', sa.String(255), nullable=False),
-    sa.Column('since', sa.String(40), nullable=False),
-    sa.Column('last_entry', sa.BigInteger, nullable=False), **_OPTIONS)
+    sa.Column('identity', columns.Name(64), nullable=False),
+    sa.Column('token', columns.Whole, nullable=False),
+    sa.Column('leader', columns.Name(255), nullable=False),
+    sa.Column('since', columns.Name(40), nullable=False),
+    sa.Column('mode', columns.Name(20), nullable=False),
+    sa.Column('last_entry', columns.Whole, nullable=False), **_OPTIONS)
 
 ENTRIES = sa.Table(
     'serifos_journal_entries', _METADATA,
@@ -50,19 +55,22 @@ IMPORTS = sa.Table(
     sa.Column('file', sa.String(255), nullable=False), **_OPTIONS)
 
 
-def are_there(connection: sa.Connection) -> bool:
-    """Whether there is a journal.
+def mark(connection: sa.Connection) -> jn.Mark | None:
+    """How far the journal goes; None where there is none.
 
     :raises FormatError: where it is of another version
     """
     if not sa.inspect(connection).has_table(HEAD.name):
-        return False
+        return None
     version = connection.scalar(sa.select(HEAD.c.version))
     if version not in (None, SCHEMA):
         raise errors.FormatError(
             f'The table {HEAD.name} is of schema {version}; this serifos '
-            f'reads {SCHEMA}.')
-    return version is not None
+            f'reads {SCHEMA}: use the release that wrote it, or name another '
+            'database in [database] connection.')
+    found = connection.execute(sa.select(
+        HEAD.c.identity, HEAD.c.last_entry)).first() if version else None
+    return None if found is None else jn.Mark(*found)
 
 
 def make(connection: sa.Connection) -> None:
@@ -70,8 +78,8 @@ def make(connection: sa.Connection) -> None:
     _METADATA.create_all(connection)
     if connection.scalar(sa.select(HEAD.c.id)) is None:
         connection.execute(sa.insert(HEAD).values(
-            id=1, version=SCHEMA, token=0, leader='', since='',
-            last_entry=0))
+            id=1, version=SCHEMA, identity=uuid.uuid4().hex, token=0,
+            leader='', since='', mode='', last_entry=0))
 
 
 def row(entry: jn.Entry) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import caps as cp
+from serifos.facts import fields
+from serifos.facts import journal
 from serifos.facts import reason as rs
 from serifos.facts import workload as wl
 
@@ -140,11 +142,15 @@ class Pool:
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Pools and the volumes on them, at one moment."""
+    """Pools and the volumes on them, at one moment.
+
+    ``mark`` says how far the balancer's journal went then.
+    """
 
     pools: tuple[Pool, ...]
     volumes: tuple[Volume, ...]
     observed_at: str | None = None
+    mark: journal.Mark | None = None
 
     def __post_init__(self) -> None:
         for kind, names in (
@@ -203,13 +209,18 @@ class Cluster:
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Cluster:
         """A validated ``serifos-cluster/1`` document as a Cluster."""
+        mark = doc.get('journal')
         return cls(
             pools=tuple(_pool(pool) for pool in doc['pools']),
             volumes=tuple(_volume(volume) for volume in doc['volumes']),
-            observed_at=doc.get('observed_at'))
+            observed_at=doc.get('observed_at'),
+            mark=None if mark is None else journal.Mark.from_json(
+                fields.Field(mark)))
 
     def to_json(self) -> dict[str, Any]:
         return {'schema': CLUSTER_SCHEMA, 'observed_at': self.observed_at,
+                **({} if self.mark is None else {
+                    'journal': self.mark.to_json()}),
                 'pools': [dataclasses.asdict(p) for p in self.pools],
                 'volumes': [_document(v) for v in self.volumes]}
 

@@ -12,7 +12,7 @@ hours), what both pools showed after a migration, ``approve`` and ``cancel``
 (plan, by), which let a plan be carried out in mode ``approve``, or not. An
 entry may have further facts; where one of these is missing or wrong the entry
 is refused. A ``pause`` with ``doubt`` says that the journal itself cannot be
-relied on.
+relied on; ``lost`` are the marks of what it lacks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import itertools
 from typing import Any
+from typing import NamedTuple
 from typing import Protocol
 
 from serifos.facts import fields
@@ -87,6 +89,44 @@ _APPROVED = 10
 """Plans approved last of which a long journal forgets nothing."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """Which journal it is, and how far it goes.
+
+    :param journal: the identity that it was made with
+    :param entry: the number of its last entry, which never falls
+    """
+
+    journal: str
+    entry: int
+
+    def continues(self, earlier: Mark) -> bool:
+        """Whether this is the journal of an earlier mark, and as long."""
+        return (self.journal == earlier.journal
+                and self.entry >= earlier.entry)
+
+    def to_json(self) -> dict[str, Any]:
+        return {'id': self.journal, 'entry': self.entry}
+
+    @classmethod
+    def from_json(cls, doc: fields.Field) -> Mark:
+        """:raises ValueError: with a clause that says what is wrong"""
+        return cls(doc['id'].name(), doc['entry'].whole())
+
+
+class Leader(NamedTuple):
+    """Who took the lead last.
+
+    :param name: its host and process
+    :param since: ISO 8601
+    :param mode: of the daemon, or the verb that leads
+    """
+
+    name: str
+    since: str
+    mode: str
+
+
 class Journal(Protocol):
     """The port of a journal."""
 
@@ -98,6 +138,14 @@ class Journal(Protocol):
 
     def entries(self) -> tuple[Entry, ...]:
         """All of them, the oldest first."""
+
+    def mark(self) -> Mark | None:
+        """How far it goes, to be remembered elsewhere.
+
+        What it lacks of what is remembered is noted first, by a pause.
+
+        :returns: None for one that ends with its process
+        """
 
 
 def _moment(field: fields.Field) -> float:
@@ -276,6 +324,15 @@ def doubt(entries: Iterable[Entry]) -> str | None:
     found = pause(entries)
     return found.facts['reason'] if found and found.facts.get(
         'doubt') is True else None
+
+
+def known_lost(entries: Iterable[Entry]) -> Iterator[Mark]:
+    """The marks of what the journal lacks, as far as that was noted."""
+    for entry in entries:
+        if entry.kind == 'pause':
+            with contextlib.suppress(ValueError):
+                yield from map(Mark.from_json, fields.Field(
+                    entry.facts.get('lost', [])).items())
 
 
 def approvals(entries: Iterable[Entry]) -> dict[str, str]:

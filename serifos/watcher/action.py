@@ -113,7 +113,7 @@ class Migrate(base.BaseAction):
             balancer.cinder.inventory()  # refused before minutes pass
             balancer.telemetry.gather(
                 balancer.settings.window_s, lambda *_: None)
-        with leader.Lead(adapters.lock_url(conf),
-                         balancer.journal) as leading:
+        with leader.Lead(adapters.lock_url(conf), balancer.journal,
+                         'watcher') as leading:
             return moving.carry_out(balancer.as_leader(
                 leading.journal, leading.prove), plan, self.resource_id)

@@ -160,7 +160,7 @@ class Balancers:
 
     def leader(self):
         """The process of the present leader."""
-        pid = int(self.journal.leader().rpartition('-')[2])
+        pid = int(self.journal.leader().name.rpartition('-')[2])
         return next(p for p in self.processes if p.pid == pid)
 
     def more(self, moves: int) -> bool:

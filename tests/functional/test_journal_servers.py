@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from serifos.database import journal as dj
 from serifos.database import tables
 from serifos import errors
+from serifos.facts import journal as jn
 from tests.functional import machine
 from tests.functional import servers
 from tests.unit.database import test_journal as unit
@@ -24,7 +25,7 @@ def _fight(url, old, name, seconds, results):
     written = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        mine = journal.take_lead(name)
+        mine = journal.take_lead(name, 'auto')
         try:
             for _ in range(4):
                 mine.write('accepted', volume=f'{name}-{mine.token}')
@@ -82,11 +83,11 @@ class JournalServersTest(machine.MachineTest):
         server = kind(self)
         journal = self.journal(server)
         self.assertEqual((), journal.entries())
-        leader = journal.take_lead('one')
+        leader = journal.take_lead('one', 'auto')
         asked = leader.write('request', volume='v', **unit.REQUEST)
         said = leader.write('refused', volume='v', reason='é 😀' * 300)
         self.assertEqual((asked, said), journal.entries())
-        journal.take_lead('other')
+        journal.take_lead('other', 'auto')
         error = self.assertRaises(errors.NotLeading, leader.write, 'pause',
                                   reason='')
         self.assertIn('Another balancer, other, has', str(error))
@@ -98,10 +99,26 @@ class JournalServersTest(machine.MachineTest):
         self.assertEqual((asked, said), journal.entries())
 
     @ddt.data(servers.MariaDB, servers.PostgreSQL)
+    def test_an_empty_database_in_its_place(self, kind):
+        server = kind(self)
+        journal = self.journal(server)
+        leader = journal.take_lead('one', 'auto')
+        leader.write('accepted', volume='v')
+        self.assertIsNone(leader.missing())
+        journal.database.run(lambda connection: [
+            table.drop(connection) for table in (
+                tables.HEAD, tables.ENTRIES, tables.IMPORTS)])
+        error = self.assertRaises(
+            errors.InputError, leader.write, 'accepted', volume='w')
+        self.assertIn('This balancer stops acting: the journal', str(error))
+        self.assertIn('remembers: that had 1 entries, this has 0',
+                      jn.doubt(journal.entries()))
+
+    @ddt.data(servers.MariaDB, servers.PostgreSQL)
     def test_a_leader_that_is_stopped_in_a_transaction(self, kind):
         server = kind(self)
         journal = self.journal(server)
-        journal.take_lead('one')
+        journal.take_lead('one', 'auto')
         stopped = multiprocessing.get_context('spawn').Process(
             target=_stop_in_a_transaction, args=(server.connection,))
         stopped.start()
@@ -109,11 +126,11 @@ class JournalServersTest(machine.MachineTest):
         self.addCleanup(stopped.kill)
         machine.wait_until(lambda: machine.state(stopped.pid) == 'T')
         machine.wait_until(lambda: self.takes_lead(journal))
-        self.assertEqual('other', journal.leader())
+        self.assertEqual('other', journal.leader().name)
 
     def takes_lead(self, journal):
         try:
-            journal.take_lead('other')
+            journal.take_lead('other', 'auto')
         except errors.CloudError:
             return False
         return True

@@ -134,7 +134,8 @@ def old_journal_of(data: bytes) -> None:
     found = old_journal.read(files.file_of(data))
     entries = found.entries if found else ()
     for ask in (journal.open_moves, journal.last_moves, journal.last_outcome,
-                journal.failures_in_a_row, journal.paused):
+                journal.failures_in_a_row, journal.doubt,
+                lambda its: [*journal.known_lost(its)]):
         ask(entries)
     journal.back_offs(entries, 0.0)
     json.dumps([e.to_json() for e in entries], allow_nan=False).encode()

@@ -86,10 +86,11 @@ class Carrier:
         """
         def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
             now, entries = self.executor.clock(), self.entries()
-            return barred(entries, now) or pace.closed(now) or pace.exceeded(
-                move.size_gib, entries, now) or next(
-                    obstacles.in_flight(self.executor.cinder.inventory(),
-                                        {*over, *ours}), None)
+            return jn.doubt(entries) or barred(entries, now) or (
+                pace.closed(now)) or pace.exceeded(
+                    move.size_gib, entries, now) or next(
+                        obstacles.in_flight(self.executor.cinder.inventory(),
+                                            {*over, *ours}), None)
 
         return self._batch(hindrance, devices, bundles).carry_out(
             moves, plan_id)

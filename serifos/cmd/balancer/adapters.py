@@ -153,6 +153,12 @@ def lock_url(conf: cfg.ConfigOpts) -> str:
         f'file://{pathlib.Path(conf.serifos.state_dir).absolute()}/lock')
 
 
+def lock_directory(conf: cfg.ConfigOpts) -> list[pathlib.Path]:
+    """The directory of the lock, where it is a file; else none."""
+    scheme, _, path = lock_url(conf).partition('://')
+    return [pathlib.Path(path.partition('?')[0])] if scheme == 'file' else []
+
+
 def database(conf: cfg.ConfigOpts) -> connection.Database:
     """The database of the journal, from [database].
 

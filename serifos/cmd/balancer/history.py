@@ -268,12 +268,27 @@ class Reapply(verb.Asks):
 
 
 class Resume(verb.Verb):
-    """Let a balancer move again that paused after failures in a row."""
+    """Let a balancer move again that paused.
+
+    It paused after failures in a row, or because its journal lacks entries:
+    where it was deleted, replaced by a backup, or moved to a new database.
+    What is accepted by this, and what is lost, is printed.
+    """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         journal = self.journal()
-        if jn.paused(journal.entries()):
-            journal.write('resume', reason='serifos-balancer resume')
-            print('The balancer goes on with its next round.')
-        else:
+        mark = journal.mark()  # what is missing is noted by now
+        pause, doubt = (ask(journal.entries()) for ask in (
+            jn.pause, jn.doubt))
+        if pause is None:
             print('The balancer is not paused.')
+            return
+        journal.write('resume', reason='serifos-balancer resume')
+        print(f'The balancer paused at {pause.at}: {pause.facts["reason"]}.')
+        if doubt is not None:
+            print(f'Accepted: the journal {journal.database.name}, identity '
+                  f'{mark.journal}, with {mark.entry} entries. Whatever it '
+                  'does not know is lost: volumes may be moved again that '
+                  'were moved or failed before, and plans have to be made '
+                  'and approved anew.')
+        print('The balancer goes on with its next round.')

@@ -260,10 +260,10 @@ class _Collector(registry.Collector):
         database = adapters.database(self._conf)
         kept = journal.Journal(database, self._clock)
         yield from metrics.of_journal(kept.entries(), self._clock())
-        lead = kept.last_lead()
+        lead = kept.leader()
         yield from metrics.of_rounds(
             rounds.Rounds(database, self._clock).every(),
-            leader.host(lead[0]) if lead else None)
+            leader.host(lead.name) if lead else None)
 
     def _of_cloud(self) -> list[metrics.Metric]:
         found = self._latest.known()

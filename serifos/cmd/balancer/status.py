@@ -73,7 +73,7 @@ class Status(_Looks):
         seen = reading.read(self.app.conf, self.journal(), time.time())
         if seen.problem is not None:
             self.say(seen.problem)
-        leader, since = seen.lead or (None, None)
+        leader, since, _ = seen.lead or (None, None, None)
         self.show(parsed_args, {
             'leader': leader, 'leads_since': since,
             **dataclasses.asdict(seen.status)}, lambda: wd.lines(

@@ -24,6 +24,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd import progress
 from serifos.database import journal
+from serifos.database import marks
 from serifos import errors
 from serifos.facts import journal as jn
 from serifos.files import owners
@@ -140,7 +141,8 @@ class Verb(app.Fails, _AsOwner):
             with self._stop.handled():
                 balancer = self.balancer(self._stop.pause, window_s)
                 with leader.Lead(adapters.lock_url(self.app.conf),
-                                 balancer.journal) as leading:
+                                 balancer.journal,
+                                 type(self).__name__.lower()) as leading:
                     _refuse_doubt(balancer)
                     yield balancer.as_leader(leading.journal, leading.prove)
         except KeyboardInterrupt:
@@ -202,8 +204,12 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
         raise errors.InputError(
             f'There is no directory {wanted.state_dir}; make it, or set '
             '[serifos] state_dir.')
-    return journal.Journal(adapters.database(conf), time.time,
-                           wanted.old_journal_file)
+    return journal.Journal(
+        adapters.database(conf), time.time, wanted.old_journal_file,
+        memory=marks.Memory((
+            marks.Observation(wanted.cluster_file),
+            *map(marks.Lock, adapters.lock_directory(conf)),
+            marks.History(lambda: histories.store(conf).database))))
 
 
 def _refuse_doubt(balancer: rounds.Balancer) -> None:

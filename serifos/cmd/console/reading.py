@@ -14,6 +14,7 @@ from serifos.balancer import settings as sg
 from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
 from serifos.database import journal as db
+from serifos.database import marks
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
@@ -25,14 +26,14 @@ from serifos.facts import times
 class Seen:
     """The balancer and the last observation.
 
-    :param lead: who took the lead last, and when
+    :param lead: who leads, unless it ended without a word; None for nobody
     :param cluster: None where there is no observation
     :param entries: of the journal, none of them in the future
     :param problem: why there is no observation, a sentence
     """
 
     status: st.Status
-    lead: tuple[str, str] | None
+    lead: jn.Leader | None
     cluster: cl.Cluster | None
     entries: tuple[jn.Entry, ...]
     problem: str | None = None
@@ -50,8 +51,13 @@ def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
     except errors.InputError as exc:
         problem = str(exc)
     entries = clock_skew.corrected(journal.entries(), now)
-    return Seen(status(adapters.settings(conf), entries, cluster, now),
-                journal.last_lead(), cluster, entries, problem)
+    lead, settings = journal.leader(), adapters.settings(conf)
+    missing = dataclasses.replace(journal, memory=marks.Memory((
+        marks.Observation(settings.cluster_file),))).missing()
+    if missing is not None:
+        problem = f'Nothing will be moved: {missing}.'
+    return Seen(status(settings, entries, cluster, now),
+                lead, cluster, entries, problem)
 
 
 def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],

@@ -19,6 +19,7 @@ from serifos.balancer.ready import findings as fd
 from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import verb
 from serifos.cmd.status import cinder_conf
 from serifos import conf as serifos_conf
 from serifos.conf import scheduler
@@ -132,6 +133,12 @@ class Checks(upgradecheck.UpgradeCommands):
                 f'The balancer is paused since {pause.at}: '
                 f'{pause.facts["reason"]}. Look at serifos-balancer history, '
                 'then run serifos-balancer resume.')
+        if pathlib.Path(self.conf.serifos.state_dir).is_dir():
+            missing = verb.journal_of(self.conf).missing()
+            if missing is not None:
+                yield fd.warning(
+                    f'Nothing will be moved: {missing}. Put the journal back, '
+                    'or accept that with serifos-balancer resume.')
         said: list[str] = []
         adapters.plans(self.conf).every(said.append)
         yield from map(fd.warning, said)

@@ -13,6 +13,7 @@ from serifos.balancer import rounds
 from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
+from serifos.database import marks
 from serifos.database import old_plans
 from serifos.database import plans
 from serifos.facts import inventory as inv
@@ -94,8 +95,12 @@ class Case(case.DirectoryCase):
             self.settings, lambda: self.now, self.pause)
 
     def journal(self):
-        return journal.Journal(self.shared, lambda: self.now,
-                               self.settings.old_journal_file)
+        state_dir = self.settings.state_dir
+        return journal.Journal(
+            self.shared, lambda: self.now, self.settings.old_journal_file,
+            memory=marks.Memory((
+                marks.Observation(self.settings.cluster_file),
+                marks.Lock(state_dir / 'lock'))))
 
     @property
     def plans(self):

@@ -42,7 +42,7 @@ class Behaviour:
     def on(self, host):
         """The balancer of a host, which takes the lead."""
         self.set(state_dir=self.dir / host)
-        journal = self.journal().take_lead(host)
+        journal = self.journal().take_lead(host, 'auto')
         return self.balancer.as_leader(journal, journal.prove)
 
     def round_on(self, host):

@@ -78,7 +78,7 @@ class DaemonTest(cloud.Case):
                          self.cinder.volume('u').migration_status)
 
     def test_another_one_only_observes(self):
-        other = leader.Lead(self.url, self.journal())
+        other = leader.Lead(self.url, self.journal(), 'auto')
         self.addCleanup(other.give_back)
         self.assertTrue(other.take())
         self.start()
@@ -93,7 +93,7 @@ class DaemonTest(cloud.Case):
         until(lambda: 'planned' in self.results)
 
     def test_a_follower_takes_over_the_plans_of_an_earlier_release(self):
-        other = leader.Lead(self.url, self.journal())
+        other = leader.Lead(self.url, self.journal(), 'auto')
         self.addCleanup(other.give_back)
         self.assertTrue(other.take())
         old = self.settings.old_plans_dir
@@ -148,6 +148,19 @@ class DaemonTest(cloud.Case):
         self.shared.file.unlink()
         until(lambda: self.cinder.asked)
 
+    def test_a_journal_that_vanishes_under_it(self):
+        self.crowd('abcdefgh')
+        self.set(cool_down_s=0.0)
+        self.start()
+        until(lambda: self.kinds()[-1:] == ['outcome'])
+        self.shared.file.unlink()
+        until(lambda: 'pause' in self.kinds())
+        asked, made = len(self.cinder.asked), self.results.count('planned')
+        until(lambda: self.results.count('planned') > made + 2)
+        self.assertEqual(asked, len(self.cinder.asked))
+        self.journal().write('resume', reason='a person')
+        until(lambda: len(self.cinder.asked) > asked)
+
     def test_somebody_else_takes_the_readings(self):
         self.start(reader=lambda stopped: (None, 0.05))
         until(lambda: self.cinder.asked)
@@ -157,6 +170,6 @@ class DaemonTest(cloud.Case):
         self.set(auto=False)
         self.start()
         until(self.settings.cluster_file.exists)
-        with leader.Lead(self.url, self.journal()):
+        with leader.Lead(self.url, self.journal(), 'auto'):
             pass
         self.assertEqual([], self.cinder.asked)

@@ -27,7 +27,7 @@ class Case(cloud.Case):
         self.url = f'file://{self.settings.state_dir}/lock'
 
     def lead(self, url=None):
-        made = leader.Lead(url or self.url, self.journal())
+        made = leader.Lead(url or self.url, self.journal(), 'auto')
         self.addCleanup(made.give_back)
         return made
 
@@ -46,7 +46,7 @@ class LeadTest(Case):
         one, other = self.lead(), self.lead()
         self.assertTrue(one.take())
         balancer = self.balancer.as_leader(one.journal, one.prove)
-        self.journal().take_lead('other')
+        self.journal().take_lead('other', 'auto')
         for verb, *arguments in (
                 (balancer.requests.migrate, 'u', cloud.B),
                 (balancer.requests.reset, 'u'),
@@ -61,7 +61,7 @@ class LeadTest(Case):
         leading = self.lead()
         leading.take()
         balancer = self.balancer.as_leader(leading.journal, leading.prove)
-        self.journal().take_lead('other')
+        self.journal().take_lead('other', 'auto')
         error = self.assertRaises(errors.NotLeading, balancer.round)
         self.assertIn('Another balancer, other, has taken the lead',
                       str(error))
@@ -83,7 +83,7 @@ class LeadTest(Case):
     def test_a_lead_that_was_lost_is_taken_as_if_for_the_first_time(self):
         one = self.lead()
         one.take()
-        self.journal().take_lead('other')
+        self.journal().take_lead('other', 'auto')
         self.assertTrue(one.take())  # the lock is free, and so is the lead
         one.prove()
         self.assertEqual(3, one.journal.token)
@@ -146,7 +146,8 @@ class UrlTest(Case):
     def test_a_lock_that_cannot_be_had(self, url, said):
         shared = Shared(self.journal())
         error = self.assertRaises(
-            errors.SerifosError, lambda: leader.Lead(url, shared).take())
+            errors.SerifosError, lambda: leader.Lead(
+                url, shared, 'auto').take())
         self.assertIn(said, str(error))
         self.assertNotIn('hush', str(error))
 
@@ -155,7 +156,7 @@ class UrlTest(Case):
            | st.text().map('{}://u:hush@h/d'.format))
     def test_any_text_is_a_url_or_refused(self, url):
         try:
-            leader.Lead(url, Shared(self.journal()))
+            leader.Lead(url, Shared(self.journal()), 'auto')
         except errors.InputError as exc:
             self.assertNotIn('hush', str(exc))
 
@@ -173,6 +174,7 @@ class Shared:
 
     def __init__(self, inner):
         self.take_lead, self.prove = inner.take_lead, inner.prove
+        self.give_lead_back = inner.give_lead_back
 
 
 class Fencing(stateful.RuleBasedStateMachine):
@@ -195,7 +197,7 @@ class Fencing(stateful.RuleBasedStateMachine):
 
     @stateful.rule(name=names)
     def take(self, name):
-        self.leads[name] = self.journal.take_lead(name)
+        self.leads[name] = self.journal.take_lead(name, 'auto')
         self.last = name
         self.settled = jn.open_moves(self.leads[name].entries())
 

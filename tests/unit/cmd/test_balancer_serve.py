@@ -166,7 +166,7 @@ class ServeTest(cloud.Case):
 
     def test_alerts_dashboard_and_docs_name_what_is_served(self):
         self.balancer.round()
-        self.journal().take_lead('a-1')
+        self.journal().take_lead('a-1', 'auto')
         rounds.Rounds(self.shared, time.time).count('a', 'planned')
         found = {name if isinstance(name, str) else name[0]
                  for name in self.planned()}
@@ -200,7 +200,7 @@ class ServeTest(cloud.Case):
         self.assertEqual(self.now, found[
             'serifos_round_timestamp_seconds', 'b-1', 'followed'])
         self.assertEqual(0, found['serifos_leader', 'b-1'])
-        self.journal().take_lead('b-1-4711')
+        self.journal().take_lead('b-1-4711', 'auto')
         found = self.metrics()
         self.assertEqual((0, 1), tuple(
             found['serifos_leader', host] for host in ('a.x.org', 'b-1')))

@@ -67,7 +67,7 @@ class StatusTest(Case):
 
     def test_one_that_works(self):
         self.observed()
-        self.journal.take_lead('ctl1-4711')
+        self.journal.take_lead('ctl1-4711', 'auto')
         self.requested()
         out = self.run_verb('status')
         self.assertIn('leader        ctl1-4711 took the lead last, at 20', out)
@@ -96,6 +96,22 @@ class StatusTest(Case):
         doc = json.loads(self.run_verb('status', '-f', 'json'))
         self.assertEqual(['3 failures in a row', 1, {'error': 1}], [
             doc['paused'][0], doc['failures'], doc['done']])
+
+    def test_a_journal_that_vanished(self):
+        before = self.journal.mark()
+        self.observed()
+        path = self.dir / 'cluster.json'
+        path.write_text(json.dumps({
+            'schema': 'serifos-cluster/1', 'journal': before.to_json(),
+            **json.loads(path.read_text())}))
+        self.database.file.unlink()
+        code, _, err = command.balance(
+            '--config-file', self.file, 'status')
+        self.assertEqual(0, code)
+        self.assertIn('Nothing will be moved: the journal '
+                      f'{self.database.file} is not the one that {path} '
+                      'remembers', err)
+        self.assertFalse(self.database.file.exists())
 
     def test_plans_and_one_of_them(self):
         self.assertEqual('No plan is stored.\n', self.run_verb('plans'))

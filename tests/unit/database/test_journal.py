@@ -105,13 +105,13 @@ class DatabaseTest(Case):
 
     def test_a_version_that_is_not_known(self):
         self.after(0, 'pause', reason='')
-        self.sql("update serifos_journal set version = 'serifos-journal/3'")
+        self.sql("update serifos_journal set version = 'serifos-journal/4'")
         for verb in (self.journal().entries,
                      lambda: self.journal().write('pause', reason=''),
-                     lambda: self.journal().take_lead('m')):
+                     lambda: self.journal().take_lead('m', 'auto')):
             error = self.assertRaises(errors.FormatError, verb)
-            self.assertIn('is of schema serifos-journal/3; this serifos '
-                          'reads serifos-journal/2', str(error))
+            self.assertIn('is of schema serifos-journal/4; this serifos '
+                          'reads serifos-journal/3', str(error))
 
     def test_what_is_no_database(self):
         self.path.write_text('Shopping: milk, eggs.\n' * 100)
@@ -200,10 +200,10 @@ class UrlTest(testtools.TestCase):
 class LeadTest(Case):
 
     def test_who_leads_no_more_writes_nothing(self):
-        one = self.journal().take_lead('one')
+        one = self.journal().take_lead('one', 'auto')
         first = one.write('request', volume='v', **REQUEST)
         one.prove()
-        other = self.journal().take_lead('other')
+        other = self.journal().take_lead('other', 'auto')
         for verb in one.prove, lambda: one.write('request', volume='w',
                                                  **REQUEST):
             error = self.assertRaises(errors.NotLeading, verb)
@@ -212,17 +212,23 @@ class LeadTest(Case):
         other.prove()
         self.assertEqual((first,), other.entries())
 
-    def test_who_led_last_is_told_without_a_write(self):
-        self.assertIsNone(self.journal().last_lead())
+    def test_who_leads_is_told_without_a_write(self):
+        self.assertIsNone(self.journal().leader())
         self.assertEqual([], [*self.dir.iterdir()])
         self.journal().write('resume', reason='made')
-        self.assertIsNone(self.journal().last_lead())
-        self.journal().take_lead('one')
-        who, since = self.journal().last_lead()
-        self.assertEqual(('one', 'Z'), (who, since[-1]))
+        self.assertIsNone(self.journal().leader())
+        lead = self.journal().take_lead('one', 'evacuate')
+        self.assertEqual(
+            ('one', '2027-01-15T08:00:00.000Z', 'evacuate'),
+            self.journal().leader())
+        other = self.journal().take_lead('other', 'auto')
+        lead.give_lead_back()
+        self.assertEqual('other', self.journal().leader().name)
+        other.give_lead_back()
+        self.assertIsNone(self.journal().leader())
 
     def test_whoever_leads_a_person_may_resume(self):
-        leader = self.journal().take_lead('one')
+        leader = self.journal().take_lead('one', 'auto')
         leader.write('pause', reason='3 failures')
         self.journal().write('resume', reason='')
         leader.prove()
@@ -270,7 +276,7 @@ class LengthTest(Case):
 
     def test_a_resume_while_it_is_shortened_is_not_lost(self):
         journal = self.journal(long=20)
-        journal.take_lead('m').write('pause', reason='3 failures')
+        journal.take_lead('m', 'auto').write('pause', reason='3 failures')
 
         def fill(_):
             for _ in range(40):
@@ -325,8 +331,9 @@ class ImportTest(Case):
 
     def test_two_that_start_at_once(self):
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            leads = list(pool.map(lambda name: self.journal().take_lead(name),
-                                  'abcdef'))
+            leads = list(pool.map(
+                lambda name: self.journal().take_lead(name, 'auto'),
+                'abcdef'))
         self.assertEqual({1, 2, 3, 4, 5, 6}, {lead.token for lead in leads})
         self.assertEqual(self.before, self.journal().entries())
 

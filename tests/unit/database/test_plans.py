@@ -82,11 +82,11 @@ class PlansTest(plans_behaviour.Behaviour, Case):
     def test_a_newer_journal_is_left_alone(self):
         self.keep(plan('one'))
         journal.Journal(self.database, lambda: NOW).write('pause', reason='')
-        self.sql("update serifos_journal set version = 'serifos-journal/3'")
+        self.sql("update serifos_journal set version = 'serifos-journal/4'")
         before = self.path.read_bytes()
         for verb in self.ids, lambda: self.keep(plan('two', volume='w')):
             error = self.assertRaises(errors.FormatError, verb)
-            self.assertIn('is of schema serifos-journal/3', str(error))
+            self.assertIn('is of schema serifos-journal/4', str(error))
         self.assertEqual(before, self.path.read_bytes())
 
     def test_a_plan_whose_transaction_fails_is_not_there_in_part(self):

@@ -44,7 +44,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
         kept = journal.Journal(adapters.database(conf), lambda: now,
                                settings.old_journal_file)
         entries = clock_skew.corrected(kept.entries(), now)
-        lead, hours = kept.last_lead(), _hours(conf, now, say)
+        lead, hours = kept.leader(), _hours(conf, now, say)
         plans = of_plans.standings(
             adapters.plans(conf).every(say), entries, now)
     observed_at = reading.observed_at(cluster)

@@ -190,6 +190,9 @@ class MemoryJournal:
     def entries(self) -> tuple[jn.Entry, ...]:
         return tuple(self._entries)
 
+    def mark(self) -> None:
+        """None: it is not kept."""
+
 
 @dataclasses.dataclass
 class MemoryPlans:

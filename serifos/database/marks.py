@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mark of a journal, remembered beside it.
+
+A journal that was deleted, or replaced by an old backup, knows nothing of
+it. So the last observation, the history and the directory of the lock
+remember which journal it was, and how far it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import json
+import pathlib
+from typing import Protocol
+
+from oslo_db import exception
+from oslo_log import log
+import sqlalchemy as sa
+
+from serifos.database import columns
+from serifos.database import connection
+from serifos import errors
+from serifos.facts import fields
+from serifos.facts import journal
+from serifos.files import atomic
+from serifos.files import json_parts
+from serifos.files import strict_json
+
+LOG = log.getLogger(__name__)
+
+_METADATA = sa.MetaData()
+
+SEEN = sa.Table(
+    'serifos_journal_seen', _METADATA,
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('journal', columns.Name(64), nullable=False),
+    sa.Column('entry', columns.Whole, nullable=False),
+    mysql_engine='InnoDB', mysql_charset='utf8mb4')
+
+_MOST_BYTES = 2 ** 16
+
+
+class Keeper(Protocol):
+    """What remembers a mark."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+
+    def read(self) -> journal.Mark | None:
+        """None where nothing is remembered, or it cannot be read."""
+
+    def keep(self, mark: journal.Mark) -> None:
+        """Remembers another one, where that can be written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """``cluster.json``, which each observation writes with its mark."""
+
+    file: pathlib.Path
+
+    @property
+    def name(self) -> str:
+        return str(self.file)
+
+    def read(self) -> journal.Mark | None:
+        """As :meth:`Keeper.read`; what comes before the pools is read."""
+        with contextlib.suppress(errors.SerifosError, OSError, ValueError), (
+                atomic.open_text(self.file, 'cluster')) as file:
+            for part in json_parts.of(file, ('pools', 'volumes')):
+                if part.name == 'journal':
+                    return journal.Mark.from_json(fields.Field(part.value))
+                if part.name in ('pools', 'volumes'):
+                    break
+        return None
+
+    def keep(self, mark: journal.Mark) -> None:
+        """The observer writes it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lock:
+    """A file in the directory of the lock, where there is one."""
+
+    directory: pathlib.Path
+
+    @property
+    def file(self) -> pathlib.Path:
+        return self.directory / 'journal.json'
+
+    @property
+    def name(self) -> str:
+        return str(self.file)
+
+    def read(self) -> journal.Mark | None:
+        """As :meth:`Keeper.read`."""
+        with contextlib.suppress(errors.SerifosError, ValueError):
+            return journal.Mark.from_json(fields.Field(strict_json.loads(
+                atomic.read_text(self.file, 'mark', _MOST_BYTES))))
+        return None
+
+    def keep(self, mark: journal.Mark) -> None:
+        """As :meth:`Keeper.keep`."""
+        if self.directory.is_dir() and not self.directory.is_symlink() and (
+                self.read() != mark):
+            with contextlib.suppress(errors.InputError):
+                atomic.replace(self.file, json.dumps(mark.to_json()) + '\n')
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """A row in the database of the history.
+
+    :param database: () → that; it raises where it cannot be used
+    """
+
+    database: Callable[[], connection.Database]
+    name: str = 'the history'
+
+    def read(self) -> journal.Mark | None:
+        """As :meth:`Keeper.read`."""
+        try:
+            database = self.database()
+            return database.run(_mark) if database.exists() else None
+        except errors.SerifosError as exc:
+            LOG.warning('Which journal the history is of is not known: %s',
+                        exc)
+            return None
+
+    def keep(self, mark: journal.Mark) -> None:
+        """As :meth:`Keeper.keep`."""
+        def write(made: sa.Connection) -> None:
+            row = {'journal': mark.journal, 'entry': mark.entry}
+            if not made.execute(sa.update(SEEN).values(row)).rowcount:
+                with contextlib.suppress(exception.DBDuplicateEntry):
+                    made.execute(sa.insert(SEEN).values(id=1, **row))
+
+        with contextlib.suppress(errors.SerifosError):
+            database = self.database()
+            database.prepare(_is_there, _METADATA.create_all)
+            if database.run(_mark) != mark:
+                database.run(write, write=True)
+
+
+def _is_there(made: sa.Connection) -> bool:
+    return sa.inspect(made).has_table(SEEN.name)
+
+
+def _mark(made: sa.Connection) -> journal.Mark | None:
+    found = made.execute(sa.select(SEEN.c.journal, SEEN.c.entry)).first() if (
+        _is_there(made)) else None
+    return None if found is None else journal.Mark(*found)
+
+
+Remembered = tuple[str, journal.Mark]
+"""What remembers a mark, and the mark."""
+
+
+class Memory:
+    """What is remembered of a journal, by this process and beside it."""
+
+    def __init__(self, keepers: Sequence[Keeper] = ()) -> None:
+        self._keepers = keepers
+        self._read: list[Remembered] | None = None
+
+    def missing(self, now: journal.Mark) -> list[Remembered]:
+        """The marks that a journal does not continue, and what has each.
+
+        They are read once; then this process knows what it wrote.
+        """
+        if self._read is None:
+            self._read = [(keeper.name, mark) for keeper in self._keepers
+                          if (mark := keeper.read()) is not None]
+        return [(name, mark) for name, mark in self._read
+                if not now.continues(mark)]
+
+    def know(self, mark: journal.Mark) -> None:
+        """Remembers a mark in this process."""
+        self._read = [('this process', mark)]
+
+    def keep(self, mark: journal.Mark) -> None:
+        """Remembers a mark beside the journal, too."""
+        self.know(mark)
+        for keeper in self._keepers:
+            keeper.keep(mark)
