@@ -81,6 +81,13 @@ def host(member: str) -> str:
     return member.rpartition('-')[0]
 
 
+def has_ended(member: str) -> bool:
+    """Whether a balancer of this host runs no more; False of other hosts."""
+    its_host, _, process = member.rpartition('-')
+    return its_host == socket.gethostname() and not os.path.exists(
+        f'/proc/{process}')
+
+
 class Lead:
     """Leadership among balancers: lock and fencing token.
 

@@ -16,6 +16,9 @@ from serifos.plan.loads import demand as dm
 from serifos.plan import recent
 
 
+MODES = ('advise', 'approve', 'auto')
+
+
 @dataclasses.dataclass(frozen=True)
 class BalancerSettings:
     """Times are in seconds.

@@ -11,6 +11,7 @@ import dataclasses
 import time
 from typing import Any
 
+from serifos.balancer import leader
 from serifos.balancer import plans as pn
 from serifos.balancer import settings as sg
 from serifos.balancer.standing import of_plans
@@ -73,14 +74,15 @@ class Status(_Looks):
         seen = reading.read(self.app.conf, self.journal(), time.time())
         if seen.problem is not None:
             self.say(seen.problem)
-        leader, since, _ = seen.lead or (None, None, None)
+        name, since, mode = seen.lead if seen.lead and not (
+            leader.has_ended(seen.lead.name)) else (None, None, None)
         self.show(parsed_args, {
-            'leader': leader, 'leads_since': since,
+            'leader': name, 'leads_since': since, 'leads_as': mode,
             **dataclasses.asdict(seen.status)}, lambda: wd.lines(
                 _status(seen.status, seen.lead, seen.cluster)))
 
 
-def _status(seen: st.Status, lead: tuple[str, str] | None,
+def _status(seen: st.Status, lead: jn.Leader | None,
             cluster: cl.Cluster | None) -> Iterator[str]:
     for name, said in standing.facts(seen, lead):
         yield f'{name:13} {said}'

@@ -10,6 +10,7 @@ import dataclasses
 
 from oslo_config import cfg
 
+from serifos.balancer import leader
 from serifos.balancer import settings as sg
 from serifos.balancer.standing import status as st
 from serifos.cmd.balancer import adapters
@@ -56,22 +57,27 @@ def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
         marks.Observation(settings.cluster_file),))).missing()
     if missing is not None:
         problem = f'Nothing will be moved: {missing}.'
-    return Seen(status(settings, entries, cluster, now),
+    return Seen(status(settings, entries, cluster, now, lead),
                 lead, cluster, entries, problem)
 
 
 def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],
-           cluster: cl.Cluster | None, now: float) -> st.Status:
+           cluster: cl.Cluster | None, now: float,
+           lead: jn.Leader | None) -> st.Status:
     """How the balancer stands.
 
     :param entries: of the journal, none of them in the future
     :param cluster: the last observation, None where there is none
     :param now: seconds of the epoch
+    :param lead: who leads, whose mode counts while it runs
     """
-    return st.Status.of(settings, entries, observed_at(cluster), now, {
+    found = st.Status.of(settings, entries, observed_at(cluster), now, {
         volume.id: volume.copy_mib_s / 1024
         for volume in ([] if cluster is None else cluster.volumes)
         if volume.copy_mib_s})
+    return found if lead is None or lead.mode not in sg.MODES or (
+        leader.has_ended(lead.name)) else dataclasses.replace(
+            found, mode=lead.mode)
 
 
 def observed_at(cluster: cl.Cluster | None) -> float | None:

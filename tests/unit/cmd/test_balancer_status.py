@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import socket
+import subprocess
 import time
 
 from serifos.database import connection
@@ -60,7 +62,7 @@ class StatusTest(Case):
         before = set(self.dir.iterdir())
         out = self.run_verb('status')
         self.assertIn('mode          auto', out)
-        self.assertIn('leader        none yet', out)
+        self.assertIn('leader        none\n', out)
         self.assertIn('last round    none: there is no observation', out)
         self.assertIn('in flight     nothing', out)
         self.assertEqual(before, set(self.dir.iterdir()))
@@ -70,7 +72,7 @@ class StatusTest(Case):
         self.journal.take_lead('ctl1-4711', 'auto')
         self.requested()
         out = self.run_verb('status')
-        self.assertIn('leader        ctl1-4711 took the lead last, at 20', out)
+        self.assertIn('leader        ctl1-4711 (auto) since 20', out)
         self.assertRegex(
             out, r'last round    6\d s ago; the next in (4|3\.\d+) min')
         self.assertRegex(
@@ -96,6 +98,26 @@ class StatusTest(Case):
         doc = json.loads(self.run_verb('status', '-f', 'json'))
         self.assertEqual(['3 failures in a row', 1, {'error': 1}], [
             doc['paused'][0], doc['failures'], doc['done']])
+
+    def test_the_mode_is_that_of_the_leader(self):
+        self.file.write_text(f'[serifos]\nstate_dir = {self.dir}\n')
+        self.assertIn('mode          advise', self.run_verb('status'))
+        lead = self.journal.take_lead('ctl1-4711', 'auto')
+        self.assertIn('mode          auto\n', self.run_verb('status'))
+        lead.give_lead_back()
+        self.assertIn('mode          advise', self.run_verb('status'))
+
+    def test_a_leader_that_was_killed(self):
+        ended = subprocess.Popen(['true'])
+        ended.wait()
+        self.journal.take_lead(f'{socket.gethostname()}-{ended.pid}',
+                               'evacuate')
+        self.assertRegex(
+            self.run_verb('status'),
+            f'leader        none: .*-{ended.pid} \\(evacuate\\), which took '
+            'the lead at 20.*, has ended\n')
+        self.assertIsNone(json.loads(
+            self.run_verb('status', '-f', 'json'))['leader'])
 
     def test_a_journal_that_vanished(self):
         before = self.journal.mark()

@@ -48,7 +48,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
         plans = of_plans.standings(
             adapters.plans(conf).every(say), entries, now)
     observed_at = reading.observed_at(cluster)
-    status = reading.status(settings, entries, cluster, now)
+    status = reading.status(settings, entries, cluster, now, lead)
     return page.render(page.Facts(
         cluster, planned.seen, planned.explained(), planned.promised(),
         hours, entries, planned.became({

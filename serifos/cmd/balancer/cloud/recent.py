@@ -20,7 +20,7 @@ from serifos.report import table
 _MOVES, _PLANS, _SAID = 20, 10, 3
 
 
-def sections(seen: st.Status, lead: tuple[str, str] | None,
+def sections(seen: st.Status, lead: jn.Leader | None,
              plans: Sequence[of_plans.Standing],
              entries: Sequence[jn.Entry],
              cluster: cl.Cluster) -> Iterator[page.Section]:

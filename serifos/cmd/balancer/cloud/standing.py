@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from serifos.balancer import leader
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
 from serifos.cmd.console import words
 from serifos.facts import cluster as cl
+from serifos.facts import journal as jn
 from serifos.facts import times
 from serifos.report.plan import wording as wd
 from serifos.report import table
@@ -27,15 +29,17 @@ _NEXT = {'advise': 'In mode advise nothing moves until serifos-balancer apply '
          'auto': 'In mode auto the balancer does so by itself.'}
 
 
-def facts(seen: st.Status, lead: tuple[str, str] | None
+def facts(seen: st.Status, lead: jn.Leader | None
           ) -> Iterator[tuple[str, str]]:
     """What a balancer does: a name and words each.
 
-    :param lead: who took the lead last, and when
+    :param lead: who leads, unless it ended without a word
     """
     yield 'mode', _MODES[seen.mode]
-    yield 'leader', 'none yet' if lead is None else (
-        f'{lead[0]} took the lead last, at {lead[1]}')
+    yield 'leader', 'none' if lead is None else (
+        f'none: {lead.name} ({lead.mode}), which took the lead at '
+        f'{lead.since}, has ended' if leader.has_ended(lead.name) else
+        f'{lead.name} ({lead.mode}) since {lead.since}')
     yield 'last round', words.round_(seen)
     if seen.paused is not None:
         yield 'paused', (
