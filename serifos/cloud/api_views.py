@@ -54,6 +54,7 @@ def record(said: object, snapshots: int = 0) -> inv.Record:
         or doc['consistencygroup_id'].name_or_none(),
         replication_status=doc['replication_status'].name_or_none(),
         encrypted=doc['encrypted'].flag(absent=False),
+        multiattach=doc['multiattach'].flag(absent=False),
         bootable=doc['bootable'].value in (True, 'true'),
         attachments=_attachments(doc['attachments']),
         created_at=created_at, updated_at=updated_at)

@@ -28,6 +28,7 @@ class Record:
     :param migration_status: None, ``starting``, ``migrating``,
         ``completing``, ``success``, ``error``, ``deleting``, ``target:ID``
     :param snapshots: how many it has
+    :param multiattach: whether several servers may attach it
     :param attachments: the server of each; empty for one to a host itself
     :param group_id: of its group or consistency group
     :param created_at: seconds of the epoch
@@ -50,6 +51,7 @@ class Record:
     group_id: str | None = None
     replication_status: str | None = None
     encrypted: bool = False
+    multiattach: bool = False
     bootable: bool = False
     attachments: tuple[str, ...] = ()
     created_at: float | None = None

@@ -43,6 +43,7 @@ class Code(enum.StrEnum):
     NOVA_SILENT = 'nova_silent'
     NO_ATTACHMENT = 'no_attachment'
     SHARED_BY_SERVERS = 'shared_by_servers'
+    MULTIATTACH_IN_USE = 'multiattach_in_use'
     ATTACHED_TO_HOST = 'attached_to_host'
     SERVER_UNKNOWN = 'server_unknown'
     SERVER_UNCLEAR = 'server_unclear'

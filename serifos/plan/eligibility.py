@@ -170,6 +170,10 @@ def _in_use(record: inv.Record, rules: Rules) -> rs.Reason | None:
     if len(record.attachments) > 1:
         return rs.Reason(f'{len(record.attachments)} servers share it',
                          rs.Code.SHARED_BY_SERVERS)
+    if record.multiattach:
+        return rs.Reason(
+            'it is multi-attach and in use: what a second server writes '
+            'during the copy would be lost', rs.Code.MULTIATTACH_IN_USE)
     if '' in record.attachments:
         return rs.Reason('it is attached to a host itself, not to a server',
                          rs.Code.ATTACHED_TO_HOST)

@@ -115,6 +115,10 @@ KINDS: Mapping[str, Kind] = {
         'it is in use without attachment',
         'its attachments in Cinder'),
     Code.SHARED_BY_SERVERS: Kind('several servers share it'),
+    Code.MULTIATTACH_IN_USE: Kind(
+        'it is multi-attach and in use',
+        'detach it: a server that attaches it meanwhile writes to the copy '
+        'that goes'),
     Code.ATTACHED_TO_HOST: Kind('it is attached to a host itself'),
     Code.SERVER_UNKNOWN: Kind(
         'Nova does not list its server',

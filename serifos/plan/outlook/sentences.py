@@ -44,6 +44,7 @@ _BEGINS: tuple[tuple[str, Code], ...] = (
     ('attached, and Nova could not be asked', Code.NOVA_SILENT),
     ('it is in use and has no attachment', Code.NO_ATTACHMENT),
     (r'\d+ servers share it', Code.SHARED_BY_SERVERS),
+    ('it is multi-attach and in use', Code.MULTIATTACH_IN_USE),
     ('it is attached to a host itself', Code.ATTACHED_TO_HOST),
     ('Nova does not list its server', Code.SERVER_UNKNOWN),
     ('Nova does not (know the state of|say on which host)',

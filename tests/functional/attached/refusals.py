@@ -16,7 +16,9 @@ PROMPT = 'Type yes: '
 
 STAYS = {
     'encrypted': 'it is encrypted and in use: Nova does not copy such volumes',
-    'grouped': 'it is in a group'}
+    'grouped': 'it is in a group',
+    'shared': 'it is multi-attach and in use: what a second server writes '
+              'during the copy would be lost'}
 STOPPED = ('its server vm ({}) is SHUTOFF; Nova copies volumes of servers '
            'that are ACTIVE, PAUSED or resized')
 

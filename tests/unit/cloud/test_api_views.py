@@ -124,6 +124,7 @@ class RecordTest(testtools.TestCase):
         ({'cluster_name': 'c@ssd'}, 'pool', 'c@ssd#ssd'),
         ({'consistencygroup_id': 'g'}, 'group_id', 'g'),
         ({'encrypted': True}, 'encrypted', True),
+        ({'multiattach': True}, 'multiattach', True),
         ({'volume_type': None}, 'volume_type', None),
         ({'attachments': [{'server_id': 's'}]}, 'attachments', ('s',)),
         ({'attachments': [{'server_id': None}]}, 'attachments', ('',)))

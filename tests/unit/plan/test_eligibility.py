@@ -61,6 +61,13 @@ class WhyNotTest(testtools.TestCase):
         shared = dataclasses.replace(attached, attachments=('s', 't'))
         self.assertEqual('2 servers share it',
                          eligibility.why_not(shared, rules, NOW))
+        alone = dataclasses.replace(attached, multiattach=True)
+        self.assertEqual(
+            'it is multi-attach and in use: what a second server writes '
+            'during the copy would be lost',
+            eligibility.why_not(alone, rules, NOW))
+        self.assertIsNone(eligibility.why_not(
+            dataclasses.replace(FREE, multiattach=True), rules, NOW))
         by_host = dataclasses.replace(attached, attachments=('',))
         self.assertIn('a host itself',
                       eligibility.why_not(by_host, rules, NOW))
