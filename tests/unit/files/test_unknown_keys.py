@@ -17,7 +17,7 @@ from serifos.lab.relative import relation as rl
 from serifos.lab.screening import journal as screening
 from serifos.scheduler import cluster_reader
 from serifos.telemetry import ring
-from tests.fuzz import targets
+from tests.fuzz import files
 from tests.unit import case
 
 NEW = 'of_a_newer_release'
@@ -99,7 +99,7 @@ READERS = {
 def examples(kind):
     """Each example of a kind: its lines, and the places in them."""
     found = []
-    for seed in targets.seeds(kind):
+    for seed in files.seeds(kind):
         lines = (seed,) if kind not in (
             'dataset', 'journal', 'ring', 'screening') else seed.splitlines()
         docs = [json.loads(line) for line in lines]
