@@ -8,6 +8,18 @@ from serifos import errors
 from tests.unit import case
 
 
+def levels():
+    return {name: logger.level for name, logger
+            in logging.Logger.manager.loggerDict.items()
+            if isinstance(logger, logging.Logger)}
+
+
+def restore(before):
+    """Other tests hear loggers that oslo.log makes quiet."""
+    for name in levels():
+        logging.getLogger(name).setLevel(before.get(name, logging.NOTSET))
+
+
 class LogLinesTest(case.DirectoryCase):
 
     def setUp(self):
@@ -15,6 +27,7 @@ class LogLinesTest(case.DirectoryCase):
         root = logging.getLogger()
         self.addCleanup(setattr, root, 'handlers', root.handlers)
         self.addCleanup(root.setLevel, root.level)
+        self.addCleanup(restore, levels())
         root.handlers = []
         file = self.dir / 'serifos.conf'
         self.log = self.dir / 'serifos.log'
