@@ -29,7 +29,7 @@ LOG = log.getLogger(__name__)
 _PATH = os.pathsep.join(('/usr/sbin', '/sbin'))
 _KEPT = ('HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'LD_PRELOAD',
          'LVM_SYSTEM_DIR')
-"""What programs get of our environment: where things are."""
+"""The variables of our environment that programs get: paths."""
 
 _MESSAGE = 300
 _LOOK_S = 0.2

@@ -26,7 +26,7 @@ UNKNOWN = 'unknown'
 
 @dataclasses.dataclass(frozen=True)
 class Backing:
-    """What a loop device reads and writes: part of a file, or of a device.
+    """The part of a file or device that a loop device reads and writes.
 
     :param what: the file or block device, None where that is unknown
     :param path: its name when the loop device was set up

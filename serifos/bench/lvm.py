@@ -27,7 +27,7 @@ _CONFIG = (
     'log { verbose=0 silent=0 command_names=0 prefix="" report_command_log=0 }'
     ' report { list_item_separator="," prefixes=0 quoted=1 columns_as_rows=0 '
     'compact_output=0 compact_output_cols="" }')
-"""What a user's lvm.conf may have otherwise, and the output depends on."""
+"""Settings of lvm.conf that change what LVM prints, as read here."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ def _names(conf: cfg.ConfigOpts) -> Iterator[tuple[str, str]]:
 
 def unusable(group: Mapping[str, object], name: str,
              default: object) -> str | None:
-    """Why the value of an option cannot be used, None where it can."""
+    """The reason why an option's value cannot be used; None where it can."""
     try:
         return fault(group[name], default)
     except RecursionError:

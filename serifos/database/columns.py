@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.facts import fields
 
@@ -20,12 +20,13 @@ class Wrong(ValueError):
     """A value is not of the type of its column."""
 
 
-class _Checked(sa.types.TypeDecorator[Any]):
+class _Checked(sqlalchemy.types.TypeDecorator[Any]):
 
     kinds: type | tuple[type, ...]
     expected: str
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+    def process_result_value(self, value: Any,
+                             dialect: sqlalchemy.Dialect) -> Any:
         if value is None or self.holds(value):
             return value
         raise Wrong(f'one of its values is {fields.shown(value)}, not '
@@ -38,21 +39,21 @@ class _Checked(sa.types.TypeDecorator[Any]):
 class Name(_Checked):
     """A text of a length."""
 
-    impl, cache_ok = sa.String, True
+    impl, cache_ok = sqlalchemy.String, True
     kinds, expected = str, 'a text'
 
 
 class Whole(_Checked):
     """A whole number of up to 64 bits."""
 
-    impl, cache_ok = sa.BigInteger, True
+    impl, cache_ok = sqlalchemy.BigInteger, True
     kinds, expected = int, 'a whole number'
 
 
 class Number(_Checked):
     """A finite number of double precision."""
 
-    impl, cache_ok = sa.Float(53), True
+    impl, cache_ok = sqlalchemy.Float(53), True
     expected = 'a finite number'
 
     def holds(self, value: Any) -> bool:

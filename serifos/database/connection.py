@@ -271,7 +271,7 @@ class Database:
 
 
 def _reason(exc: Exception) -> Exception:
-    """What the driver raised, without what wraps it."""
+    """The error of the driver, without those that wrap it."""
     inner = getattr(exc, 'inner_exception', None) or exc
     return getattr(inner, 'orig', None) or inner
 

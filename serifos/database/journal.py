@@ -114,7 +114,7 @@ class Journal:
         return mark
 
     def missing(self) -> str | None:
-        """What it lacks and nobody has noted, a clause; None where nothing.
+        """A clause: what it lacks and nobody has noted; None where nothing.
 
         Nothing is changed by this.
         """
@@ -154,7 +154,7 @@ class Journal:
             tables.HEAD.c.identity == self.identity)
 
     def leader(self) -> jn.Leader | None:
-        """Who leads, unless it ended without a word; None where nobody does.
+        """The leader, unless its process ended; None without one.
 
         Nothing is changed by this.
         """
@@ -269,7 +269,7 @@ class Journal:
     @staticmethod
     def _unknown(lost: Sequence[marks.Remembered],
                  entries: Iterable[jn.Entry]) -> list[marks.Remembered]:
-        """What is missing and was not noted, what had most entries first."""
+        """The missing journals that were not noted, the longest first."""
         noted = [*jn.known_lost(entries)]
         return sorted(
             ((name, mark) for name, mark in lost

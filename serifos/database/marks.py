@@ -18,7 +18,7 @@ from typing import Protocol
 
 from oslo_db import exception
 from oslo_log import log
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database import columns
 from serifos.database import connection
@@ -31,24 +31,25 @@ from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 
-_METADATA = sa.MetaData()
+_METADATA = sqlalchemy.MetaData()
 
-SEEN = sa.Table(
+SEEN = sqlalchemy.Table(
     'serifos_journal_seen', _METADATA,
-    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('journal', columns.Name(64), nullable=False),
-    sa.Column('entry', columns.Whole, nullable=False),
+    sqlalchemy.Column('id', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('journal', columns.Name(64), nullable=False),
+    sqlalchemy.Column('entry', columns.Whole, nullable=False),
     mysql_engine='InnoDB', mysql_charset='utf8mb4')
 
 _MOST_BYTES = 2 ** 16
 
 
 class Keeper(Protocol):
-    """What remembers a mark."""
+    """A place that remembers a mark."""
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Its name in a sentence."""
 
     def read(self) -> journal.Mark | None:
         """None where nothing is remembered, or it cannot be read."""
@@ -133,11 +134,11 @@ class History:
 
     def keep(self, mark: journal.Mark) -> None:
         """As :meth:`Keeper.keep`."""
-        def write(made: sa.Connection) -> None:
+        def write(made: sqlalchemy.Connection) -> None:
             row = {'journal': mark.journal, 'entry': mark.entry}
-            if not made.execute(sa.update(SEEN).values(row)).rowcount:
+            if not made.execute(sqlalchemy.update(SEEN).values(row)).rowcount:
                 with contextlib.suppress(exception.DBDuplicateEntry):
-                    made.execute(sa.insert(SEEN).values(id=1, **row))
+                    made.execute(sqlalchemy.insert(SEEN).values(id=1, **row))
 
         with contextlib.suppress(errors.SerifosError):
             database = self.database()
@@ -146,22 +147,24 @@ class History:
                 database.run(write, write=True)
 
 
-def _is_there(made: sa.Connection) -> bool:
-    return sa.inspect(made).has_table(SEEN.name)
+def _is_there(made: sqlalchemy.Connection) -> bool:
+    return sqlalchemy.inspect(made).has_table(SEEN.name)
 
 
-def _mark(made: sa.Connection) -> journal.Mark | None:
-    found = made.execute(sa.select(SEEN.c.journal, SEEN.c.entry)).first() if (
-        _is_there(made)) else None
+def _mark(made: sqlalchemy.Connection) -> journal.Mark | None:
+    if not _is_there(made):
+        return None
+    found = made.execute(
+        sqlalchemy.select(SEEN.c.journal, SEEN.c.entry)).first()
     return None if found is None else journal.Mark(*found)
 
 
 Remembered = tuple[str, journal.Mark]
-"""What remembers a mark, and the mark."""
+"""A place that remembers a mark, and the mark."""
 
 
 class Memory:
-    """What is remembered of a journal, by this process and beside it."""
+    """The marks of a journal, by this process and beside it."""
 
     def __init__(self, keepers: Sequence[Keeper] = ()) -> None:
         self._keepers = keepers

@@ -91,7 +91,7 @@ _APPROVED = 10
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """Which journal it is, and how far it goes.
+    """The identity of a journal, and how far it goes.
 
     :param journal: the identity that it was made with
     :param entry: the number of its last entry, which never falls
@@ -115,7 +115,7 @@ class Mark:
 
 
 class Leader(NamedTuple):
-    """Who took the lead last.
+    """The balancer that took the lead last.
 
     :param name: its host and process
     :param since: ISO 8601
@@ -320,7 +320,7 @@ def paused(entries: Iterable[Entry]) -> bool:
 
 
 def doubt(entries: Iterable[Entry]) -> str | None:
-    """Why the journal cannot be relied on, a clause; None where it can."""
+    """A clause: why the journal cannot be relied on; None where it can."""
     found = pause(entries)
     return found.facts['reason'] if found and found.facts.get(
         'doubt') is True else None

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 import itertools
 import operator
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 
 _INSTANT_S = 0.001
 """How finely Prometheus keeps times."""
 
 
-def readings(several: Sequence[Sequence[cn.Reading]], longest_s: float,
-             why: Callable[[Sequence[int]], str]) -> list[cn.Reading]:
+def readings(several: Sequence[Sequence[counters.Reading]], longest_s: float,
+             why: Callable[[Sequence[int]], str]) -> list[counters.Reading]:
     """The readings of a host, oldest first.
 
     :param several: those of each of its exporters, oldest first
@@ -38,12 +38,12 @@ def readings(several: Sequence[Sequence[cn.Reading]], longest_s: float,
     those = [nth for nth, times in enumerate(double) if times]
     fault = why(those) if those else None
     return sorted(
-        (cn.Reading(reading.at, fault=fault) if reading.at in times
+        (counters.Reading(reading.at, fault=fault) if reading.at in times
          else reading for its, times in zip(several, double)
          for reading in its), key=operator.attrgetter('at'))
 
 
-def _spans(its: Sequence[cn.Reading],
+def _spans(its: Sequence[counters.Reading],
            longest_s: float) -> list[tuple[float, float]]:
     """The time for which each reading stands: since the one before it."""
     times = [reading.at for reading in its]

@@ -112,7 +112,7 @@ class Prometheus:
             lambda nths: promql.double([its[nth].labels for nth in nths]))
 
     def _fault(self, its: Sequence[promql.Exporter]) -> str | None:
-        """Why nothing is read of exporters that a host matches."""
+        """The reasons why exporters that a host matches are not read."""
         if not its:
             return (f'Prometheus has no node_exporter whose label '
                     f'{self._label} names it; set [telemetry] '

@@ -109,7 +109,7 @@ def exporters(answers: Iterable[Answer]) -> list[Exporter]:
 
 
 def double(several: Sequence[Labels]) -> str:
-    """Why exporters of a host cannot be used that were scraped at once.
+    """The reason why exporters scraped at once cannot be used; or None.
 
     :param several: their labels, of which those that differ are told
     """

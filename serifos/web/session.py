@@ -41,7 +41,7 @@ _LOGGERS = (
 
 _UNREAD = (ArithmeticError, AttributeError, LookupError, RecursionError,
            TypeError, ValueError)
-"""What keystoneauth happens to raise where Keystone's answer is no such."""
+"""Errors that keystoneauth raises where no Keystone answers."""
 
 
 class Session(ks.Session):

@@ -30,7 +30,7 @@ COPIED = ('starting', 'migrating')
 SIZE, NAME, DESCRIPTION = 'size_gib', 'name', 'description'
 BOOTABLE, TYPE = 'bootable', 'volume_type'
 METADATA, SERVER = 'metadata:', 'server:'
-"""What begins the fields of an item of metadata, and of an attachment."""
+"""Prefixes of the fields of an item of metadata, and of an attachment."""
 
 _CINDERS = ('attached_mode', 'readonly')
 """Keys of administrators' metadata that Cinder shows among the others."""
@@ -45,7 +45,7 @@ RESTORED = 'restored'
 
 
 def of_last(entries: Iterable[journal.Entry], volume: str) -> Changes:
-    """What Cinder has undone, or may, of a volume in its last migration.
+    """The changes that Cinder has undone, or may, in the last migration.
 
     Nothing once that was restored.
     """
@@ -85,7 +85,7 @@ def read(said: object) -> Changes:
 
 
 def since(before: Mapping[str, Any], now: Mapping[str, Any]) -> Changes:
-    """What differs, as much of it as an entry of the journal has room for.
+    """The differences, as many as an entry of the journal has room for.
 
     An attachment that is gone is none of it: Nova ends it as it copies.
     """
@@ -122,7 +122,7 @@ def undone(found: Changes, now: Mapping[str, Any]) -> Changes:
 
 
 def words(found: Changes) -> str:
-    """What was changed, before and after, a clause."""
+    """The changes, before and after, as a clause."""
     said = [_words(field, *pair) for field, pair in found.items()]
     more = len(said) - _MOST_SAID
     return ', '.join(said[:_MOST_SAID]) + f' and {more} more' * (more > 0)

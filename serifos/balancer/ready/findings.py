@@ -193,7 +193,7 @@ def unchecked(inventory: inv.Inventory, used: Mapping[str, str],
               usable: Mapping[str, mm.Model],
               disks: Mapping[str, Collection[activity.Disk]]
               ) -> Iterator[Finding]:
-    """What :func:`fits` could not compare."""
+    """The facts that :func:`fits` could not compare."""
     hosts = {names.host(pool.name) for pool in inventory.pools
              if (model := usable.get(used.get(pool.name, ''))) is not None
              and (model.device or {}).get('model')}

@@ -112,7 +112,7 @@ class Diagnosis:
 
     @property
     def undone(self) -> changes.Changes:
-        """What Cinder undoes of what was changed, once it completes it."""
+        """The changes that Cinder undoes once it completes the migration."""
         return {} if self.data is self.record else changes.since(
             changes.held(dataclasses.replace(
                 self.data, attachments=self.record.attachments)),

@@ -18,7 +18,7 @@ UNDER_WAY, CARRIED_OUT = 'under way', 'carried out'
 
 
 class Became(NamedTuple):
-    """What became of a move.
+    """The outcome of a move.
 
     :param result: empty while it is in flight
     :param restore: the commands that make changes again that Cinder undid

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies behind the name of a block device, and its other names."""
+"""The storage behind a block device, and its other names."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel knows of block devices and lsblk does not report."""
+"""Facts of block devices in sysfs that lsblk does not report."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Medium:
         return self.identity is not None and self.identity[0] == 'file'
 
     def shared(self, other: Medium) -> str | None:
-        """What both have, by which they are the same; None without any.
+        """The storage that both have in common; None without any.
 
         World wide names decide where both report one: the namespaces of an
         NVMe device have one serial number, as the LUNs of some targets.
@@ -186,7 +186,7 @@ def _is_linear(node: lsblk.Node,
 
 def _narrowed(node: lsblk.Node, parents: frozenset[open_files.Identity],
               behind: Piece, is_linear: bool) -> Piece:
-    """What a device has of a piece of its parents, or of its medium.
+    """The piece of its parents, or of its medium, that a device has.
 
     :param is_linear: whether a byte of the piece is where it is on them
     """

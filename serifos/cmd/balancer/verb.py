@@ -26,7 +26,7 @@ from serifos.cmd import progress
 from serifos.database import journal
 from serifos.database import marks
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts import journal as entries
 from serifos.files import owners
 from serifos.telemetry import scrape
 
@@ -214,7 +214,7 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
 
 def _refuse_doubt(balancer: rounds.Balancer) -> None:
     """:raises InputError: where the journal cannot be relied on"""
-    why = jn.doubt(balancer.entries())
+    why = entries.doubt(balancer.entries())
     if why is not None:
         raise errors.InputError(
             f'Nothing is moved: {why}. Look at serifos-balancer history, '

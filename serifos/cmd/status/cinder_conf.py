@@ -39,7 +39,7 @@ _OPTS = [cfg.StrOpt('scheduler_driver', default=''),
 
 def findings(given: Sequence[str], ours: cfg.ConfigOpts
              ) -> Iterator[fd.Finding]:
-    """What is wrong in the configuration of cinder-scheduler.
+    """The faults in the configuration of cinder-scheduler.
 
     :param given: its files and directories, empty for where it looks
     :param ours: serifos.conf

@@ -51,7 +51,7 @@ def unpack(data: object) -> tuple[Places, hs.Array]:
 
 
 def add(data: object, places: Places, figures: hs.Array) -> bytes:
-    """What was packed, and more of the same slot.
+    """The packed values with more of the same slot.
 
     :param data: None for nothing; what cannot be unpacked is lost
     """

@@ -14,7 +14,7 @@ from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status as st
 from serifos.cmd.console import words
 from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.report.plan import wording as wd
 from serifos.report import table
@@ -29,7 +29,7 @@ _NEXT = {'advise': 'In mode advise nothing moves until serifos-balancer apply '
          'auto': 'In mode auto the balancer does so by itself.'}
 
 
-def facts(seen: st.Status, lead: jn.Leader | None
+def facts(seen: st.Status, lead: journal.Leader | None
           ) -> Iterator[tuple[str, str]]:
     """What a balancer does: a name and words each.
 
