@@ -114,6 +114,15 @@ def models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     return kind(its, floor)
 
 
+def as_printed(found: Mapping[str, mm.Model]) -> dict[str, mm.Model]:
+    """The models as the paper predicts: alike within their range and beyond.
+
+    Without a training range, no upper end of an interval is planned with.
+    """
+    return {name: dataclasses.replace(model, range={})
+            for name, model in found.items()}
+
+
 def ratios(cluster: cl.Cluster, limits: lm.Limits,
            found: Mapping[str, mm.Model]) -> dict[str, float]:
     """Pool → what its tenants see, by what its model alone predicts."""

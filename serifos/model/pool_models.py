@@ -119,6 +119,14 @@ class Fleet:
         slot = self._slot[pools]
         return self._middle(slot, loads) * self._above(slot, loads)
 
+    def printed(self, pools: Ints, loads: Floats) -> Floats:
+        """The formulas of the models as they are printed.
+
+        As of :meth:`latency`, and the same wherever a Load lies. Where a
+        linear model says less than 0, so does this.
+        """
+        return self._formula(self._slot[pools], loads)
+
     def expected(self, pools: Ints, loads: Floats
                  ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         """What models expect of pools under Loads.
@@ -139,7 +147,12 @@ class Fleet:
             loads[:, 0] > 0)
 
     def _middle(self, slot: Ints, loads: Floats) -> Floats:
-        """The prediction, µs[n]."""
+        """The prediction, never negative, µs[n]."""
+        found = self._formula(slot, loads)
+        return np.maximum(found, 0.0, out=found)
+
+    def _formula(self, slot: Ints, loads: Floats) -> Floats:
+        """What the formulas of the models say, µs[n]."""
         if not self._models:
             return np.full(len(loads), np.nan)
         count = loads[:, 0]
@@ -150,7 +163,6 @@ class Fleet:
         middle = self._intercept[row]
         for column, coefficients in self._terms:
             middle += coefficients[row] * loads[:, column]
-        np.maximum(middle, 0.0, out=middle)
         for other in self._others:
             its = slot == other
             middle[its] = self._models[other].predictor.many(

@@ -2,15 +2,20 @@
 """Best fit decreasing over the whole cluster, Algorithm 1 of [1]_.
 
 The volumes are tried by decreasing block size, of equal ones that with fewer
-GiB, each on the host with the least predicted latency. Read literally the
-algorithm adds a volume to its own host a second time when it prices staying,
-and never settles; here a volume is lifted off first, so that staying costs
-what its pool sees now.
+GiB, each on the host with the least planning figure. A move must be one that
+:mod:`.acceptance` accepts, by itself or as one of several off a host of many
+volumes, and passes repeat until a whole one moves nothing.
 
-As printed it is one pass that looks at the mean latency of the receiving host
-alone. Otherwise hosts are compared by their planning figures, a move must be
-one that :mod:`.acceptance` accepts, by itself or as one of several off a host
-of many volumes, and passes repeat until a whole one moves nothing.
+``paper`` makes it Algorithm 1 to the letter: one pass by decreasing block
+size, in which each volume goes to the host with the least predicted latency,
+the first of equal ones, whatever it gains. Predictions are the formulas of
+the models, also where these were not trained. There is one deviation: read
+literally, the algorithm adds a volume to its own host a second time when it
+prices staying, and never settles; here a volume is lifted off its host first.
+The paper leaves open how hosts and volumes of equal block size are ordered
+(here as observed), and what a scheduled migration changes for later volumes
+(here the sums of both hosts and the free space of the target; the space that
+is freed is for the next plan).
 
 .. [1] Z. Yao, I. Papapanagiotou, R. Griffith, Serifos: Workload
    Consolidation and Load Balancing for SSD Based Cloud Storage Systems.
@@ -38,29 +43,64 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     """Best fit decreasing until a pass over all volumes moves nothing.
 
     :param models: predictions for the pools in the cluster's order
-    :param paper: as printed, one pass without a minimum gain
+    :param paper: Algorithm 1 as printed, by the present
     :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits, slots))
-    steps, last, quota = _steps(first, qu.Quota.of(first.problem), paper)
-    truncated = bool(steps) and bool(_steps(
-        last.carried_out(), qu.Quota.of(first.problem), paper)[0]) and (
+    first = st.State.of(pm.Problem.of(
+        cluster, models, limits, None if paper else slots))
+    make = _as_printed if paper else _steps
+    steps, last, quota = make(first, qu.Quota.of(first.problem))
+    truncated = bool(steps) and bool(make(
+        last.carried_out(), qu.Quota.of(first.problem))[0]) and (
             not paper or quota.reached)
     return summary.plan(
         'bfd --paper' if paper else 'bfd', first, last, steps, truncated,
         [summary.FASTEST] * len(steps) if paper else (), quota)
 
 
-def _steps(state: st.State, quota: qu.Quota, paper: bool
+def _as_printed(state: st.State, quota: qu.Quota
+                ) -> tuple[list[oc.Step], st.State, qu.Quota]:
+    """``load_balance`` of Algorithm 1; as :func:`_steps`."""
+    found: list[oc.Step] = []
+    place = {volume.id: at for at, volume in enumerate(state.problem.volumes)}
+    for volume in sorted(
+            (volume for volume in state.problem.cluster.volumes
+             if state.able[place[volume.id]]),
+            key=lambda volume: -volume.workload.block_kib):
+        at = place[volume.id]
+        home = int(state.home[at])
+        device = int(state.problem.device[home])
+        if quota.full(device):
+            continue
+        best = _best_host(state, at)
+        if best != home:
+            found.append((at, best))
+            state, quota = state.after(at, best), quota.after(device)
+    return found, state, quota
+
+
+def _best_host(state: st.State, volume: int) -> int:
+    """The first pool of the least predicted latency with a volume there."""
+    problem, home = state.problem, state.home[volume]
+    may = oc.allowed(state, np.array([volume]))[0]
+    may[home] = True
+    pools = np.flatnonzero(may)
+    loads = state.loads[problem.device[pools]]
+    loads[pools != home] += problem.carried[volume]
+    return int(pools[problem.models.models.printed(
+        pools, loads[:, 0]).argmin()])
+
+
+def _steps(state: st.State, quota: qu.Quota
            ) -> tuple[list[oc.Step], st.State, qu.Quota]:
     """The moves, the state that they lead to, and how they count."""
     found: list[oc.Step] = []
     while True:
         alone: set[int] = set()
-        while short := (passes := _Passes(state, quota, paper, alone)).short:
+        while short := (passes := _Passes(state, quota, alone)).short:
             alone |= short
         found, state, quota = found + passes.steps, passes.state, passes.quota
-        if paper or not passes.steps:
+        if not passes.steps:
             return found, state, quota
 
 
@@ -72,10 +112,9 @@ class _Passes:
         that count as one
     """
 
-    def __init__(self, state: st.State, quota: qu.Quota, paper: bool,
+    def __init__(self, state: st.State, quota: qu.Quota,
                  alone: set[int]) -> None:
-        self.state, self.paper, self.alone = state, paper, alone
-        self.quota = quota
+        self.state, self.quota, self.alone = state, quota, alone
         self.begun: dict[int, float] = {}
         self.steps: list[oc.Step] = []
         volumes = np.flatnonzero(state.able)
@@ -95,7 +134,7 @@ class _Passes:
                         self.quota = self.quota.after(device)
                     self.steps.append((volume, target))
                     self.state = self.state.after(volume, target)
-                    moved = not paper
+                    moved = True
 
     @property
     def short(self) -> set[int]:
@@ -108,30 +147,27 @@ class _Passes:
         return int(self.state.problem.device[self.state.home[volume]])
 
     def _target(self, volume: int) -> int | None:
-        """The pool with the least latency for a volume, where it moves.
+        """The pool with the least figure for a volume, where it moves.
 
         A tie stays, and of several pools the first wins.
         """
         state, problem = self.state, self.state.problem
-        one, at = np.array([volume]), state.home[volume]
+        one = np.array([volume])
         device = self._device(volume)
         if device not in self.begun and self.quota.full(device):
             return None
         part = 0.5 if device in self.begun else 1.0
-        if not self.paper and not acceptance.hot(state, one, part)[0]:
+        if not acceptance.hot(state, one, part)[0]:
             return None
         pools = np.flatnonzero(oc.allowed(state, one)[0])
         if not len(pools):
             return None
         there = problem.device[pools]
-        loads = state.loads[there] + problem.carried[volume]
-        price, stays = (
-            problem.models.latency(pools, loads), state.latency_us[at]
-        ) if self.paper else (
-            problem.figure_us(there, loads), state.figure_us[device])
+        price = problem.figure_us(
+            there, state.loads[there] + problem.carried[volume])
         best = pools[[price.argmin()]]
-        return int(best[0]) if price.min() < stays and (
-            self.paper or self._accepted(one, best)) else None
+        return int(best[0]) if price.min() < state.figure_us[device] and (
+            self._accepted(one, best)) else None
 
     def _accepted(self, one: pm.Ints, target: pm.Ints) -> bool:
         found = oc.outcomes(self.state, one, target)

@@ -43,6 +43,13 @@ class Predictions(Protocol):
         :returns: µs[n], NaN where a pool has no model
         """
 
+    def printed(self, pools: Ints, loads: Floats) -> Floats:
+        """The formulas of the models as they are printed, µs[n].
+
+        The latency without a factor: that of a Load outside of the training
+        range, and a correction. It may be below 0.
+        """
+
     def tenants(self, pools: Ints, loads: Floats, which: Ints,
                 own: Floats) -> Floats:
         """What tenants see in pools under Loads, in the mean.
@@ -88,6 +95,9 @@ class Corrected:
 
     def latency(self, pools: Ints, loads: Floats) -> Floats:
         return self.factors[pools] * self.models.latency(pools, loads)
+
+    def printed(self, pools: Ints, loads: Floats) -> Floats:
+        return self.models.printed(pools, loads)
 
     def tenants(self, pools: Ints, loads: Floats, which: Ints,
                 own: Floats) -> Floats:

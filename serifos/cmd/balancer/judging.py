@@ -21,12 +21,14 @@ from serifos.cmd.balancer import histories
 from serifos.database import journal
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.files import owners
 from serifos.model import model as mm
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan.outlook import outlook as ol
 from serifos.plan import plan as pl
+from serifos.plan import recent
 from serifos.plan import state as st
 
 
@@ -83,6 +85,12 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
         settings = dataclasses.replace(settings, planner=planner,
                                        mend_at_once=False)
     cluster = settings.planned(cluster)
+    if planner == planning.PAPER:
+        cluster = recent.corrected(cluster, {})
+        models = planning.as_printed(models)
+        limits = dataclasses.replace(limits, hot_by=hb.LATENCY)
+        return Judged(planning.plan(planner, cluster, limits, models),
+                      cluster, limits, models, None)
     slots = histories.slots(conf, cluster, say)
     once = steady.once(cluster, limits, models, slots,
                        settings.mend_at_once)

@@ -20,6 +20,7 @@ from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
+from serifos.facts import hot_by as hb
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import plan as pl
@@ -39,8 +40,9 @@ class Plan(app.Fails, command.Command):
                             help='(default: [balancer] planner)')
         parser.add_argument(
             '--paper', action='store_true', help='with --planner bfd: '
-            'Algorithm 1 as the paper prints it, one pass that asks for no '
-            'gain')
+            'Algorithm 1 as the paper prints it: one pass that asks for no '
+            'gain, and the bare predictions of the models, without '
+            'corrections, history, or upper ends of intervals')
         parser.add_argument(
             '--max-moves', type=int, metavar='N', help='moves of the plan on '
             'up to 20 pools, off each pool on more (default: [balancer] '
@@ -79,13 +81,14 @@ class Plan(app.Fails, command.Command):
             cluster, parsed_args.why)
         planning.tell_strays(cluster, self.say)
         directory = adapters.models_dir(conf, parsed_args.models)
-        models = planning.models(cluster, directory, self.say,
-                                 adapters.limits_of(conf).hot_by)
         planner = parsed_args.planner or conf.balancer.planner
         if parsed_args.paper and planner != 'bfd':
             raise errors.InputError(
                 f'The planner {planner} is not in the paper; give --planner '
                 'bfd with --paper.')
+        models = planning.models(
+            cluster, directory, self.say,
+            hb.LATENCY if parsed_args.paper else limits.hot_by)
         judged = judging.judged(
             conf, cluster, models, self.say, limits,
             planning.PAPER if parsed_args.paper else parsed_args.planner)

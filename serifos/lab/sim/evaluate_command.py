@@ -37,8 +37,9 @@ class Evaluate(app.Fails, command.Command):
             '--kind', action='append', dest='kinds',
             choices=('consolidation', 'outstanding', 'tenant', 'auto'),
             help="the planners' models; may be given again. consolidation "
-                 "is built from the paper's sets, the others from the short "
-                 'design (default: consolidation and auto)')
+                 "is built from the paper's sets and predicts as the paper "
+                 'prints it, the others are built from the short design '
+                 '(default: consolidation and auto)')
         parser.add_argument(
             '--sets', type=int, metavar='N',
             help='build consolidation from a seeded choice of N of the '

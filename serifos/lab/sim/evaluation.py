@@ -11,6 +11,7 @@ import dataclasses
 import statistics
 from typing import Any
 
+from serifos.balancer import planning
 from serifos.facts import bounds
 from serifos.facts import dataset as ds
 from serifos.lab.sim import closed_loop
@@ -175,7 +176,7 @@ def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
     fitted = [ssd for ssd in devices if ssd.name in paper.CONSOLIDATION]
     cases = [scenario.Case(bed, number, settings.seed, {
         kind: {ssd.name: of_kind[ssd.name] for ssd in bed.hosts}
-        for kind, of_kind in models.items()}, tails=tails)
+        for kind, of_kind in _planned_by(models).items()}, tails=tails)
         for bed in beds for number in range(settings.cases)]
     outcomes = iter(list(mapper('Simulating the cases', scenario.run, cases)))
     return Evaluation(
@@ -260,6 +261,13 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
                     f'Fitting {" and ".join(sorted(kinds))}', _built, jobs)):
                 models.setdefault(kind, {})[ssd.name] = model
     return {kind: models[kind] for kind in settings.kinds}
+
+
+def _planned_by(models: Mapping[str, Mapping[str, mm.Model]]
+                ) -> dict[str, Mapping[str, mm.Model]]:
+    """The models, those of kind consolidation as the paper prints them."""
+    return {kind: planning.as_printed(of_kind) if kind == 'consolidation'
+            else of_kind for kind, of_kind in models.items()}
 
 
 def _built(job: tuple[str, ssds.Ssd, list[ds.Sample], str]) -> mm.Model:

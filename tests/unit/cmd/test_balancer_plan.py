@@ -92,8 +92,18 @@ class PlanTestCase(case.DirectoryCase):
 
     def test_algorithm_1_as_printed_asks_for_no_gain(self):
         doc = self._doc('--planner', 'bfd', '--paper')
-        self.assertEqual(('bfd --paper', 6), (
+        self.assertEqual(('bfd --paper', 8), (
             doc['planner'], len(doc['moves'])))
+
+    def test_algorithm_1_knows_no_99th_percentiles(self):
+        conf = self.dir / 'serifos.conf'
+        conf.write_text('[balancer]\nplanner = bfd\nhot_by = write_p99\n'
+                        f'[serifos]\nstate_dir = {self.dir}\n'
+                        f'models_dir = {self.models}\n')
+        code, out, err = command.balance(
+            '--config-file', conf, 'plan', '--paper', '-f', 'json')
+        self.assertEqual((0, '', 8), (
+            code, err, len(json.loads(out)['moves'])))
 
     def test_the_same_is_planned_again(self):
         drop = ('id', 'created_at', 'expires_at')

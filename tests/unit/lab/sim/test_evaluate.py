@@ -69,6 +69,21 @@ class EvaluateTest(testtools.TestCase):
         self.assertLessEqual({*evaluation.EvaluationSettings().kinds},
                              {*modeler.KINDS})
 
+    def test_the_papers_kind_predicts_alike_beyond_its_range(self):
+        cases = []
+
+        def mapper(title, function, items):
+            if title == 'Simulating the cases':
+                cases.extend(items)
+            return map(function, items)
+
+        evaluation.run(evaluation.EvaluationSettings(
+            cases=1, testbeds=('paper',), sets=20, tests=1, rounds=1,
+            kinds=('consolidation',)), mapper)
+        for model in cases[0].models['consolidation'].values():
+            load = model.load([wl.Workload(50, 1024)] * 7)
+            self.assertEqual(model.predict(load), model.plan(load))
+
     def test_99th_percentiles_are_planned_by_in_any_processes(self):
         # Each is 50 times its mean, so that chance has no part in them.
         tails = self.useFixture(fixtures.TempDir()).join('tails.jsonl')
