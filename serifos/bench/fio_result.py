@@ -34,6 +34,15 @@ def parse(text: str) -> dict[str, Any]:
     :raises FioError: where the text is not a result of fio
     """
     doc, job = _job(text)
+    return {**figures(job), 'ended_ms': doc['timestamp_ms'].number()}
+
+
+def figures(job: fields.Field, tails: bool = True) -> dict[str, Any]:
+    """The figures of one job, by the names of the dataset, and ``requests``.
+
+    :param tails: whether it must have its 99th percentiles
+    :raises FioError: where it failed, or made no request
+    """
     error = job['error'].whole(-_MOST_ERRNO, _MOST_ERRNO)
     if error:
         raise FioError(f'fio failed: {os.strerror(abs(error))}')
@@ -44,9 +53,9 @@ def parse(text: str) -> dict[str, Any]:
     return {
         'latency_us': sum(_mean_us(side) * _requests(side)
                           for side in (read, write)) / requests,
-        **_side('read', read), **_side('write', write),
+        **_side('read', read, tails), **_side('write', write, tails),
         'iops': read['iops'].number() + write['iops'].number(),
-        'requests': requests, 'ended_ms': doc['timestamp_ms'].number()}
+        'requests': requests}
 
 
 def _job(text: str) -> tuple[fields.Field, fields.Field]:
@@ -69,9 +78,11 @@ def written(text: str) -> int:
     return _job(text)[1]['write']['io_bytes'].whole()
 
 
-def _side(name: str, side: fields.Field) -> dict[str, Any]:
+def _side(name: str, side: fields.Field, tails: bool) -> dict[str, Any]:
     some = _requests(side) > 0
-    p99 = side['lat_ns']['percentile']['99.000000'] if some else None
+    percentiles = side['lat_ns']['percentile']
+    p99 = percentiles['99.000000'] if some and (
+        tails or '99.000000' in (percentiles.value or ())) else None
     times = distribution.of_bins(side['lat_ns']['bins']) if some else None
     return {
         f'{name}_latency_us': _mean_us(side) if some else None,

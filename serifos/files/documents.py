@@ -95,9 +95,12 @@ def _sample(where: object, doc: Mapping[str, Any]) -> ds.Sample:
         raise errors.FormatError(f'{where}: {exc}; {_REMEDY}.') from None
 
 
-def begin_dataset(path: str | os.PathLike[str], header: ds.Header) -> None:
-    """Begins a dataset with its header alone."""
-    jsonl.begin(path, _checked(path, 'dataset', header.to_json()))
+def write_dataset(path: str | os.PathLike[str], dataset: ds.Dataset) -> None:
+    """A whole dataset, or nothing of it."""
+    jsonl.write(path, [
+        _checked(path, 'dataset', dataset.header.to_json()),
+        *(_checked(path, 'run', sample.to_json())
+          for sample in dataset.samples)])
 
 
 def resumed_dataset(path: str | os.PathLike[str], header: ds.Header

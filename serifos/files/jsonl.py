@@ -7,6 +7,7 @@ dropped by whoever resumes the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -90,7 +91,15 @@ def begin(path: atomic.Path, header: Mapping[str, Any]) -> None:
 
     :raises InputError: where it cannot be written
     """
-    atomic.replace(path, _line(header))
+    write(path, [header])
+
+
+def write(path: atomic.Path, docs: Iterable[Mapping[str, Any]]) -> None:
+    """A new file of these lines, whole or not at all.
+
+    :raises InputError: where it cannot be written
+    """
+    atomic.replace(path, ''.join(map(_line, docs)))
 
 
 def append(path: atomic.Path, doc: Mapping[str, Any]) -> None:

@@ -65,20 +65,22 @@ def read(text: str | bytes, source: str,
 
 
 def within(text: str, key: str, source: str,
-           error: type[errors.SerifosError] = errors.ToolError
-           ) -> fields.Field:
+           error: type[errors.SerifosError] = errors.ToolError,
+           last: bool = False) -> fields.Field:
     """The object with a key among the lines that a program printed.
 
     Lines may stand before and after it, and hold braces. What an object has
     twice it has not: nobody knows which one counts.
 
+    :param last: of equal keys the last one counts
     :raises SerifosError: where there is none
     """
     begins = [found.start() for found in re.finditer(r'^\{', text, re.M)
               ] or [max(text.find('{'), 0)]
+    decoder = _decoder(dict if last else _unambiguous)
     for begin in begins[:_MOST_BEGINS]:
         with contextlib.suppress(ValueError, RecursionError):
-            value, end = _decoder(_unambiguous).raw_decode(text, begin)
+            value, end = decoder.raw_decode(text, begin)
             if key in value and not text[end:].partition('\n')[0].strip():
                 return fields.Field(_whole(text, value),
                                     error=fields.unusable(source, error))

@@ -10,6 +10,7 @@ import json
 
 from serifos.bench import device
 from serifos.bench import filesystem
+from serifos.bench import fio_output
 from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
@@ -18,6 +19,7 @@ from serifos.bench.put_back import mountinfo
 from serifos.bench.put_back import place
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
+from serifos.files import documents
 from tests.fuzz import files
 
 
@@ -28,6 +30,14 @@ def fio(data: bytes) -> None:
     for figure in ds.FIGURES:
         made.figure(figure)
     json.dumps(made.to_json(), allow_nan=False).encode()
+
+
+def kept(data: bytes) -> None:
+    """An output of fio that is imported."""
+    output = fio_output.read(files.text(data))
+    if output.runs:
+        made = fio_output.combined({'x': output})
+        documents.write_dataset(files.file_of(b'', 'x.jsonl'), made)
 
 
 def devices(data: bytes) -> None:

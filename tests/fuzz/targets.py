@@ -187,6 +187,7 @@ TARGETS: dict[str, Target] = {
     'gnocchi': edges.of_gnocchi,
     'sentences': edges.sentences,
     'fio': programs.fio,
+    'fio_output': programs.kept,
     'lsblk': programs.devices,
     'lvm': programs.volume_group,
     'purge': programs.erasing,

@@ -116,9 +116,7 @@ class Dataset(app.Fails, command.Command):
                 for run in (*_for_kind(args), *_runs(args))]
         found = modeler.dataset(ssd, purpose, runs, args.chance,
                                 rounds=args.rounds, **seconds)
-        documents.begin_dataset(args.out, found.header)
-        for sample in found.samples:
-            documents.append_sample(args.out, sample)
+        documents.write_dataset(args.out, found)
         print(args.out)
 
 

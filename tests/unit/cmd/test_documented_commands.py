@@ -44,7 +44,7 @@ NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
            'plans': 'a cloud', 'serve': 'for ever', 'approve': 'a cloud',
            'undo': 'a cloud', 'top': 'a cloud',
            'refine': 'a cloud', 'kinds': 'an hour', 'evaluate': 'an hour',
-           'dataset': 'minutes'}
+           'dataset': 'minutes', 'import': 'outputs of fio'}
 """Verbs that are only parsed here, and what running them would take."""
 
 SHORTER = {'compare-kinds': ['--no-tune']}

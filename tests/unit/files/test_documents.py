@@ -148,7 +148,7 @@ class DatasetFileTest(StoreCase):
             (wl.Workload(25, 4), wl.Workload(75, 128, 32, 50)), 3100.5,
             3077.9, 2, ({'read_p99_us': 7200.0, 'write_p99_us': None},
                         {'iops': 655.0}))
-        documents.begin_dataset(path, samples.HEADER)
+        documents.write_dataset(path, ds.Dataset(samples.HEADER, ()))
         documents.append_sample(path, sample)
         read = documents.read_dataset(path)
         self.assertEqual(samples.HEADER, read.header)

@@ -85,6 +85,11 @@ class WithinTest(testtools.TestCase):
                                    'jobs', 'x')
         self.assertEqual({'b': 2}, found['jobs'].value)
 
+    def test_or_the_last_one_is(self):
+        found = strict_json.within('{"jobs": {"a": 1, "b": 2, "a": 3}}',
+                                   'jobs', 'x', last=True)
+        self.assertEqual({'a': 3, 'b': 2}, found['jobs'].value)
+
     @ddt.data('', 'no', '{', '{"jobs": NaN}', '{"jobs": 1',
               f'{GOOD}{GOOD}', '{\n' * 9999,
               '{"jobs":\n' * 2000, '{"jobs": "\\ud800"}')

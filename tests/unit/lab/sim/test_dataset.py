@@ -88,8 +88,7 @@ class DatasetTest(case.DirectoryCase):
 
     def test_what_was_measured_is_not_replaced(self):
         path = self.dir / 'real.jsonl'
-        header = samples.dataset([], lambda run: 100.0).header
-        documents.begin_dataset(path, header)
+        samples.write(path, samples.dataset([], lambda run: 100.0))
         was = path.read_text()
         code, out, err = command.simulate('dataset', 'SSD1', path)
         self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)

@@ -11,6 +11,7 @@ import numpy as np
 import testtools
 
 from serifos import errors
+from serifos.facts import dataset
 from serifos.facts.seen import distribution
 from serifos.facts import workload as wl
 from serifos.files import documents
@@ -163,8 +164,8 @@ class SampleTest(testtools.TestCase):
     def test_it_is_a_line_of_a_dataset(self):
         sample = measured(devices.SSD1, RUN)
         path = self.useFixture(fixtures.TempDir()).join('sim.jsonl')
-        documents.begin_dataset(path, samples.HEADER)
-        documents.append_sample(path, sample)
+        documents.write_dataset(
+            path, dataset.Dataset(samples.HEADER, (sample,)))
         self.assertEqual((sample,), documents.read_dataset(path).samples)
 
     def test_a_short_run_ends_in_time_but_not_before_all_have_finished(self):

@@ -87,12 +87,11 @@ class EvaluateTest(testtools.TestCase):
     def test_99th_percentiles_are_planned_by_in_any_processes(self):
         # Each is 50 times its mean, so that chance has no part in them.
         tails = self.useFixture(fixtures.TempDir()).join('tails.jsonl')
-        documents.begin_dataset(tails, ds.Header({'model': 'slow'}))
-        documents.append_sample(tails, ds.Sample(
+        documents.write_dataset(tails, ds.Dataset(ds.Header({}), (ds.Sample(
             (wl.Workload(50, 8),), 1.0, seen=({
                 'latency_us': 1.0,
                 'read_latency_us': 1.0, 'read_p99_us': 50.0,
-                'write_latency_us': 1.0, 'write_p99_us': 50.0},)))
+                'write_latency_us': 1.0, 'write_p99_us': 50.0},)),)))
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
                    '--predicts', 'write_p99_us', '--tails', tails,
                    '-f', 'json', '--jobs')

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs in an output of fio that somebody kept.
+
+Jobs of a group that ran at the same time are a run; a ``stonewall`` begins
+another group. fio prints each process of a job for itself, or, of a group
+with ``group_reporting``, the sum of all under one job's options; which of
+both it did is told by the processes' seconds, ``job_runtime``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import itertools
+import pathlib
+import re
+from typing import Any
+
+from serifos.bench import fio_options
+from serifos.bench import fio_result
+from serifos import errors
+from serifos.facts import dataset
+from serifos.facts import fields
+from serifos.facts import times
+from serifos.facts import workload
+from serifos.files import strict_json
+
+LEAST_S = 0.5
+"""Seconds that a run takes at least, as those of build do."""
+
+_THINKS_AFTER_A_RAMP = (3, 35)
+_SHARED = ('iops', 'read_iops', 'write_iops', 'read_bw_kib_s',
+           'write_bw_kib_s', 'requests')
+"""Figures of several processes that are sums."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """What one output of fio holds.
+
+    :param place: the device, or the disk or directory of the files
+    :param at: seconds of the epoch
+    :param left_out: why a run cannot be used, a clause each
+    """
+
+    fio: str
+    place: str
+    at: float
+    runs: tuple[dataset.Sample, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Job:
+    """One entry of fio's list of jobs."""
+
+    field: fields.Field
+    options: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.field['jobname'].name()
+
+    @property
+    def seconds(self) -> float:
+        return max(self.field[side]['runtime'].number()
+                   for side in ('read', 'write')) / 1000
+
+    def tenants(self, thinks_after_a_ramp: bool
+                ) -> list[tuple[workload.Workload, dict[str, Any]]]:
+        """What it asked for and saw, once for each of its processes."""
+        asked = fio_options.asked(self.options)
+        if (asked.think_time_us and not thinks_after_a_ramp
+                and fio_options.ramp_s(self.options)):
+            raise errors.InputError(
+                'fio before 3.35 does not keep a thinktime after a ramp_time')
+        seen = fio_result.figures(self.field, tails=False)
+        if self.seconds < LEAST_S:
+            raise errors.InputError(
+                f'it measured {self.seconds:g} s, and {LEAST_S:g} s are the '
+                'least')
+        number = self._processes()
+        seen |= {name: seen[name] / number for name in _SHARED}
+        # All begin at once, so that those end together which ran so long.
+        return [(asked, {**seen, 'ended_ms': 1000 * self.seconds})
+                ] * number
+
+    def _processes(self) -> int:
+        number_asked = fio_options.count(self.options)
+        ran = self.field['job_runtime'].number() / 1000 / self.seconds
+        for number in 1, number_asked:
+            if 0.9 * number < ran < 1.05 * number:
+                return number
+        raise errors.InputError(
+            f'its figures are the sum of {ran:.1f} processes, not of '
+            f'numjobs={number_asked} (group_reporting adds up the jobs of a '
+            'group)')
+
+
+def read(text: str) -> Output:
+    """The runs of an output in JSON, which other text may surround.
+
+    :raises SerifosError: where nothing of it can be used
+    """
+    results = text.count('"fio version"')
+    if not results:
+        raise errors.FormatError(
+            'It holds no result of fio in JSON (--output-format=json or '
+            'json+).')
+    if results > 1:
+        raise errors.FormatError(
+            f'It holds {results} results of fio; give each a file of its own.')
+    doc = strict_json.within(text, 'jobs', 'fio', fio_result.FioError,
+                             last=True)
+    version = doc['fio version'].name()
+    common = doc['global options'].texts()
+    jobs = [_Job(job, fio_options.of_job(common, job['job options'].texts()))
+            for job in doc['jobs'].items(1)]
+    groups = [[*group] for _, group in itertools.groupby(
+        jobs, lambda job: job.field['groupid'].whole())]
+    _refuse_at_once(groups)
+    runs, left_out = [], []
+    for group in groups:
+        try:
+            runs.append(_run(group, version))
+        except errors.SerifosError as exc:
+            left_out.append(str(exc))
+    return Output(version, _place(doc, jobs), doc['timestamp'].number(),
+                  tuple(runs), tuple(left_out))
+
+
+def combined(outputs: Mapping[str, Output]) -> dataset.Dataset:
+    """The runs of several outputs, by the names of their files.
+
+    :raises InputError: where there is none, or they are of several devices
+    """
+    used = {name: output for name, output in outputs.items() if output.runs}
+    if not used:
+        raise errors.InputError(
+            'No run of these files can be used; nothing is written.')
+    first = {output.place: name for name, output in reversed(used.items())}
+    if len(first) > 1:
+        named = ' and '.join(f'{place} ({name})'
+                             for place, name in sorted(first.items()))
+        raise errors.InputError(
+            f'The files are of {len(first)} devices, {named}; a model '
+            'describes one: import the files of each into a dataset of its '
+            'own.')
+    return dataset.Dataset(
+        dataset.Header(
+            {'target': next(iter(first))},
+            fio=', '.join(sorted({o.fio for o in used.values()})),
+            created_at=times.text(min(o.at for o in used.values()))),
+        tuple(run for output in used.values() for run in output.runs))
+
+
+def _run(group: Sequence[_Job], version: str) -> dataset.Sample:
+    found = re.match(r'fio-([0-9]{1,4})\.([0-9]{1,6})', version)
+    thinks = found is not None and (
+        int(found[1]), int(found[2])) >= _THINKS_AFTER_A_RAMP
+    tenants, begins = [], set()
+    for job in group:
+        try:
+            tenants += job.tenants(thinks)
+            begins.add(fio_options.begins_s(job.options))
+        except errors.SerifosError as exc:
+            raise errors.InputError(f'job {job.name}: {exc}') from None
+    names = ', '.join(dict.fromkeys(job.name for job in group))
+    if len(begins) > 1:
+        raise errors.InputError(
+            f'jobs {names}: they do not begin together (startdelay, '
+            'ramp_time)')
+    try:
+        return fio_result.sample(
+            [asked for asked, _ in tenants],
+            max(job.seconds for job in group), [saw for _, saw in tenants])
+    except fio_result.FioError as exc:
+        raise errors.InputError(f'jobs {names}: {exc}') from None
+
+
+def _refuse_at_once(groups: Sequence[Sequence[_Job]]) -> None:
+    """Refuses groups that are parted for printing, and ran together."""
+    elapsed = groups[0][0].field['elapsed'].number()
+    if len(groups) > 1 and sum(map(_lasted_s, groups)) > elapsed:
+        raise errors.FormatError(
+            f'Its {len(groups)} groups of jobs took {elapsed:g} s, less than '
+            'one after another: some ran at the same time (new_group), and '
+            'fio does not print which.')
+
+
+def _lasted_s(group: Sequence[_Job]) -> float:
+    lasted = max(job.seconds for job in group)
+    with contextlib.suppress(errors.InputError):
+        lasted += max(fio_options.begins_s(job.options) for job in group)
+    return lasted
+
+
+def _place(doc: fields.Field, jobs: Sequence[_Job]) -> str:
+    found = sorted({place for job in jobs for place in _places(job.options)})
+    if len(found) > 1:
+        raise errors.FormatError(
+            f'Its jobs ran in {len(found)} places, {", ".join(found)}, which '
+            'may be different devices.')
+    disks = doc['disk_util']
+    names = [] if found[0].startswith('/dev/') or disks.value is None else [
+        disk['name'].name() for disk in disks.items()]
+    return ', '.join(sorted(names)) or found[0]
+
+
+def _places(options: Mapping[str, str]) -> list[str]:
+    directory = options.get('directory', '.')
+    if 'filename' not in options:
+        return [directory]
+    return [name if name.startswith('/dev/')
+            else str(pathlib.PurePath(directory, name).parent)
+            for name in re.split(r'(?<!\\):', options['filename'])]
