@@ -138,6 +138,13 @@ def _prune(terms: Floats, y: Floats, nprune: int,
     rss = float(left @ left)
     alive = list(range(len(scale)))
     best, least = alive, math.inf
+    # The first terms as they came, too, as R's earth does: backwards, one
+    # that would be among the best few is often gone early.
+    first = np.cumsum((q.T @ y)[::-1] ** 2)[::-1] + rss
+    for number in range(1, min(nprune + 1, len(scale))):
+        now = gcv(float(first[number]), len(y), number, penalty)
+        if now < least:
+            best, least = alive[:number], now
     while True:
         now = gcv(rss, len(y), len(alive), penalty)
         if len(alive) <= nprune and now <= least:

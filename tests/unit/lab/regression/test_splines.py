@@ -52,6 +52,10 @@ _EARTH_ENDS = 13.603884298
 # The same with its standard spans, of fitted runs of a part of earth_cases.
 _EARTH_FEW = 3.80020619395, 31.38234792425
 
+# Rscript -e 'library(earth); a <- earth(mpg ~ ., data = mtcars)
+#   cat(format(c(a$gcv, a$rss), digits = 12))'
+_EARTH_CARS = 6.91211691989, 157.46666358118
+
 # Rscript -e 'options(digits = 12); coef(lm(Volume ~ Girth * Height, trees))'
 _LM_TREES = {(): 69.396315559307, (0,): -5.855847929654,
              (1,): -1.297083371665, (0, 1): 0.134654394364}
@@ -71,7 +75,8 @@ def _data(name):
     """Inputs, and what they shall explain, of a public dataset."""
     path = pathlib.Path(__file__).with_name('data') / f'{name}.csv'
     table = np.genfromtxt(path, delimiter=',', skip_header=1, names=True)
-    explained = {'trees': 'Volume', 'ozone1': 'O3'}[name]
+    explained = {
+        'trees': 'Volume', 'ozone1': 'O3', 'mtcars': 'mpg'}[name]
     return {column: table[column] for column in table.dtype.names
             if column != explained}, table[explained]
 
@@ -186,6 +191,13 @@ class MarsTest(testtools.TestCase):
         x, y, *_ = next(part)
         found = mars.splines_of(x, y, degree=1)
         self.assertTrue(np.allclose(_EARTH_FEW, (found.gcv, found.rss), 1e-9))
+
+    def test_the_first_pair_is_enough_where_it_is_in_earth(self):
+        """Backwards, one of it goes early, and four others stay."""
+        found = mars.splines_of(*_matrix('mtcars'), degree=1)
+        self.assertEqual(3, len(found.products))
+        self.assertTrue(np.allclose(
+            _EARTH_CARS, (found.gcv, found.rss), 1e-9))
 
     def test_straight_lines_of_few_runs_are_those_of_earth(self):
         its, = (row['earth'] for row in golden.EARTH['squares'] if (
