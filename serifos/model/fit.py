@@ -21,7 +21,7 @@ from serifos.model import model as mm
 from serifos.model import parameter
 from serifos.model import quality
 
-AUTO = ('consolidation', 'outstanding', 'hybrid', 'tenant')
+AUTO = ('consolidation', 'outstanding', 'tenant')
 """The kinds among which ``auto`` chooses."""
 
 LEAST_RUNS = 6

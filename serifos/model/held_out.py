@@ -45,7 +45,7 @@ def predictions(kind: str, data: fit_runs.Runs,
                 given: Mapping[str, float], seed: int) -> HeldOut:
     """The predictions of each fold by a fit to the others."""
     tenants, n = data.tenants, len(data.y)
-    found = np.full((4, n + len(tenants.y)), np.nan)
+    found = np.full((2, n + len(tenants.y)), np.nan)
     its: kinds.Predictor | None = None
     for train, test in quality.splits(data.keys, seed):
         fitted = parameters(kind, data.some(train), given)
@@ -59,14 +59,13 @@ def predictions(kind: str, data: fit_runs.Runs,
             continue
         found[0, test] = its.many(loads)
         found[0, n + here] = tenants_of(its, whose, own)
-        if isinstance(its, kinds.UncertainPredictor):
-            found[1, test] = its.log_std_many(loads)
         if isinstance(its, kinds.TenantPredictor):
+            found[1, test] = its.log_std_many(loads)
             found[1, n + here] = its.tenants_log_std(whose, own)
-    return HeldOut(
-        found[0, :n], found[0, n:],
-        found[1, :n] if isinstance(its, kinds.UncertainPredictor) else None,
-        found[1, n:] if isinstance(its, kinds.TenantPredictor) else None)
+    whole = HeldOut(found[0, :n], found[0, n:])
+    return dataclasses.replace(
+        whole, log_std=found[1, :n], tenants_log_std=found[1, n:]
+    ) if isinstance(its, kinds.TenantPredictor) else whole
 
 
 def tenants_of(predictor: kinds.Predictor, loads: Floats,
@@ -137,16 +136,15 @@ def summary(kind: str, parameters: Mapping[str, Any],
            if isinstance(predictor, kinds.ClassPredictor) else {}),
         'interval': quality.interval(data.y, held_out.y),
         **_deviations('deviations', data.vectors, data.y, held_out.y,
-                      held_out.log_std,
-                      held_out.tenants_log_std is not None),
+                      held_out.log_std),
         **_deviations('tenant_deviations', data.vectors[tenants.run],
                       tenants.y, held_out.tenants,
-                      held_out.tenants_log_std, True)}
+                      held_out.tenants_log_std)}
 
 
 def _deviations(name: str, loads: Floats, measured: Floats,
-                predicted: Floats, log_std: Floats | None,
-                apart: bool) -> dict[str, tuple[float, float]]:
+                predicted: Floats, log_std: Floats | None
+                ) -> dict[str, tuple[float, float]]:
     """The deviations of all, or apart for those of pools of a light Load.
 
     Those of fewer than :data:`_LEAST_PART` pools would say nothing.
@@ -159,7 +157,7 @@ def _deviations(name: str, loads: Floats, measured: Floats,
     light = loads[:, wl.FEATURES.index('sum_iodepth')] < mm.LIGHT
     least = min(len({*map(tuple, loads[of])}) for of in (light, ~light))
     parts = {name: ~light, f'light_{name}': light} if (
-        apart and least >= _LEAST_PART) else {
+        least >= _LEAST_PART) else {
         name: np.full(len(loads), True)}
     return {label: quality.deviations(
         measured[which], predicted[which], log_std[which])

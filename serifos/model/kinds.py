@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+_REMOVED = ('hybrid',)
+
 
 class Predictor(Protocol):
     """A fitted model, ready to predict."""
@@ -65,21 +67,6 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
-class UncertainPredictor(Predictor, Protocol):
-    """A Predictor that gives a standard deviation for each Load."""
-
-    def log_std(self, load: wl.Load) -> float:
-        """The standard deviation of the log latency of a new run."""
-
-    def log_std_work(self) -> float:
-        """About how many multiplications :meth:`log_std` takes."""
-
-    def log_std_many(self, loads: npt.NDArray[np.float64]
-                     ) -> npt.NDArray[np.float64]:
-        """The same for many Loads, as :meth:`many` takes them: float[n]."""
-
-
-@runtime_checkable
 class ClassPredictor(Predictor, Protocol):
     """A Predictor with equations of their own for each class of requests."""
 
@@ -100,11 +87,18 @@ class Seen:
 
 
 @runtime_checkable
-class TenantPredictor(UncertainPredictor, Protocol):
-    """A Predictor that tells what each tenant sees.
+class TenantPredictor(Predictor, Protocol):
+    """A Predictor of what each tenant sees.
 
     What it predicts of a Load is the mean over the tenants of that Load.
     """
+
+    def log_std(self, load: wl.Load) -> float:
+        """The standard deviation of the log latency of a new run."""
+
+    def log_std_many(self, loads: npt.NDArray[np.float64]
+                     ) -> npt.NDArray[np.float64]:
+        """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
     def tenant(self, load: wl.Load, workload: wl.Workload) -> Seen:
         """What a workload sees in a pool of a Load, itself included."""
@@ -221,6 +215,10 @@ def names() -> tuple[str, ...]:
 
 def of(name: str) -> Kind:
     """:raises FormatError: where the kind is not installed, or is broken"""
+    if name in _REMOVED and name not in names():
+        raise errors.FormatError(
+            f'The model is of kind {name}, which this release no longer has; '
+            'fit it again with serifos-model fit.')
     if name not in names():
         raise errors.FormatError(
             f'The model is of kind {name}, which is not installed; there is '

@@ -38,7 +38,7 @@ class Model:
         write_pct, block_kib, iodepth, random_pct and count
     :param quality: ``mre`` and more, as FORMATS says; ``interval`` holds the
         5 % and 95 % quantile of (measured - predicted) / predicted;
-        ``deviations``, of a kind with a ``log_std`` for each Load, those of
+        ``deviations``, of a kind that predicts what tenants see, those of
         log(measured / predicted) / log_std; ``tenant_deviations`` the same
         of what one tenant sees; where their names begin with ``light_``,
         on pools of fewer than :data:`LIGHT` requests outstanding
@@ -167,7 +167,7 @@ class Model:
         """The 90 % interval in standard deviations, None if not known."""
         ends = self.quality.get('deviations')
         return tuple(ends) if ends and isinstance(
-            self.predictor, kinds.UncertainPredictor) else None
+            self.predictor, kinds.TenantPredictor) else None
 
     def ends(self, name: str, outstanding: float) -> Sequence[float]:
         """The 90 % interval in standard deviations; empty where not known.
@@ -198,32 +198,20 @@ class Model:
 
     def _above(self, load: wl.Load) -> float:
         """How far planning is above the prediction: a factor."""
-        if not self.extrapolates(load):
-            return 1.0
-        factor, deviations = self.above
-        return factor * math.exp(deviations * self.predictor.log_std(load)
-                                 ) if deviations else factor
+        return self.above if self.extrapolates(load) else 1.0
 
     @functools.cached_property
-    def above(self) -> tuple[float, float]:
+    def above(self) -> float:
         """How far planning is above predictions outside of the range.
 
-        By the factor a · exp(b · log_std), which is never below 1. It is a
-        alone where the kind tells what tenants see: log_std may be less with
-        another tenant, and what mine sees would fall by it.
-
-        :returns: (a, b)
+        A factor, the same for every Load: by one that another tenant may
+        lower, what mine sees would fall.
         """
-        if self.deviations is None or self.tenants:
-            return 1 + max(0.0, self.relative_interval[1]), 0.0
-        return 1.0, max(0.0, self.deviations[1])
+        return 1 + max(0.0, self.relative_interval[1])
 
     def work(self, load: wl.Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""
-        found = self.predictor.work(load)
-        if self.extrapolates(load) and self.above[1]:
-            found += self.predictor.log_std_work()
-        return found
+        return self.predictor.work(load)
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Model:

@@ -72,8 +72,7 @@ class Fleet:
         self._least, self._greatest = np.array(
             [m.range.get('count', (0, np.inf)) for m in distinct]
             + [(0, np.inf)], float).T.copy()
-        self._factor = np.array([*(m.above[0] for m in distinct), 1.0])
-        self._uncertain = [i for i, m in enumerate(distinct) if m.above[1]]
+        self._factor = np.array([*(m.above for m in distinct), 1.0])
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
             if isinstance(m.predictor, kinds.TenantPredictor)]
@@ -236,15 +235,7 @@ class Fleet:
 
     def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """How far planning is above the prediction: a factor, float[n]."""
-        beyond = self._beyond(slot, loads)
-        found = np.where(beyond, self._factor[slot], 1.0)
-        for uncertain in self._uncertain:
-            its = beyond & (slot == uncertain)
-            found[its] *= np.exp(
-                self._models[uncertain].above[1]
-                * self._models[uncertain].predictor.log_std_many(
-                    loads[its, :COMMON]))
-        return found
+        return np.where(self._beyond(slot, loads), self._factor[slot], 1.0)
 
     def _beyond(self, slot: Ints, loads: Floats) -> npt.NDArray[np.bool_]:
         """Whether Loads are outside of the training range: bool[n]."""

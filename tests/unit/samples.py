@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from serifos.facts import dataset as ds
 from serifos.facts import workload as wl
-from serifos.model.hybrid import trend
 from serifos.model.tenant import inputs
+from serifos.model.tenant import trend
 
 HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
                     'target': '/dev/test'},

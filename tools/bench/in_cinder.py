@@ -52,10 +52,9 @@ from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 
 SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
-KINDS = ('consolidation', 'outstanding', 'queueing', 'hybrid', 'tenant', 'lrm',
-         'mars', 'cart', 'm5', 'cubist')
-BEYOND = 'hybrid'
-LARGE = ('consolidation', 'hybrid', 'tenant', f'{BEYOND} beyond')
+KINDS = ('consolidation', 'outstanding', 'queueing', 'tenant', 'lrm', 'mars',
+         'cart', 'm5', 'cubist')
+LARGE = ('consolidation', 'tenant')
 HINTS = ('none', 'seen', 'unseen')
 HANDLER = weights.OrderedHostWeightHandler('cinder.scheduler.weights')
 PATTERNS = itertools.cycle(itertools.product(
@@ -181,11 +180,9 @@ def by_kind(directory: pathlib.Path, models: pathlib.Path,
            ' driver')
     yield ('kind            pools                us  ' + '  '.join(
         f'{how:>6}' for how in HINTS * 2))
-    for kind in KINDS + (f'{BEYOND} beyond',):
-        model, _, beyond = kind.partition(' ')
+    for kind in KINDS:
         for pools in SIZES if kind in LARGE and not quick else SIZES[:3]:
-            cloud = Cloud(directory, models, model, pools,
-                          14 if beyond else VOLUMES)
+            cloud = Cloud(directory, models, kind, pools)
             base, found = ratios(cloud, 8 if quick else max(
                 10, min(30, 10000 // pools)))
             yield row(kind, pools, base, found)
@@ -200,7 +197,7 @@ def row(kind: str, pools: int, base: float, found: dict[str, float]) -> str:
 def pending(directory: pathlib.Path, models: pathlib.Path,
             quick: bool) -> Iterator[str]:
     yield f'With {PENDING} volumes on their way, each by a hint of its own:'
-    for kind in ('consolidation', 'hybrid', 'tenant'):
+    for kind in LARGE:
         for pools in SIZES[1:3]:
             cloud = Cloud(directory, models, kind, pools)
             cloud.pending(PENDING)
@@ -253,7 +250,7 @@ def new_file(directory: pathlib.Path, models: pathlib.Path,
            'is read:')
     yield ('kind            pools  volumes  requests  median ms  most ms  '
            'CapacityWeigher ms')
-    for kind in ('consolidation', 'hybrid', 'tenant'):
+    for kind in LARGE:
         for pools in SIZES[:3] if quick else SIZES:
             cloud = Cloud(directory, models, kind, pools)
             before = cloud.ask({}).snapshot

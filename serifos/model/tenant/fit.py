@@ -4,9 +4,9 @@
 Each network is the most likely one, given normal priors of its slopes and
 weights, those of which none is negative cut off at 0, and errors of log
 latency of a Huber-like distribution; the runs are continued, with little
-weight, to other depths by the trend of kind ``hybrid``. Each sees the runs
-in weights drawn from a gamma distribution (a Bayesian bootstrap [1]_), so
-that how far the networks are apart tells where the runs say little. Every
+weight, to other depths by the trend. Each sees the runs in weights drawn from
+a gamma distribution (a Bayesian bootstrap [1]_), so that how far the networks
+are apart tells where the runs say little. Every
 other network reads what is outstanding where writes are slow in place of
 what is outstanding where reads and writes take equally long.
 
@@ -26,12 +26,12 @@ from scipy import optimize
 
 from serifos import errors
 from serifos.facts import workload as wl
-from serifos.model.hybrid import fit as hybrid
-from serifos.model.hybrid import trend as tr
 from serifos.model import kinds
 from serifos.model.tenant import inputs
 from serifos.model.tenant import parameters
 from serifos.model.tenant import rows as rw
+from serifos.model.tenant import trend
+from serifos.model.tenant import trend_fit
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,17 +68,17 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     rows = rw.Rows.of([loads[i] for i in few], y[list(few)],
                       [seen[i] for i in few] if seen else [], figure)
     rng = np.random.default_rng(seed)
-    trend, _ = hybrid.trend_of(
-        rows.sums[:, :len(tr.FIELDS)], np.log(y[list(few)]), rng)
-    values = rows.values(trend)
+    coefficients = trend_fit.fit(
+        rows.sums[:, :len(trend.FIELDS)], np.log(y[list(few)]), rng)
+    values = rows.values(coefficients)
     centre = values.mean(axis=0)
-    more = rows.at_other_depths(trend)
-    every = more.values(trend) - centre
+    more = rows.at_other_depths(coefficients)
+    every = more.values(coefficients) - centre
     networks = [_Network.fitted(
         more, every, int(units), rng, np.resize(
             rng.gamma(2.0, 0.5, len(few)) if members > 1 else 1.0,
             len(every)), i % 2 == 1) for i in range(int(members))]
-    return {'figure': figure, 'trend': trend,
+    return {'figure': figure, 'trend': coefficients,
             'noise': _noise(rows, values - centre, networks),
             'members': [one.document(centre) for one in networks]}
 

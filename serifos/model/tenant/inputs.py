@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from serifos.facts import workload as wl
-from serifos.model.hybrid import trend as tr
+from serifos.model.tenant.arithmetic import Arithmetic
+from serifos.model.tenant.arithmetic import Number
+from serifos.model.tenant import trend
 
-FIELDS = (*tr.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w', 'sum_q_slow_w',
+FIELDS = (*trend.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w', 'sum_q_slow_w',
           'sum_q_s_slow_w')
 """The fields of a Load that the inputs are made of."""
 
@@ -25,14 +27,14 @@ INPUTS = ('reads', 'writes', 'read_kib', 'write_kib', 'read_square',
 """Inputs, each the log of a sum: of requests, of blocks of 16 KiB, of the
 squares of blocks of 64 KiB; ``quick`` and ``slow`` are as in
 :class:`.workload.Load`, ``beside`` are the reads outstanding where writes
-are slow, ``trend`` is the trend of kind ``hybrid``, µs."""
+are slow, ``trend`` is the latency of :mod:`.trend`, µs."""
 
 PLAIN = ('reads', 'writes', 'read_kib', 'write_kib')
 """The inputs that take a read to be outstanding as long as a write."""
 
 OWN_FIELDS = ('sum_write_pct', 'count', 'sum_block_kib', 'sum_s_w',
               'sum_root_s_r', 'sum_root_s_w')
-"""The fields of a Load that tell the sizes of its tenants' requests."""
+"""The fields of a Load that give the sizes of its tenants' requests."""
 
 OWN = ('read_us', 'read_us_per_root', 'read_us_per_block',
        'write_us', 'write_us_per_root', 'write_us_per_block')
@@ -46,16 +48,16 @@ _LEAST = 0.5  # requests; fewer hardly wait for one another
 _SURE = 1e4  # a share of this part of requests counts in full
 
 
-def of_load(sums: Sequence[tr.Number], trend: Mapping[str, float],
-            of: tr.Arithmetic) -> list[tr.Number]:
+def of_load(sums: Sequence[Number], coefficients: Mapping[str, float],
+            of: Arithmetic) -> list[Number]:
     """The values of :data:`INPUTS`.
 
     :param sums: of :data:`FIELDS`
-    :param trend: coefficients, by :data:`.trend.TREND`
+    :param coefficients: of the trend, by :data:`.trend.TREND`
     """
     (q_r, q_w, b_r, b_w, x_r, x_w, r2, w2, quick, b_quick, slow,
      b_slow) = sums
-    sequential = trend['sequential']
+    sequential = coefficients['sequential']
     reads = x_r + sequential * (q_r - x_r)
     writes = x_w + sequential * (q_w - x_w)
     blocks = [each / _BLOCK_KIB for each in (
@@ -63,10 +65,10 @@ def of_load(sums: Sequence[tr.Number], trend: Mapping[str, float],
     found = (reads, writes, *blocks[:2], r2, w2, reads + writes, blocks[2],
              quick, blocks[3], slow, blocks[4], q_r + q_w - slow, blocks[5])
     return [*(of.log(of.larger(each, 0.0) + _LEAST) for each in found),
-            tr.coordinates(trend, sums[:8], of)[0]]
+            trend.log_us(coefficients, sums[:8], of)]
 
 
-def own(sums: Sequence[tr.Number]) -> tuple[tr.Number, ...]:
+def own(sums: Sequence[Number]) -> tuple[Number, ...]:
     """The factors of :data:`OWN`, summed over the tenants of a Load.
 
     :param sums: of :data:`OWN_FIELDS`
@@ -88,8 +90,8 @@ def sums_of(workload: wl.Workload) -> list[float]:
     return [getattr(its, name) for name in OWN_FIELDS]
 
 
-def of_figure(figure: str, sums: Sequence[tr.Number], of: tr.Arithmetic
-              ) -> tuple[list[tr.Number], tr.Number]:
+def of_figure(figure: str, sums: Sequence[Number], of: Arithmetic
+              ) -> tuple[list[Number], Number]:
     """The factors of a figure, summed over tenants, and the tenants.
 
     The figure of reads counts every tenant once, whatever its share of

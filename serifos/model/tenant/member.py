@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.model.hybrid import trend as tr
+from serifos.model.tenant.arithmetic import Arithmetic
+from serifos.model.tenant.arithmetic import Number
 
 _LONGEST = 50.0  # the log of a part in µs
 
@@ -30,7 +31,7 @@ class Sum:
     offset: float
     terms: tuple[tuple[int, float], ...]
 
-    def __call__(self, values: Sequence[tr.Number]) -> tr.Number:
+    def __call__(self, values: Sequence[Number]) -> Number:
         total = self.offset
         for index, slope in self.terms:
             total = total + slope * values[index]
@@ -49,8 +50,8 @@ class Member:
     units: tuple[Sum, ...]
     parts: tuple[Sum, ...]
 
-    def values(self, inputs: Sequence[tr.Number],
-               of: tr.Arithmetic) -> list[tr.Number]:
+    def values(self, inputs: Sequence[Number],
+               of: Arithmetic) -> list[Number]:
         """µs of each of :data:`.inputs.OWN`."""
         every = [*inputs, *(
             (_bounded if i % 2 else _bent)(unit(inputs), of)
@@ -65,12 +66,12 @@ class Member:
                          for one in (*self.units, *self.parts)))
 
 
-def _bent(value: tr.Number, of: tr.Arithmetic) -> tr.Number:
+def _bent(value: Number, of: Arithmetic) -> Number:
     """log(1 + exp(value)), which goes on to rise."""
     up = of.larger(value, 0.0)
     return up + of.log(1 + of.exp(value - 2 * up))
 
 
-def _bounded(value: tr.Number, of: tr.Arithmetic) -> tr.Number:
+def _bounded(value: Number, of: Arithmetic) -> Number:
     """tanh(value)."""
     return 1 - 2 / (of.exp(of.smaller(2 * value, _LONGEST)) + 1)

@@ -13,9 +13,9 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.model.hybrid import parameters as hybrid
 from serifos.model.tenant import inputs
 from serifos.model.tenant import member
+from serifos.model.tenant import trend
 
 FIGURES = {'latency_us': 'all',
            'read_latency_us': 'read', 'read_p99_us': 'read',
@@ -23,7 +23,9 @@ FIGURES = {'latency_us': 'all',
 """What a model predicts → the requests that it is about."""
 
 _OFFSET = 'offset'
-_MOST, _STEEPEST = 1e6, 1e3  # so that a prediction of any Load is finite
+# So that a prediction of any Load is finite, and so is its square.
+_MOST, _STEEPEST, _GREATEST = 1e6, 1e3, 1e9
+_TREND = {'half_q': (1e-6, _GREATEST), 'sharpness': (1.0, 1e4)}
 
 
 def figure_of(predicts: str) -> str | None:
@@ -53,9 +55,17 @@ def read(doc: Mapping[str, Any]
         raise _refused('figure', 'must be all, read or write')
     if not isinstance(networks, list) or not networks:
         raise _refused('members', 'must be a list of networks')
-    return (figure, hybrid.read_trend(doc),
+    return (figure, _trend(doc),
             _number(doc, 'noise', 0.0, _STEEPEST),
             tuple(map(_member, networks)))
+
+
+def _trend(doc: Mapping[str, Any]) -> dict[str, float]:
+    its = doc.get('trend')
+    if not isinstance(its, Mapping) or set(its) != set(trend.TREND):
+        raise _refused('trend', f'must name {", ".join(trend.TREND)}')
+    return {name: _number(its, name, *_TREND.get(name, (0.0, _GREATEST)))
+            for name in trend.TREND}
 
 
 def _member(doc: Any) -> member.Member:

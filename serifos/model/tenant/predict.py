@@ -7,7 +7,7 @@ requests are writes by w, of s KiB, sees
     (1 - w) (a + b √s + c s) + w (d + e √s + f s),
 
 and a to f rise with the Load of its pool. So the mean over any tenants
-needs the sums of their factors alone, and these are fields of a Load.
+needs only the sums of their factors, and these are fields of a Load.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos.facts import workload as wl
-from serifos.model.hybrid import trend as tr
 from serifos.model import kinds
 from serifos.model import parameter
+from serifos.model.tenant import arithmetic
+from serifos.model.tenant.arithmetic import Arithmetic
+from serifos.model.tenant.arithmetic import Number
+from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
 from serifos.model.tenant import member
 from serifos.model.tenant import parameters
@@ -43,7 +46,7 @@ class Tenants:
 
     :param figure: what is predicted: the latency of all requests (``all``),
         of reads (``read``) or of writes (``write``)
-    :param trend: the coefficients of the trend of kind ``hybrid``
+    :param trend: the coefficients of the trend
     :param noise: standard deviation of a log latency about the mean
     """
 
@@ -57,11 +60,11 @@ class Tenants:
 
         That of reads, or of writes, takes each tenant once.
         """
-        return self._mean(_sums(load), tr.NUMBERS) if load.count else 0.0
+        return self._mean(_sums(load), NUMBERS) if load.count else 0.0
 
     def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
         """As :meth:`.kinds.TenantPredictor.tenant` says."""
-        parts = self._parts(_sums(load), tr.NUMBERS)
+        parts = self._parts(_sums(load), NUMBERS)
         if self.figure != 'all':
             own, number = self._own(workload)
             seen = _dot(parts, own) / number if number else None
@@ -76,11 +79,11 @@ class Tenants:
     def means(self, load: wl.Load,
               several: Iterable[wl.Load]) -> list[float]:
         """As :meth:`.kinds.TenantPredictor.means` says."""
-        parts = self._parts(_sums(load), tr.NUMBERS)
+        parts = self._parts(_sums(load), NUMBERS)
         found = []
         for their in several:
             own, number = inputs.of_figure(
-                self.figure, _sums(their)[_LOAD:], tr.NUMBERS)
+                self.figure, _sums(their)[_LOAD:], NUMBERS)
             found.append(_dot(parts, own) / max(number, _NONE))
         return found
 
@@ -98,7 +101,7 @@ class Tenants:
               ) -> npt.NDArray[np.float64]:
         """As :meth:`.kinds.TenantPredictor.parts` says."""
         import numpy as np  # the scheduler, which has none, never calls this
-        of, columns = tr.arrays(), _columns(loads, _COLUMNS[:_LOAD])
+        of, columns = arithmetic.arrays(), _columns(loads, _COLUMNS[:_LOAD])
         found = np.empty((len(loads), len(inputs.OWN)))
         for first in range(0, len(loads), _AT_ONCE):
             piece = slice(first, first + _AT_ONCE)
@@ -112,12 +115,13 @@ class Tenants:
         """As :meth:`.kinds.TenantPredictor.factors` says."""
         import numpy as np  # the scheduler, which has none, never calls this
         its, number = inputs.of_figure(
-            self.figure, list(_columns(own, _COLUMNS[_LOAD:])), tr.arrays())
+            self.figure, list(_columns(own, _COLUMNS[_LOAD:])),
+            arithmetic.arrays())
         return np.column_stack(its) / np.maximum(number, _NONE)[:, None]
 
     def log_std(self, load: wl.Load) -> float:
         """The standard deviation of the log latency of a new run."""
-        return self._log_std(_sums(load), tr.NUMBERS) if load.count else 0.0
+        return self._log_std(_sums(load), NUMBERS) if load.count else 0.0
 
     def log_std_many(self, loads: npt.NDArray[np.float64]
                      ) -> npt.NDArray[np.float64]:
@@ -126,7 +130,7 @@ class Tenants:
 
     def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
         """The same of the latency that one workload sees."""
-        return self._spread(_sums(load), self._own(workload)[0], tr.NUMBERS)
+        return self._spread(_sums(load), self._own(workload)[0], NUMBERS)
 
     def tenants_log_std(self, loads: npt.NDArray[np.float64],
                         own: npt.NDArray[np.float64]
@@ -137,15 +141,15 @@ class Tenants:
     def _own(self, workload: wl.Workload
              ) -> tuple[list[float], float]:
         return inputs.of_figure(
-            self.figure, inputs.sums_of(workload), tr.NUMBERS)
+            self.figure, inputs.sums_of(workload), NUMBERS)
 
-    def _each(self, sums: Sequence[tr.Number],
-              of: tr.Arithmetic) -> list[list[tr.Number]]:
+    def _each(self, sums: Sequence[Number],
+              of: Arithmetic) -> list[list[Number]]:
         values = inputs.of_load(sums[:_LOAD], self.trend, of)
         return [one.values(values, of) for one in self.members]
 
-    def _parts(self, sums: Sequence[tr.Number],
-               of: tr.Arithmetic) -> list[tr.Number]:
+    def _parts(self, sums: Sequence[Number],
+               of: Arithmetic) -> list[Number]:
         """The mean of the networks."""
         number = len(self.members)
         found = self._each(sums, of)
@@ -154,26 +158,26 @@ class Tenants:
             total = [one + more for one, more in zip(total, other)]
         return [each / number for each in total]
 
-    def _mean(self, sums: Sequence[tr.Number],
-              of: tr.Arithmetic) -> tr.Number:
+    def _mean(self, sums: Sequence[Number],
+              of: Arithmetic) -> Number:
         own, number = inputs.of_figure(self.figure, sums[_LOAD:], of)
         return _dot(self._parts(sums, of), own) / of.larger(number, _NONE)
 
-    def _of_others(self, sums: Sequence[tr.Number],
-                   of: tr.Arithmetic) -> tr.Number:
+    def _of_others(self, sums: Sequence[Number],
+                   of: Arithmetic) -> Number:
         return self._mean([*sums[:_LOAD], *sums[_LOAD + _OWN:]], of)
 
-    def _std_of_others(self, sums: Sequence[tr.Number],
-                       of: tr.Arithmetic) -> tr.Number:
+    def _std_of_others(self, sums: Sequence[Number],
+                       of: Arithmetic) -> Number:
         return self._log_std([*sums[:_LOAD], *sums[_LOAD + _OWN:]], of)
 
-    def _log_std(self, sums: Sequence[tr.Number],
-                 of: tr.Arithmetic) -> tr.Number:
+    def _log_std(self, sums: Sequence[Number],
+                 of: Arithmetic) -> Number:
         own, _ = inputs.of_figure(self.figure, sums[_LOAD:], of)
         return self._spread(sums, own, of)
 
-    def _spread(self, sums: Sequence[tr.Number], own: Sequence[tr.Number],
-                of: tr.Arithmetic) -> tr.Number:
+    def _spread(self, sums: Sequence[Number], own: Sequence[Number],
+                of: Arithmetic) -> Number:
         """By the noise, and by how far the networks are apart."""
         found = [_dot(parts, own) for parts in self._each(sums, of)]
         middle = sum(found) / len(found)
@@ -183,10 +187,6 @@ class Tenants:
 
     def work(self, load: wl.Load) -> float:
         return _INPUT_WORK + sum(one.work for one in self.members)
-
-    def log_std_work(self) -> float:
-        """About how many multiplications :meth:`log_std` takes."""
-        return self.work(wl.Load())
 
     @property
     def terms(self) -> int:
@@ -212,8 +212,8 @@ def _sums(load: wl.Load) -> tuple[float, ...]:
     return tuple(getattr(load, name) for name in _FIELDS)
 
 
-def _dot(parts: Sequence[tr.Number],
-         own: Sequence[tr.Number]) -> tr.Number:
+def _dot(parts: Sequence[Number],
+         own: Sequence[Number]) -> Number:
     total = 0.0
     for part, factor in zip(parts, own):
         total = total + part * factor
@@ -221,10 +221,10 @@ def _dot(parts: Sequence[tr.Number],
 
 
 def _in_pieces(
-        function: Callable[[Sequence[tr.Number], tr.Arithmetic], tr.Number],
+        function: Callable[[Sequence[Number], Arithmetic], Number],
         *rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     import numpy as np  # the scheduler, which has none, never calls this
-    of, found = tr.arrays(), np.zeros(len(rows[0]))
+    of, found = arithmetic.arrays(), np.zeros(len(rows[0]))
     columns = np.vstack([_columns(each, _COLUMNS[_LOAD:] if i else _COLUMNS)
                          for i, each in enumerate(rows)])
     for first in range(0, len(found), _AT_ONCE):

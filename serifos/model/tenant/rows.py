@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import workload as wl
-from serifos.model.hybrid import trend as tr
 from serifos.model import kinds
+from serifos.model.tenant import arithmetic
+from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
+from serifos.model.tenant import trend
 
 Floats = npt.NDArray[np.float64]
 
-_OF = tr.arrays()
+_OF = arithmetic.arrays()
 
 _OF_RUN, _OF_KIND = 1.0, 0.15
 """Weights of the mean of a run, and of a tenant's reads or writes, against
@@ -69,16 +71,16 @@ class Rows:
             np.searchsorted(runs, np.arange(len(loads))), runs,
             np.array(own), np.log(np.array(values)), np.array(weights))
 
-    def at_other_depths(self, trend: Mapping[str, float]) -> Rows:
+    def at_other_depths(self, coefficients: Mapping[str, float]) -> Rows:
         """The n runs, then what each would measure at other depths.
 
-        From the run on, that follows the trend of kind ``hybrid``, which
-        has the form of a queue: beyond the depths of its runs, a network
-        that bends as they do may rise by powers.
+        From the run on, that follows the trend, which has the form of a
+        queue: beyond the depths of its runs, a network that bends as they do
+        may rise by powers.
         """
-        n, (was,) = len(self.first), _logs(self.sums[None], trend)
+        n, (was,) = len(self.first), _logs(self.sums[None], coefficients)
         sums = self.sums[None] * np.array([1.0, *_DEPTHS])[:, None, None]
-        rises = _logs(sums, trend) - was
+        rises = _logs(sums, coefficients) - was
         first = np.arange(len(sums))[:, None] * len(self.run)
         weight = np.array([1.0, *[_OF_DEPTH] * len(_DEPTHS)])[:, None]
         return Rows(
@@ -88,16 +90,16 @@ class Rows:
             (self.logs + rises[:, self.run]).ravel(),
             (weight * self.weights).ravel())
 
-    def values(self, trend: Mapping[str, float]) -> Floats:
+    def values(self, coefficients: Mapping[str, float]) -> Floats:
         """Of :data:`.inputs.INPUTS`: float[n, inputs]."""
         return np.column_stack(inputs.of_load(
-            self.sums.T, trend, _OF))
+            self.sums.T, coefficients, _OF))
 
 
-def _logs(sums: Floats, trend: Mapping[str, float]) -> Floats:
+def _logs(sums: Floats, coefficients: Mapping[str, float]) -> Floats:
     """The log of the trend, in µs: float[k, n, fields] → float[k, n]."""
-    return tr.coordinates(trend, tr.at_least_one(
-        np.moveaxis(sums[..., :len(tr.FIELDS)], -1, 0), _OF), _OF)[0]
+    return trend.log_us(coefficients, np.moveaxis(
+        sums[..., :len(trend.FIELDS)], -1, 0), _OF)
 
 
 def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:
@@ -105,7 +107,7 @@ def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:
 
     :param sums: theirs of :data:`.inputs.OWN_FIELDS`
     """
-    factors, number = inputs.of_figure(figure, sums, tr.NUMBERS)
+    factors, number = inputs.of_figure(figure, sums, NUMBERS)
     return tuple(each / number if number else 0.0 for each in factors)
 
 

@@ -15,7 +15,7 @@ from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands as commands
 
 _THINKS_US = (0, 500, 5000, 50000, 500000, 1000000000)
-_RISING = ('outstanding', 'hybrid', 'tenant', 'queueing')  # with the depth
+_RISING = ('outstanding', 'tenant', 'queueing')  # with the depth
 _POSITIVE = sorted({*kinds.names()} - {'mars'})  # at a depth of 1
 _RANGE = {'write_pct': (0, 100), 'block_kib': (4, 256), 'iodepth': (1, 32),
           'random_pct': (0, 100), 'count': (1, 10)}

@@ -39,3 +39,10 @@ class KindsTest(testtools.TestCase):
         self.assertIn('of kind power, which is not installed', str(exc))
         self.assertIn('consolidation', str(exc))
         self.assertIn('fit the model again', str(exc))
+
+    def test_a_model_of_a_kind_that_was_removed_is_to_be_fitted_again(self):
+        exc = self.assertRaises(errors.FormatError, mm.Model.from_json, {
+            'name': 'm', 'kind': 'hybrid', 'parameters': {}, 'range': {}})
+        self.assertEqual(
+            'The model is of kind hybrid, which this release no longer has; '
+            'fit it again with serifos-model fit.', str(exc))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import dataclasses
 import subprocess
 import sys
 
@@ -10,9 +9,7 @@ from hypothesis import strategies as st
 import numpy as np
 import testtools
 
-from serifos.design import d_optimal
 from serifos.facts import workload as wl
-from serifos.model.hybrid import fit as hybrid_fit
 from serifos.model import model as mm
 from serifos.model import pool_models
 from tests.unit.facts.test_workload import workloads
@@ -41,20 +38,11 @@ _outstanding = st.builds(
         {'interval': interval}),
     _coefficients, st.integers(1, 8),
     st.tuples(st.floats(-2, -0.5), st.floats(-0.5, 2)))
-_runs = d_optimal.runs(40)
-_hybrid = mm.Model(
-    'h', 'hybrid', hybrid_fit.fit(
-        [samples.load(run) for run in _runs],
-        np.array([90.0 + 2 * samples.load(run).sum_q_s_w for run in _runs])),
-    _RANGE, {'deviations': (-1.5, 1.7)})
-_too_high = dataclasses.replace(
-    _hybrid, quality={'deviations': (-1.5, -0.4)})
 _apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
                   {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3),
                    'light_deviations': (-0.5, 0.6)})
 _models = st.none() | st.sampled_from(
-    [table6('SSD1'), table6('SSD2'), _hybrid, _too_high,
-     _apart]) | _outstanding
+    [table6('SSD1'), table6('SSD2'), _apart]) | _outstanding
 
 
 class FleetTest(testtools.TestCase):
@@ -144,17 +132,6 @@ class FleetTest(testtools.TestCase):
         low, high = table6('SSD1').relative_interval
         self.assertAlmostEqual(0.206, high, places=3)
         self.assertAlmostEqual(-high, low)
-
-    def test_an_interval_is_as_wide_as_the_model_is_unsure(self):
-        sure, unsure = (_hybrid.load([wl.Workload(50, s, q)])
-                        for s, q in ((32, 8), (1024, 1)))
-        low, high = _hybrid.interval(sure)
-        self.assertLess(low, _hybrid.predict(sure))
-        self.assertLess(_hybrid.predict(sure), high)
-        wide, narrow = (np.divide(*reversed(_hybrid.interval(load)))
-                        for load in (unsure, sure))
-        self.assertGreater(wide, narrow)
-        self.assertEqual((0, 0), _hybrid.interval(wl.Load()))
 
     def test_a_model_that_knows_no_error_claims_no_interval(self):
         model = mm.Model('m', 'outstanding', {'sum_q_r': 1.0}, {}, {})

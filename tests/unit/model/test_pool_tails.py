@@ -79,7 +79,7 @@ class TailFleetTestCase(testtools.TestCase):
     def test_each_model_has_a_range_of_its_own(self):
         pools, loads = self.of([wl.Workload(100, 48, 4)])
         beyond = self.fleet.figure(pools, loads, loads)[0]
-        self.assertAlmostEqual((90 + 280) * WRITES.above[0], beyond, 6)
+        self.assertAlmostEqual((90 + 280) * WRITES.above, beyond, 6)
         self.assertEqual(60 + 20, self.fleet.latency(pools, loads)[0])
 
     def test_patterns_are_loads(self):

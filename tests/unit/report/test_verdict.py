@@ -8,7 +8,7 @@ from serifos.report import verdict
 
 QUALITY = {'mre': 0.234, 'tenant_mre': 0.2, 'interval': [-0.254, 4.81],
            'mre_by_count': {'1': 0.26, '2': None, '8': 0.008},
-           'mre_by_kind': {'hybrid': 0.27, 'outstanding': 0.234},
+           'mre_by_kind': {'queueing': 0.27, 'outstanding': 0.234},
            'adj_r2': {'1': 0.9, '2': None, '3': 0.85}}
 
 
@@ -26,7 +26,7 @@ class ExplainedTest(testtools.TestCase):
             'runs': '30', 'mre': '23 %', 'tenant_mre': '20 %',
             'interval': '-25 % to +481 %', 'adj_r2': '0.85',
             'mre_by_count': '0.8 % at 8, 26 % at 1',
-            'mre_by_kind': 'outstanding 23 %, hybrid 27 %',
+            'mre_by_kind': 'outstanding 23 %, queueing 27 %',
             'range': '4 to 256 KiB a request, 100 % random'}, found)
 
     def test_a_model_that_states_nothing(self):

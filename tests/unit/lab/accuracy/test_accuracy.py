@@ -141,7 +141,7 @@ class CoveredTest(testtools.TestCase):
 
     def test_each_device_of_kinds_that_tell_tenants_apart(self):
         its = score('tenant', 0.1)
-        scores = [score('hybrid', 0.1), dataclasses.replace(
+        scores = [score('queueing', 0.1), dataclasses.replace(
             its, errors={'paper': 0.07}, tenants={'paper': 0.09},
             covered={'paper': 0.9}, tenants_covered={'paper': 0.95})]
         row, = page.covered(scores, '20').rows

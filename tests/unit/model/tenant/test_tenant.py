@@ -331,7 +331,7 @@ class TenantTest(testtools.TestCase):
 
     @ddt.data(
         (('figure',), 'iops', 'figure of a tenant model must be all, read'),
-        (('trend', 'read_us'), None, 'read_us of a hybrid model is not a'),
+        (('trend', 'read_us'), None, 'read_us of a tenant model is not a'),
         (('noise',), float('nan'), 'noise of a tenant model is not a numb'),
         (('members',), [], 'must be a list of networks'),
         (('members', 0), {}, 'must have units, and the parts'),
