@@ -26,6 +26,7 @@ DEFAULT_RANDOM_PCT = 100.0
 GRID = 2.0 ** 26
 _SQUARED_KIB = 64.0  # squares of blocks are in this unit, or leave the grid
 _ROOT_KIB = 16.0  # of a block whose root is 1
+_TWICE_KIB = 64.0  # a block that takes a volume's own queue twice as long
 _QUICK, _SLOW = 0.25, 64.0  # the time of a write, by that of a read
 
 
@@ -43,11 +44,12 @@ def products(write_pct: Any, block_kib: Any, q: Any,
     s, s2 = block_kib, (block_kib / _SQUARED_KIB) ** 2
     root = (block_kib / _ROOT_KIB) ** 0.5
     quick, slow = (by * w / (1 - w + by * w) for by in (_QUICK, _SLOW))
+    alone = (abs(q - 1) + q + 1) / 2  # the larger of q and 1
     return (write_pct, s, q, q * (1 - w), q * w, q * s * (1 - w), q * s * w,
             random_pct, q * (1 - w) * x, q * w * x,
             q * s2 * (1 - w), q * s2 * w,
             s * w, root * (1 - w), root * w, q * quick, q * s * quick,
-            q * slow, q * s * slow)
+            q * slow, q * s * slow, alone * (1 + s / _TWICE_KIB))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -158,7 +160,9 @@ class Load:
     ``root_s`` is √(s / 16 KiB). ``quick_w`` is the share of a tenant's
     outstanding requests that are writes where a write takes a quarter of
     the time of a read, as in a closed loop: w / (4 r + w); ``slow_w`` where
-    it takes 64 times as long: 64 w / (r + 64 w).
+    it takes 64 times as long: 64 w / (r + 64 w). ``queue`` is what a
+    volume's own queue serves one after another: q, at least 1, times
+    1 + s / 64 KiB.
 
     Placing a volume is ``load + its``, lifting it is ``load - its``, and
     both are exact: see ``GRID``.
@@ -184,6 +188,7 @@ class Load:
     sum_q_s_quick_w: float = 0.0
     sum_q_slow_w: float = 0.0
     sum_q_s_slow_w: float = 0.0
+    sum_queue: float = 0.0
     outside: float = 0.0
 
     @classmethod

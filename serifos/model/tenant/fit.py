@@ -43,14 +43,16 @@ _ERROR = 0.1  # of a log latency, from which on errors count less
 # Standard deviations of the priors.
 _SLOPE, _WEIGHT, _OFFSET, _PART = 0.3, 0.5, 1.5, 2.0
 _UNIT_SLOPE = 0.5
-_TREND = 0.3  # nominal, of the log of a part along that of the trend
+# Nominal: of the log of a part along that of the trend, and of the log of what
+# a tenant's own queue takes below the other parts.
+_TREND, _QUEUED = 0.3, 3.5
 _LARGEST = 25.0  # the log of a part in µs
 
 
 def fit(loads: Sequence[wl.Load], y: Floats,
         seen: Sequence[Sequence[tuple[wl.Workload, kinds.Seen]]] = (),
         predicts: str = 'latency_us', units: float = 10,
-        members: float = 4, seed: int = 0) -> dict[str, Any]:
+        members: float = 6, seed: int = 0) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
@@ -132,8 +134,9 @@ class _Network:
             np.abs(rng.normal(0, 0.2, k * units))])
         middle = np.zeros_like(begin)
         middle[cuts[1]:cuts[2]] = nominal
-        middle[cuts[2]:cuts[3]].reshape(k, d)[:, -1] = _TREND
-        begin[cuts[2]:cuts[3]].reshape(k, d)[:, -1] = _TREND
+        for start in middle, begin:
+            slopes = start[cuts[2]:cuts[3]].reshape(k, d)
+            slopes[:inputs.QUEUE.start, -1] = _TREND
         unread = np.isin(inputs.INPUTS, inputs.PLAIN) & without_plain
         shut = np.zeros(len(begin), bool)
         for first, last, rows_of in ((0, cuts[0], units),
@@ -217,4 +220,6 @@ def _nominal(rows: rw.Rows) -> Floats:
     middle = np.median(rows.logs)
     sizes = rows.own.sum(axis=0) / np.maximum(
         (rows.own > 0).sum(axis=0), 1)
-    return middle - np.log(np.maximum(sizes, 1e-3)) - np.log(3.0)
+    found = middle - np.log(np.maximum(sizes, 1e-3)) - np.log(3.0)
+    found[inputs.QUEUE] -= _QUEUED
+    return found

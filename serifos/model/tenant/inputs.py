@@ -33,17 +33,20 @@ PLAIN = ('reads', 'writes', 'read_kib', 'write_kib')
 """The inputs that take a read to be outstanding as long as a write."""
 
 OWN_FIELDS = ('sum_write_pct', 'count', 'sum_block_kib', 'sum_s_w',
-              'sum_root_s_r', 'sum_root_s_w')
-"""The fields of a Load that give the sizes of its tenants' requests."""
+              'sum_root_s_r', 'sum_root_s_w', 'sum_queue')
+"""The fields of a Load that give its tenants' own requests."""
 
 OWN = ('read_us', 'read_us_per_root', 'read_us_per_block',
-       'write_us', 'write_us_per_root', 'write_us_per_block')
+       'write_us', 'write_us_per_root', 'write_us_per_block', 'queue_us')
 """Parts of a latency: fixed, by √(block / 16 KiB), by block / 16 KiB; times
-the share of reads, or of writes."""
+the share of reads, or of writes. ``queue_us`` is of a tenant's own queue:
+hosts serve the requests of one volume one after another, whatever the device
+does: it is per 8 of ``queue`` of :class:`.workload.Load`."""
 
-READS, WRITES = slice(0, 3), slice(3, 6)
+READS, WRITES, QUEUE = slice(0, 3), slice(3, 6), slice(6, 7)
 
 _BLOCK_KIB = 16.0
+_QUEUE = 8.0
 _LEAST = 0.5  # requests; fewer hardly wait for one another
 _SURE = 1e4  # a share of this part of requests counts in full
 
@@ -73,10 +76,11 @@ def own(sums: Sequence[Number]) -> tuple[Number, ...]:
 
     :param sums: of :data:`OWN_FIELDS`
     """
-    write_pct, count, s, s_w, root_r, root_w = sums
+    write_pct, count, s, s_w, root_r, root_w, queue = sums
     w = write_pct / 100
     return (count - w, root_r, (s - s_w) / _BLOCK_KIB,
-            w, root_w, s_w / _BLOCK_KIB)
+            w, root_w, s_w / _BLOCK_KIB,
+            queue / _QUEUE)
 
 
 def own_of(workload: wl.Workload) -> tuple[float, ...]:
@@ -108,4 +112,5 @@ def of_figure(figure: str, sums: Sequence[Number], of: Arithmetic
     once = [any_of * each for each in (
         sums[1], sums[4] + sums[5], sums[2] / _BLOCK_KIB)]
     none = [0.0 * each for each in once]
-    return (once + none if figure == 'read' else none + once), once[0]
+    both = once + none if figure == 'read' else none + once
+    return [*both, any_of * factors[QUEUE.start]], once[0]

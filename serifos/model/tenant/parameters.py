@@ -25,6 +25,8 @@ FIGURES = {'latency_us': 'all',
 _OFFSET = 'offset'
 # So that a prediction of any Load is finite, and so is its square.
 _MOST, _STEEPEST, _GREATEST = 1e6, 1e3, 1e9
+# The part of their own queue that files of former releases do not have: none.
+_FORMER = {name: {_OFFSET: -_MOST} for name in inputs.OWN[inputs.QUEUE]}
 _TREND = {'half_q': (1e-6, _GREATEST), 'sharpness': (1.0, 1e4)}
 
 
@@ -72,13 +74,14 @@ def _member(doc: Any) -> member.Member:
     if not isinstance(doc, Mapping) or not isinstance(
             doc.get('units'), list) or not isinstance(
             doc.get('parts'), Mapping) or set(
-            doc['parts']) != set(inputs.OWN):
+            inputs.OWN) != {*doc['parts'], *_FORMER}:
         raise _refused('members', 'must have units, and the parts '
                        + ', '.join(inputs.OWN))
+    parts = {**_FORMER, **doc['parts']}
     every = [*inputs.INPUTS, *(str(i) for i in range(len(doc['units'])))]
     return member.Member(
         tuple(_sum(one, inputs.INPUTS) for one in doc['units']),
-        tuple(_sum(doc['parts'][name], every) for name in inputs.OWN))
+        tuple(_sum(parts[name], every) for name in inputs.OWN))
 
 
 def _sum(doc: Any, names: Sequence[str]) -> member.Sum:

@@ -4,10 +4,11 @@
 Standard library only: cinder-scheduler loads this module. A tenant whose
 requests are writes by w, of s KiB, sees
 
-    (1 - w) (a + b √s + c s) + w (d + e √s + f s),
+    (1 - w) (a + b √s + c s) + w (d + e √s + f s) + g q (1 + s / 64 KiB),
 
-and a to f rise with the Load of its pool. So the mean over any tenants
-needs only the sums of their factors, and these are fields of a Load.
+with q of its own outstanding, and a to g rise with the Load of its pool. So
+the mean over any tenants needs only the sums of their factors, and these are
+fields of a Load.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ class Tenants:
             return kinds.Seen(seen, *(seen if self.figure == name else None
                                       for name in ('read', 'write')))
         own = inputs.own_of(workload)
+        queue = _dot(parts[inputs.QUEUE], own[inputs.QUEUE])
         return kinds.Seen(_dot(parts, own), *(
-            _dot(parts[which], own[which]) / own[which.start]
+            _dot(parts[which], own[which]) / own[which.start] + queue
             if own[which.start] else None
             for which in (inputs.READS, inputs.WRITES)))
 
@@ -194,9 +196,10 @@ class Tenants:
                    for one in (*net.units, *net.parts)) // len(self.members)
 
     def lines(self) -> list[tuple[str, str]]:
-        return [('latency', '(1 - w) (a + b √s + c s) + w (d + e √s + f s); '
-                 'w: share of writes, s: block / 16 KiB; a to f rise with '
-                 'the load of the pool'),
+        return [('latency', '(1 - w) (a + b √s + c s) + w (d + e √s + f s) '
+                 '+ g q (1 + s / 4); w: share of writes, s: block / 16 KiB, '
+                 'q: own outstanding requests / 8; a to g rise with the load '
+                 'of the pool'),
                 ('networks', f'{len(self.members)} of '
                  f'{len(self.members[0].units)} units, noise '
                  f'{100 * self.noise:.1f} %')]
@@ -250,5 +253,5 @@ def from_parameters(kind: str, doc: Mapping[str, Any]) -> Tenants:
 
 TENANT = kinds.Kind(from_parameters, 'serifos.model.tenant.fit:fit', (
     parameter.Parameter('units', 10, 1, 100),
-    parameter.Parameter('members', 4, 1, 20)), tenants=True)
+    parameter.Parameter('members', 6, 1, 20)), tenants=True)
 """``units`` are of each of the ``members``, which are networks."""

@@ -25,6 +25,9 @@ _OF_RUN, _OF_KIND = 1.0, 0.15
 """Weights of the mean of a run, and of a tenant's reads or writes, against
 1 of the latency that a tenant sees."""
 
+_MOST = 3.0
+"""What tenants of a run that do and see the same weigh at the most."""
+
 _DEPTHS = 2.0, 6.0
 _OF_DEPTH = 0.1
 """Multiples of the depths of a run at which :meth:`Rows.at_other_depths`
@@ -55,15 +58,17 @@ class Rows:
            seen: Sequence[Sequence[tuple[wl.Workload, kinds.Seen]]],
            figure: str) -> Rows:
         """Of a dataset's runs, as :func:`.fit.fit` takes them."""
-        rows: list[tuple[int, tuple[float, ...], float, float]] = []
+        rows: dict[tuple[int, tuple[float, ...], float], float] = {}
         for run, load in enumerate(loads):
             sums = [getattr(load, name) for name in inputs.OWN_FIELDS]
-            rows.append((run, _mean(sums, figure), y[run], _OF_RUN))
+            rows[run, _mean(sums, figure), y[run]] = _OF_RUN
             for workload, saw in seen[run] if seen else ():
-                rows += [(run, own, value, weight) for own, value, weight
-                         in _figures(inputs.sums_of(workload), saw, figure)
-                         if value and sum(own)]
-        run, own, values, weights = zip(*rows)
+                for own, value, weight in _figures(
+                        inputs.sums_of(workload), saw, figure):
+                    if value and sum(own):
+                        row = run, own, value
+                        rows[row] = min(rows.get(row, 0.0) + weight, _MOST)
+        (run, own, values), weights = zip(*rows), [*rows.values()]
         runs = np.array(run)
         return cls(
             np.array([[getattr(load, name) for name in inputs.FIELDS]
@@ -81,12 +86,14 @@ class Rows:
         n, (was,) = len(self.first), _logs(self.sums[None], coefficients)
         sums = self.sums[None] * np.array([1.0, *_DEPTHS])[:, None, None]
         rises = _logs(sums, coefficients) - was
+        own = np.tile(self.own, (len(sums), 1, 1))
+        own[:, :, inputs.QUEUE] *= np.array([1.0, *_DEPTHS])[:, None, None]
         first = np.arange(len(sums))[:, None] * len(self.run)
         weight = np.array([1.0, *[_OF_DEPTH] * len(_DEPTHS)])[:, None]
         return Rows(
             np.concatenate(sums), (first + self.first).ravel(),
             (np.arange(len(sums))[:, None] * n + self.run).ravel(),
-            np.tile(self.own, (len(sums), 1)),
+            own.reshape(-1, own.shape[-1]),
             (self.logs + rises[:, self.run]).ravel(),
             (weight * self.weights).ravel())
 

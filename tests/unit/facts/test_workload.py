@@ -48,7 +48,8 @@ class LoadTest(testtools.TestCase):
              'sum_root_s_w': 0.25, 'sum_q_quick_w': 0.6153846085071564,
              'sum_q_s_quick_w': 9.84615384042263,
              'sum_q_slow_w': 7.641791045665741,
-             'sum_q_s_slow_w': 122.2686567157507, 'outside': 0},
+             'sum_q_s_slow_w': 122.2686567157507, 'sum_queue': 10,
+             'outside': 0},
             dataclasses.asdict(load))
 
     def test_an_idle_or_unknown_workload_is_no_load(self):

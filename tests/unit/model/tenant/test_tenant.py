@@ -71,6 +71,15 @@ def _throttled(run):
         [one['latency_us'] for one in seen])), seen=seen)
 
 
+def _queued(run):
+    """What tenants see whose own requests are served one after another."""
+    device = 80 + 0.25 * samples.load(run).sum_iodepth
+    seen = tuple({'latency_us': device + 9 * w.iodepth * (
+        1 + w.block_kib / 64)} for w in run)
+    return ds.Sample(tuple(run), float(np.mean(
+        [one['latency_us'] for one in seen])), seen=seen)
+
+
 def dataset(runs=_RUNS):
     return ds.Dataset(samples.HEADER, tuple(map(_sample, runs)))
 
@@ -214,6 +223,19 @@ class TenantTest(testtools.TestCase):
         self.assertEqual({str(n) for n in range(1, 11)},
                          set(model.quality['tenant_mre_by_count']))
 
+    def test_each_tenant_waits_for_its_own_requests(self):
+        model = fit.fit(ds.Dataset(samples.HEADER, tuple(map(_queued, [
+            [wl.Workload(0, 4, 1)] * few + [wl.Workload(w, s, q)] * many
+            for few in (0, 1, 4) for many in (1, 2, 8) for q in (8, 32, 128)
+            for s, w in ((4, 0), (64, 50))]))), 'tenant',
+            settings={'members': 1})
+        self.assertLess(model.quality['tenant_mre'], 0.1)
+        reader, job = wl.Workload(0, 4, 1), wl.Workload(0, 4, 128)
+        run = [reader, *[job] * 4]
+        for one, seen in zip(run[:2], _queued(run).seen):
+            found = model.tenant(model.load(run), one).latency_us
+            self.assertAlmostEqual(1, found / seen['latency_us'], delta=0.15)
+
     def test_beyond_its_runs_latency_rises_with_depth_as_a_queue_does(self):
         model, powers = fitted_to_flash(), []
         for run in _RUNS:
@@ -242,6 +264,7 @@ class TenantTest(testtools.TestCase):
         newer = {'slow_writes', 'slow_write_kib', 'reads_beside',
                  'read_kib_beside'}
         for member in doc['members']:
+            del member['parts']['queue_us']
             for sums in (*member['units'], *member['parts'].values()):
                 for name in newer & set(sums):
                     del sums[name]
