@@ -13,6 +13,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts import dataset as ds
 from serifos.facts import hot_by as hb
+from serifos.model import choice
 from serifos.model import conditions as mc
 from serifos.model import fit_runs
 from serifos.model import held_out as ho
@@ -22,7 +23,7 @@ from serifos.model import parameter
 from serifos.model import quality
 
 AUTO = ('consolidation', 'outstanding', 'tenant')
-"""The kinds among which ``auto`` chooses."""
+"""The kinds among which ``auto`` chooses, the simplest first."""
 
 LEAST_RUNS = 6
 """The least number of different runs that a model is fitted to."""
@@ -31,14 +32,15 @@ LEAST_RUNS = 6
 def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         predicts: str = 'latency_us', seed: int = 0,
         dataset_facts: Mapping[str, Any] | None = None,
-        settings: Mapping[str, float] | None = None) -> mm.Model:
+        settings: Mapping[str, float] | None = None,
+        held_out: Mapping[str, ho.HeldOut] | None = None) -> mm.Model:
     """A model of the dataset's valid round.
 
-    :param kind: a kind, or auto: that of the least cross-validated error,
-        of pools and of what tenants see together where the runs say that
+    :param kind: a kind, or auto: as :func:`.choice.choose` says
     :param dataset_facts: facts of the dataset for the model file, such as
         its ``sha256``
     :param settings: of the kind, those left out at their standard
+    :param held_out: the predictions of the kinds tried, where they were made
     :raises InputError: where there are too few runs
     """
     valid = dataset.valid()
@@ -52,19 +54,17 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     tried = (kind,) if kind != 'auto' else tuple(
         k for k in AUTO if predicts in fit_runs.OF_TENANTS
         or not kinds.of(k).tenants)
-    held_out = {k: ho.predictions(k, data, given, seed) for k in tried}
-    error = {k: quality.mre(data.y, held_out[k].y) for k in tried}
-    of_tenants = {k: quality.mre(data.tenants.y, held_out[k].tenants)
-                  for k in tried} if len(data.tenants.y) else {}
-    best = min(tried, key=lambda k: error[k] + of_tenants.get(k, 0.0))
+    held_out = held_out or {
+        k: ho.predictions(k, data, given, seed) for k in tried}
+    chosen = choice.choose(data, held_out)
+    best = chosen.kind
     parameters = ho.parameters(best, data, given)
     return mm.Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid, data.counts),
         quality={**ho.summary(best, parameters, data, held_out[best]),
-                 'mre_by_kind': error,
-                 **({'why': why(best, error, of_tenants)}
-                    if kind == 'auto' else {})},
+                 'mre_by_kind': dict(chosen.mre),
+                 **({'why': chosen.why} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
         settings=parameter.settings(kinds.of(best).settings, given))
@@ -81,24 +81,6 @@ def with_tails(model: mm.Model, dataset: ds.Dataset, kind: str = 'auto',
     return dataclasses.replace(model, tails={
         figure: fit(dataset, kind, model.name, figure, seed)
         for figure in hb.TAILS.values()})
-
-
-def why(best: str, error: Mapping[str, float],
-        of_tenants: Mapping[str, float]) -> str:
-    """The reason of a choice by the errors of each kind, one sentence.
-
-    :param error: of a pool's mean
-    :param of_tenants: of what each tenant sees, empty where not known
-    """
-    def both(kind: str) -> str:
-        return ' and '.join(f'{100 * one[kind]:.1f} %'
-                            for one in (error, of_tenants)
-                            if one)
-    first, *others = sorted(error, key=lambda kind: (
-        kind != best, error[kind] + of_tenants.get(kind, 0.0)))
-    what = ' for pools and tenants' if of_tenants else ''
-    return (f'On held-out runs the error{what} of {first} is {both(first)}'
-            + ''.join(f', of {kind} {both(kind)}' for kind in others) + '.')
 
 
 def _range(samples: Sequence[ds.Sample], counts: Sequence[int]

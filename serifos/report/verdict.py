@@ -36,6 +36,8 @@ def sentence(headline: str) -> str:
 def _lines(model: mm.Model, found: vd.Verdict) -> Iterator[str]:
     yield from wd.wrapped(f'{found.headline}.', f'{wd.name(model.name)}: ')
     yield from wd.wrapped(' '.join(found.reasons))
+    if model.quality.get('why'):
+        yield from wd.wrapped(f'{model.quality["why"]}', 'Its kind: ')
     yield from ('', 'What its figures say:')
     for name, value, meaning in figures(model):
         yield from wd.wrapped(f'{value}: {meaning}.', f'  {name:12} ')

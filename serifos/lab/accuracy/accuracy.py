@@ -21,6 +21,7 @@ from serifos.lab.sim import devices as simulated
 from serifos.lab.sim.nand import nand
 from serifos.lab.sim import runner
 from serifos.lab.sim import ssd as ssds
+from serifos.model import choice
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import held_out
@@ -90,7 +91,7 @@ class KindScore:
     """The error of one model: fractions, None where it cannot be fitted.
 
     :param expected: its own cross-validated error
-    :param expected_of_tenants: the same of what tenants see
+    :param by_pattern: the same by pattern, of pools and of what tenants see
     :param errors: of :data:`.runs.TESTS` and, of several devices,
         :data:`.runs.MOVED`; ``read_p99_us``,
         ``write_p99_us`` and both as ``p99`` on the paper's vectors
@@ -111,7 +112,7 @@ class KindScore:
     design: str
     runs: int
     expected: float | None = None
-    expected_of_tenants: float = 0.0
+    by_pattern: tuple[float, ...] = ()
     errors: Mapping[str, float | None] = dataclasses.field(
         default_factory=dict)
     coverage: float | None = None
@@ -142,13 +143,12 @@ def run(settings: AccuracySettings, mapper: runner.Mapper) -> list[KindScore]:
 
 def with_auto(scores: Sequence[KindScore]) -> list[KindScore]:
     """The kinds of one design, and the one that a build would choose."""
-    known = [score for score in scores if score.kind in fit.AUTO
-             and score.expected is not None]
-    if len(known) < len(fit.AUTO):
+    known = {score.kind: score for score in scores if score.by_pattern}
+    if not set(fit.AUTO) <= set(known):
         return [*scores]
-    best = min(known, key=lambda score: score.expected
-               + score.expected_of_tenants)
-    return [*scores, dataclasses.replace(best, kind=AUTO)]
+    best = choice.kind_of({kind: np.array(known[kind].by_pattern)
+                           for kind in fit.AUTO})
+    return [*scores, dataclasses.replace(known[best], kind=AUTO)]
 
 
 def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
@@ -157,7 +157,10 @@ def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
     samples = device.designs[label]
     score = KindScore(device.ssd.name, kind, label, len(samples))
     try:
-        model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind)
+        design = fit_runs.runs(samples)
+        expected = held_out.predictions(kind, design, {}, 0)
+        model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind,
+                        held_out={kind: expected})
     except errors.SerifosError:
         return score
     wrong, covered = {}, {}
@@ -172,7 +175,7 @@ def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
         of_tenants[name], tenants_covered[name] = _of_tenants(model, data)
     return dataclasses.replace(
         score, expected=model.quality['mre'], covered=covered,
-        expected_of_tenants=model.quality.get('tenant_mre', 0.0),
+        by_pattern=tuple(choice.by_pattern(design, expected).tolist()),
         tenants=of_tenants, tenants_covered=tenants_covered,
         coverage=float(np.mean([covered[name] for name in TARGETS
                                 if name in covered])),

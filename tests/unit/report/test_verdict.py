@@ -29,6 +29,10 @@ class ExplainedTest(testtools.TestCase):
             'mre_by_kind': 'outstanding 23 %, queueing 27 %',
             'range': '4 to 256 KiB a request, 100 % random'}, found)
 
+    def test_why_auto_took_its_kind(self):
+        self.assertIn('\nIts kind: On held-out runs.\n', verdict.text(
+            model({**QUALITY, 'why': 'On held-out runs.'})))
+
     def test_a_model_that_states_nothing(self):
         names = [name for name, *_ in verdict.figures(model({}))]
         self.assertEqual(['interval', 'range'], names)

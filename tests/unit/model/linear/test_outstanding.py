@@ -73,7 +73,8 @@ class OutstandingTest(testtools.TestCase):
         self.assertEqual(min(by_kind.values()), by_kind['outstanding'])
         self.assertRegex(
             model.quality['why'], r'error of outstanding is 0.0 %, of '
-            r'\w+ [\d.]+ %, of \w+ [\d.]+ %.$')
+            r'\w+ [\d.]+ %, of \w+ [\d.]+ %; tenant is worse by more than '
+            r'two standard errors over 30 patterns.$')
 
     def test_auto_takes_the_papers_where_it_is_better(self):
         # The paper's own world: q plays no role, the sum of blocks does.

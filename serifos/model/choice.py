@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choice of a kind of model by errors on held-out runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from serifos.model import fit_runs
+from serifos.model import held_out as ho
+from serifos.model import quality
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+_SURE = 2.0  # standard errors
+_ALONE = 10.0  # medians that a gain is above, to be named
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A kind among several.
+
+    :param why: its reason, one sentence; empty of a single kind
+    :param mre: the mean relative error of each kind for pools, a fraction
+    """
+
+    kind: str
+    why: str
+    mre: Mapping[str, float]
+
+
+def choose(data: fit_runs.Runs,
+           held_out: Mapping[str, ho.HeldOut]) -> Choice:
+    """The kind of :func:`kind_of`, with its reason.
+
+    :param held_out: the predictions of each kind, the simplest first
+    """
+    mre = {kind: quality.mre(data.y, its.y) for kind, its in held_out.items()}
+    if len(held_out) == 1:
+        return Choice(*held_out, '', mre)
+    patterns = _Patterns(data)
+    errors = {kind: patterns.errors(its) for kind, its in held_out.items()}
+    chosen, richest = kind_of(errors), [*errors][-1]
+    first, rival, *others = sorted(
+        errors, key=lambda kind: (kind != chosen, errors[kind].mean()))
+    said = _figures(data, held_out, (first, rival, *others))
+    gains = errors[rival] - errors[chosen]
+    decides, better = _deciding(gains), gains.mean() > 0
+    if decides is not None:
+        worse = rival if better else chosen
+        said += (f'; {chosen if better else rival} is better than {worse} '
+                 'only because of one pattern, '
+                 + patterns.words(decides, worse, held_out[worse]))
+    elif not better:
+        said += (f'; {chosen} is kept because {rival} is not better for '
+                 f'sure (two standard errors over {len(gains)} patterns)')
+    elif chosen != richest:
+        said += (f'; {richest} is worse by more than two standard errors '
+                 f'over {len(gains)} patterns')
+    return Choice(chosen, f'{said}.', mre)
+
+
+def kind_of(errors: Mapping[str, Floats]) -> str:
+    """The richest kind, unless a simpler one is better for sure.
+
+    A kind is better if its error is lower by two standard errors over
+    patterns, and still is without the pattern that says so most.
+
+    :param errors: of each kind by pattern (:func:`by_pattern`), the
+        simplest first
+    """
+    *simpler, chosen = errors
+    for kind in reversed(simpler):
+        if _is_better(errors[chosen] - errors[kind]):
+            chosen = kind
+    return chosen
+
+
+def by_pattern(data: fit_runs.Runs, held_out: ho.HeldOut) -> Floats:
+    """The relative errors of pools and of tenants: float[patterns].
+
+    A pattern is what several runs of a dataset may have in common: their
+    workloads and conditions.
+    """
+    return _Patterns(data).errors(held_out)
+
+
+def _is_better(gains: Floats) -> bool:
+    """Whether gains by pattern are above 0, and no single one decides."""
+    return all(
+        some.mean() > _SURE * some.std(ddof=1) / len(some) ** 0.5
+        for some in (gains, np.delete(gains, gains.argmax())))
+
+
+def _deciding(gains: Floats) -> int | None:
+    """A lone pattern without which the other kind would be the better one."""
+    sizes = np.abs(gains)
+    most = int(sizes.argmax())
+    alone = sizes[most] > _ALONE * np.median(sizes)
+    flips = gains.mean() * np.delete(gains, most).mean() < 0
+    return most if alone and flips else None
+
+
+def _figures(data: fit_runs.Runs, held_out: Mapping[str, ho.HeldOut],
+             by_error: Sequence[str]) -> str:
+    """The errors of each kind on all runs, and on all tenants of them."""
+    def errors(kind: str) -> str:
+        its, tenants = held_out[kind], data.tenants
+        found = [quality.mre(data.y, its.y)]
+        if len(tenants.y):
+            found.append(quality.mre(tenants.y, its.tenants))
+        return ' and '.join(f'{100 * one:.1f} %' for one in found)
+    what = ' for pools and tenants' if len(data.tenants.y) else ''
+    return f'On held-out runs the error{what} of ' + ', of '.join(
+        f'{kind} {"is " * (kind == by_error[0])}{errors(kind)}'
+        for kind in by_error)
+
+
+class _Patterns:
+    """The different runs of a dataset, and errors of kinds by pattern."""
+
+    def __init__(self, data: fit_runs.Runs) -> None:
+        number = {key: i for i, key in enumerate(dict.fromkeys(data.keys))}
+        self._data = data
+        self._of_run = np.array([number[key] for key in data.keys])
+
+    def errors(self, its: ho.HeldOut) -> Floats:
+        """The relative errors of pools and of tenants: float[patterns]."""
+        tenants = self._data.tenants
+        return self._pools(its) + self._means(
+            self._of_run[tenants.run],
+            quality.relative_errors(tenants.y, its.tenants))
+
+    def words(self, pattern: int, kind: str, its: ho.HeldOut) -> str:
+        """Such as '30:4:128 4x (3 runs), which tenant misses by 90 %'."""
+        runs = np.flatnonzero(self._of_run == pattern)
+        missed = 100 * self._pools(its)[pattern]
+        return (f'{self._data.samples[runs[0]].words} ({len(runs)} '
+                f'run{"s" * (len(runs) > 1)}), which {kind} misses by '
+                f'{missed:.0f} %: measure it again')
+
+    def _pools(self, its: ho.HeldOut) -> Floats:
+        return self._means(self._of_run, quality.relative_errors(
+            self._data.y, its.y))
+
+    def _means(self, of: Ints, values: Floats) -> Floats:
+        """The mean of each pattern, 0 where it has none."""
+        n = self._of_run.max() + 1
+        return (np.bincount(of, values, n)
+                / np.maximum(np.bincount(of, minlength=n), 1))
