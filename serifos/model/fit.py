@@ -67,6 +67,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
                  **({'why': chosen.why} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
+        best=data.best,
         settings=parameter.settings(kinds.of(best).settings, given))
 
 

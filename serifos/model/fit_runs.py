@@ -17,6 +17,7 @@ from serifos.facts import workload as wl
 from serifos.model import conditions as mc
 from serifos.model import kinds
 from serifos.model import quality
+from serifos.model import rates
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,6 +45,26 @@ class Runs:
     def vectors(self) -> Floats:
         """The Loads for :meth:`.kinds.Predictor.many`: float[n, k]."""
         return np.array([load.vector for load in self.loads])
+
+    @property
+    def best(self) -> rates.Rates:
+        """The best rates of any run, and of its latency by Little's law.
+
+        Where that is not the latency of all requests, none.
+        """
+        if self.predicts != 'latency_us':
+            return rates.Rates()
+        found = [(0.0, 0.0)]
+        for load, latency_us, sample in zip(self.loads, self.y, self.samples):
+            iops = [saw.get('iops') or 0.0 for saw in sample.seen]
+            kib = load.sum_q_s_r + load.sum_q_s_w
+            found += [(sum(iops), sum(rate * workload.block_kib
+                                      for rate, workload in zip(
+                                          iops, sample.tenants))),
+                      (1e6 * load.sum_iodepth / latency_us,
+                       1e6 * kib / latency_us)]
+        return rates.Rates(*(float(f'{max(each):.6g}')
+                             for each in zip(*found)))
 
     def some(self, which: Sequence[int] | quality.Ints) -> Runs:
         """The runs of these indices."""

@@ -85,6 +85,14 @@ class Seen:
     read_latency_us: float | None = None
     write_latency_us: float | None = None
 
+    def at_least(self, least_us: float) -> Seen:
+        """The same; where its latency is lower, all of it slowed to that."""
+        if not self.latency_us or self.latency_us >= least_us:
+            return self
+        rise = least_us / self.latency_us
+        return Seen(least_us, *(each and each * rise for each in (
+            self.read_latency_us, self.write_latency_us)))
+
 
 @runtime_checkable
 class TenantPredictor(Predictor, Protocol):

@@ -116,8 +116,9 @@ def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
             f'hold it against others; {3 * fit.LEAST_RUNS} are needed.')
 
     def fitted(data: ds.Dataset) -> mm.Model:
-        return fit.fit(data, kind or model.kind, model.name, model.predicts,
-                       seed, {'live': True})
+        return dataclasses.replace(fit.fit(
+            data, kind or model.kind, model.name, model.predicts, seed,
+            {'live': True}), best=model.best)
 
     tried = fitted(older)
     ratio = list(_ratios(model, tried, newer, model.predicts))

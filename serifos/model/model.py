@@ -18,6 +18,7 @@ from serifos.facts import fields
 from serifos.facts import hot_by
 from serifos.facts import workload as wl
 from serifos.model import kinds
+from serifos.model import rates
 
 MODEL_SCHEMA = 'serifos-model/1'
 
@@ -44,6 +45,8 @@ class Model:
         on pools of fewer than :data:`LIGHT` requests outstanding
     :param parameters: the coefficients as the file writes them
     :param settings: of the fit, such as minsplit
+    :param best: the best rates of the device, below whose latency nothing is
+        predicted
     :param tails: models of 99th percentiles of the same device, by the figure
         of a run that they predict
     """
@@ -58,6 +61,7 @@ class Model:
     dataset: Mapping[str, Any] | None = None
     settings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     tails: Mapping[str, Model] = dataclasses.field(default_factory=dict)
+    best: rates.Rates = rates.Rates()
 
     @property
     def runs(self) -> int | None:
@@ -79,7 +83,7 @@ class Model:
 
     def predict(self, load: wl.Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""
-        return self.predictor.predict(load)
+        return max(self.predictor.predict(load), self.best.least(load))
 
     @property
     def tenants(self) -> bool:
@@ -92,7 +96,9 @@ class Model:
         The mean of the pool where the kind does not tell more.
         """
         if isinstance(self.predictor, kinds.TenantPredictor):
-            return self.predictor.tenant(load, workload)
+            own = wl.Load.of(workload, floor=0.0)
+            return self.predictor.tenant(load, workload).at_least(
+                self.best.least(load, own))
         return kinds.Seen(self.predict(load))
 
     def tenant_interval(self, load: wl.Load, workload: wl.Workload
@@ -194,7 +200,9 @@ class Model:
         if not isinstance(self.predictor, kinds.TenantPredictor):
             return [self.plan(load)] * len(several)
         above = self._above(load)
-        return [above * each for each in self.predictor.means(load, several)]
+        return [above * max(mean, self.best.least(load, own))
+                for mean, own in zip(
+                    self.predictor.means(load, several), several)]
 
     def _above(self, load: wl.Load) -> float:
         """How far planning is above the prediction: a factor."""
@@ -233,7 +241,8 @@ class Model:
             tails={figure: cls.from_json({'name': doc['name'], **tail,
                                           'predicts': figure})
                    for figure, tail in (doc.get('tails') or {}).items()
-                   if figure in hot_by.TAILS.values()})
+                   if figure in hot_by.TAILS.values()},
+            best=rates.Rates.from_json(doc.get('best')))
         model.predictor  # refuses unknown terms while the file is at hand
         return model
 
@@ -245,6 +254,8 @@ class Model:
                 'quality': dict(self.quality),
                 'settings': dict(self.settings),
                 'parameters': dict(self.parameters),
+                **({'best': self.best.to_json()}
+                   if self.best != rates.Rates() else {}),
                 **({'tails': {figure: tail._tail() for figure, tail
                               in self.tails.items()}} if self.tails else {})}
 

@@ -20,6 +20,8 @@ from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
+from serifos.model import rates
+from serifos.model.tenant import arithmetic
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -27,6 +29,10 @@ Ints = npt.NDArray[np.intp]
 _COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
 COMMON = len(_COMMON)
 """Features of a Load that every model reads; they come first."""
+
+_OF = arithmetic.arrays()
+_Q, _READ, _WRITTEN = map(wl.FEATURES.index, (
+    'sum_iodepth', 'sum_q_s_r', 'sum_q_s_w'))
 
 _NONE = linear.Linear({}, {})
 _ABSENT = wl.Workload(0.0, 0.0, iodepth=-1.0)
@@ -73,6 +79,8 @@ class Fleet:
             [m.range.get('count', (0, np.inf)) for m in distinct]
             + [(0, np.inf)], float).T.copy()
         self._factor = np.array([*(m.above for m in distinct), 1.0])
+        self._least_us = np.array([
+            *(m.best.least_us for m in distinct), (0.0, 0.0)]).T.copy()
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
             if isinstance(m.predictor, kinds.TenantPredictor)]
@@ -146,9 +154,9 @@ class Fleet:
             loads[:, 0] > 0)
 
     def _middle(self, slot: Ints, loads: Floats) -> Floats:
-        """The prediction, never negative, µs[n]."""
+        """The prediction, µs[n], no faster than the device ever was."""
         found = self._formula(slot, loads)
-        return np.maximum(found, 0.0, out=found)
+        return np.maximum(found, self._fastest(slot, loads, loads), out=found)
 
     def _formula(self, slot: Ints, loads: Floats) -> Floats:
         """What the formulas of the models say, µs[n]."""
@@ -200,6 +208,10 @@ class Fleet:
             factors = predictor.factors(own[asked, :common])
             for part, factor in zip(parts.T, factors.T):
                 found[asked] += part[row[which[asked]]] * factor
+            whose = which[asked]
+            found[asked] = np.maximum(found[asked], self._fastest(
+                slot[whose], loads[whose], own[asked]) * self._above(
+                    slot[whose], loads[whose]))
         return found
 
     def intervals(self, pools: npt.NDArray[np.intp], loads: Floats) -> Floats:
@@ -232,6 +244,15 @@ class Fleet:
         :param own: as of :meth:`tenants`, a row for each pool
         """
         return self.tenants(pools, loads, np.arange(len(pools)), own)
+
+    def _fastest(self, slot: Ints, loads: Floats, own: Floats) -> Floats:
+        """As :meth:`.rates.Rates.least` says, µs[n]."""
+        (count, q, kib), (tenants, own_q, own_kib) = (
+            (each[:, 0], each[:, _Q], each[:, _READ] + each[:, _WRITTEN])
+            for each in (loads, own))
+        by_request, by_kib = self._least_us[:, slot]
+        q, kib = rates.shares(count, q, kib, tenants, own_q, own_kib, _OF)
+        return np.maximum(by_request * q, by_kib * kib)
 
     def _above(self, slot: npt.NDArray[np.intp], loads: Floats) -> Floats:
         """How far planning is above the prediction: a factor, float[n]."""

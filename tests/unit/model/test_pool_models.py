@@ -12,6 +12,7 @@ import testtools
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
+from serifos.model import rates
 from tests.unit.facts.test_workload import workloads
 from tests.unit.papers import golden
 from tests.unit import samples
@@ -30,17 +31,19 @@ def table6(ssd):
 
 _coefficients = st.lists(st.floats(0, 1e3), min_size=5, max_size=5)
 _outstanding = st.builds(
-    lambda values, count, interval: mm.Model(
+    lambda values, count, interval, best: mm.Model(
         'o', 'outstanding', dict(zip(
             ('intercept_us', 'sum_q_r', 'sum_q_w', 'sum_q_s_r',
              'sum_q_s_w'), values)),
         {'write_pct': (0, 100), 'iodepth': (1, 32), 'count': (1, count)},
-        {'interval': interval}),
+        {'interval': interval}, best=best),
     _coefficients, st.integers(1, 8),
-    st.tuples(st.floats(-2, -0.5), st.floats(-0.5, 2)))
+    st.tuples(st.floats(-2, -0.5), st.floats(-0.5, 2)),
+    st.builds(rates.Rates, st.floats(1e2, 1e6), st.floats(1e3, 1e7)))
 _apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
                   {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3),
-                   'light_deviations': (-0.5, 0.6)})
+                   'light_deviations': (-0.5, 0.6)},
+                  best=rates.Rates(2e4, 3e5))
 _models = st.none() | st.sampled_from(
     [table6('SSD1'), table6('SSD2'), _apart]) | _outstanding
 

@@ -13,6 +13,7 @@ from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.model import fit
+from serifos.model import rates
 from tests.unit.lab.sim import test_scenario
 
 
@@ -80,6 +81,6 @@ class DriftTest(testtools.TestCase):
         wrong = {**models, 'SSD2': dataclasses.replace(
             models['SSD1'], parameters={
                 name: value / 4 for name, value
-                in models['SSD1'].parameters.items()})}
+                in models['SSD1'].parameters.items()}, best=rates.Rates())}
         plain, corrected = (_drifted(share, wrong) for share in (0.0, 0.5))
         self.assertLess(corrected.after_us, plain.after_us)
