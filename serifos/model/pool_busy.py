@@ -49,10 +49,10 @@ class BusyFleet(pool_models.Fleet):
 
     def __init__(self, models: Sequence[mm.Model | None],
                  floor: float = wl.ACTIVE_FLOOR) -> None:
-        super().__init__(models, floor)
+        super().__init__(models, floor, squares=False)
         self._first = self.features
         self.features += len(self._models)
-        self._alone = [pool_models.Fleet([model], 0.0)
+        self._alone = [pool_models.Fleet([model], 0.0, squares=False)
                        for model in self._models]
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:

@@ -20,6 +20,7 @@ from serifos.facts import workload as wl
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model import model as mm
+from serifos.model import pool_squares
 from serifos.model import rates
 from serifos.model.tenant import arithmetic
 
@@ -43,16 +44,20 @@ class Fleet:
 
     A Load here is a vector of ``features`` numbers: those that every model
     reads, then, for each distinct model, how many workloads lie outside of
-    its range. So one vector is right for every pool, and still additive.
+    its range, then the columns of :class:`.pool_squares.Squares` of each kind
+    that tells tenants apart. So one vector is right for every pool, and still
+    additive.
 
     :param models: the model of each pool, in the pools' order, None where a
         pool has none (its latency is NaN)
+    :param squares: whether with these columns, which :meth:`figure` takes
     """
 
     hot_by = hb.LATENCY
 
     def __init__(self, models: Sequence[mm.Model | None],
-                 floor: float = wl.ACTIVE_FLOOR) -> None:
+                 floor: float = wl.ACTIVE_FLOOR,
+                 squares: bool = True) -> None:
         distinct: list[mm.Model] = []
         for model in models:
             if model is not None and not any(m is model for m in distinct):
@@ -84,6 +89,13 @@ class Fleet:
         self._telling = [
             (i, m.predictor) for i, m in enumerate(distinct)
             if isinstance(m.predictor, kinds.TenantPredictor)]
+        self._squares: dict[str, tuple[
+            pool_squares.Squares, kinds.TenantPredictor]] = {}
+        for one, predictor in self._telling if squares else ():
+            if (kind := distinct[one].kind) not in self._squares:
+                its = pool_squares.Squares.of(predictor, self.features)
+                self._squares[kind] = its, predictor
+                self.features = its.end
 
     def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
         """The Load of each workload, a row each: float[n, features]."""
@@ -113,6 +125,9 @@ class Fleet:
                 for name, (least, greatest) in model.covered.items()
                 if name in seen), np.ones(len(found), bool))
         found[found[:, 0] == 0] = 0.0
+        for squares, predictor in self._squares.values():
+            found[:, squares.begin:squares.end] = squares.products(
+                predictor.factors(found[:, :COMMON]))
         return found
 
     def latency(self, pools: npt.NDArray[np.intp], loads: Floats) -> Floats:
@@ -239,11 +254,27 @@ class Fleet:
         return found
 
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
-        """What tenants see: :meth:`tenants`, of a row for each pool.
+        """The root mean square over tenants of what each sees in a pool.
 
-        :param own: as of :meth:`tenants`, a row for each pool
+        The latency of the pool where its model does not tell tenants apart.
+
+        :param loads: float[n, features]
+        :param own: float[n, features], the sum of the tenants' own Loads
+        :returns: µs[n], as of :meth:`tenants`
         """
-        return self.tenants(pools, loads, np.arange(len(pools)), own)
+        slot = self._slot[pools]
+        rest = ~np.isin(slot, [one for one, _ in self._telling])
+        found = np.empty(len(slot))
+        found[rest] = self.latency(pools[rest], loads[rest])
+        for one, predictor in self._telling:
+            its = np.flatnonzero(slot == one)
+            squares, _ = self._squares[self._models[one].kind]
+            at = slot[its], loads[its]
+            found[its] = self._above(*at) * np.maximum(
+                squares.root_mean(predictor.parts(
+                    at[1][:, :COMMON]), own[its]),
+                self._fastest(*at, own[its]))
+        return found
 
     def _fastest(self, slot: Ints, loads: Floats, own: Floats) -> Floats:
         """As :meth:`.rates.Rates.least` says, µs[n]."""

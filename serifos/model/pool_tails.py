@@ -35,16 +35,18 @@ class TailFleet(pool_models.Fleet):
         figure = hb.TAILS[by]
         having = [model if model and figure in model.tails else None
                   for model in models]
-        super().__init__(having, floor)
+        super().__init__(having, floor, squares=False)
         self.hot_by = by
         self._tails = pool_models.Fleet(
-            [model and model.tails[figure] for model in having], floor)
+            [model and model.tails[figure] for model in having], floor,
+            squares=False)
         self._own = self.features
         self.features += self._tails.features - pool_models.COMMON
 
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """The 99th percentile that the tenants see in the mean, µs[n]."""
-        return self._tails.figure(pools, self._of(loads), self._of(own))
+        return self._tails.tenants(
+            pools, self._of(loads), np.arange(len(pools)), self._of(own))
 
     def _loads(self, seen: dict[str, Floats]) -> Floats:
         found = super()._loads(seen)

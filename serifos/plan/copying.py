@@ -157,7 +157,8 @@ def _shown_us(state: st.State, devices: Ints, copy: int,
     """The figure of devices under the reader or writer of a copy."""
     problem = state.problem
     busiest = problem.figure_us(
-        devices, state.loads[devices] + problem.copies[copy])
+        devices, state.loads[devices] + problem.copies[copy],
+        state.loads[devices])
     takes_us = problem.models.latency(
         problem.members[problem.begins[devices]], np.broadcast_to(
             problem.copies[copy], (len(devices), *problem.copies[

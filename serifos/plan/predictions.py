@@ -65,10 +65,10 @@ class Predictions(Protocol):
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """What pools under Loads are compared by: what tenants see there.
 
-        In the mean, or as a 99th percentile; or how busy each pool is, µs of
-        each second: as ``hot_by`` says.
+        The root mean square over them, or a 99th percentile in the mean; or
+        how busy each pool is, µs of each second: as ``hot_by`` says.
 
-        :param own: float[n, features], as of :meth:`tenants`
+        :param own: float[n, features], the sum of the Loads of the tenants
         :returns: µs[n], NaN where a pool has no model
         """
 

@@ -118,34 +118,38 @@ class Problem:
             modelled, members, begins, its, able, models.loads(COPY),
             _open(rules, pools) & modelled, group)
 
-    def figure_us(self, devices: Ints, loads: Floats) -> Floats:
+    def figure_us(self, devices: Ints, loads: Floats,
+                  own: Floats | None = None) -> Floats:
         """The planning figure of devices under Loads, µs[n].
 
-        What the tenants of the cluster would see there in the mean, so that
-        it rises with every tenant that comes; where a pool's model does not
-        tell tenants apart, the latency of the pool. Where :attr:`hot_by` says
-        so, the 99th percentile of these, or how busy it is, µs of each
-        second. The greatest of the device's pools that have a model. Every
-        rule of planning compares this figure and no other.
+        The root mean square over a pool's own tenants of what each sees;
+        where a pool's model does not tell tenants apart, the latency of the
+        pool. Where :attr:`hot_by` says so, the 99th percentile in the mean,
+        or how busy it is, µs of each second. The greatest of the device's
+        pools that have a model. Every rule of planning compares this figure
+        and no other.
 
         :param devices: int[n], each with at least one such pool
         :param loads: float[n, slots, features]
+        :param own: likewise, of the tenants that count; None for all
         """
+        own = loads if own is None else own
         if not self.shared:
-            return self._by_all(self.members[self.begins[devices]], loads)
+            return self._by_all(self.members[self.begins[devices]], loads,
+                                own)
         first, sizes = self.begins[devices], np.diff(self.begins)[devices]
         row = np.repeat(np.arange(len(devices)), sizes)
         start = np.cumsum(sizes) - sizes
         pools = self.members[first[row] + np.arange(len(row)) - start[row]]
-        found = self._by_all(pools, loads[row])
+        found = self._by_all(pools, loads[row], own[row])
         return np.maximum.reduceat(found, start) if len(row) else found
 
-    def _by_all(self, pools: Ints, loads: Floats) -> Floats:
+    def _by_all(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """The figure of pools, µs[n]; 0 for an idle one."""
         found = np.empty(len(pools))
         for piece in sl.pieces(*loads.shape[:2]):
             found[piece] = self.models.figure(
-                pools[piece], loads[piece], self.tenants)
+                pools[piece], loads[piece], own[piece])
         return found
 
     def changed_us(self, devices: Ints, loads: Floats, volumes: Ints,

@@ -83,7 +83,7 @@ class Filling:
     :param usual: with the usual newcomer
     :param make: place → its prediction, and the multiplications it took
     :param mre: model → its mean relative error
-    :ivar own: model → what the newcomer sees, by the planning figure
+    :ivar own: model → what the newcomer sees, by what pools are compared by
     """
 
     found: list[predict.Prediction | None]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tenants will see in a pool with the volumes that are expected there.
 
-Pools are compared by the planning figure, what all tenants of the cloud would
-see there in the mean: a newcomer raises it, whereas the mean over a pool's own
-tenants falls when one of small blocks joins. Where a model does not tell
-tenants apart, everyone sees the latency of the pool.
+Pools are compared by what all tenants of the cloud would see there in the
+mean: a newcomer raises it, whereas any mean over a pool's own tenants falls
+when one of small blocks joins. Where a model does not tell tenants apart,
+everyone sees the latency of the pool.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Promise(NamedTuple):
 class Prediction(NamedTuple):
     """What is predicted of a pool with the newcomers.
 
-    :param latency_us: the planning figure
+    :param latency_us: what all tenants of the cloud would see, in the mean
     :param error_us: the model's mean absolute error at it
     :param own_us: what the first newcomer sees
     :param strain: what a volume there sees, by what it was promised; the
@@ -97,7 +97,7 @@ def strains(seen: Iterable[float], promises: Iterable[Promise]
 
 def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,
             several: Iterable[wl.Load]) -> list[float]:
-    """The planning figure, and what each of several tenants sees, µs.
+    """What all tenants of the cloud, and each of several, would see, µs.
 
     An idle one may come to do what the others do. NaN where the model fails,
     as one beyond its range may; 0 in an idle pool.

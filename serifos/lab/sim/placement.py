@@ -15,7 +15,7 @@ from serifos.scheduler import snapshot as sn
 
 def place(volume: cl.Volume, cluster: cl.Cluster,
           models: Mapping[str, mm.Model]) -> str | None:
-    """The pool that has the least planning figure with the volume.
+    """The pool that is predicted to be best for all tenants with it.
 
     Of those that have room; what it will do is known, as by extra specs of
     its type. None where no pool fits.

@@ -142,12 +142,11 @@ class OverSlots:
         """What pools under Loads are compared by: µs[n].
 
         :param loads: float[n, slots, features]
-        :param own: float[slots, features]
+        :param own: likewise, of the tenants that count
         """
         slots, flat = loads.shape[1], _flat(loads)
         found = self.models.figure(
-            np.repeat(pools, slots), flat,
-            _flat(np.broadcast_to(own, loads.shape)))
+            np.repeat(pools, slots), flat, _flat(own))
         if self.models.hot_by != hb.BUSY:
             found[flat[:, 0] == 0] = 0.0
         return self.one(found.reshape(-1, slots))

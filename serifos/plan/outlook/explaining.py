@@ -154,8 +154,7 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     figure = np.full(len(volumes), np.nan)
     if at >= 0 and problem.hot_by == hb.BUSY and problem.modelled[at]:
         figure = problem.models.figure(
-            np.full(len(volumes), at), problem.loads[volumes],
-            problem.tenants)
+            np.full(len(volumes), at), *[problem.loads[volumes]] * 2)
     if at >= 0:
         device = problem.device[at]
         total = float(state.queued[device])

@@ -7,6 +7,8 @@ sums kept. Slow, and meant to be read beside doc/source/user/planning.rst.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+import math
 import statistics
 
 from serifos.facts import cluster as cl
@@ -50,9 +52,9 @@ class Reference:
         return wl.mean(known) if known else None
 
     def figures(self, cluster: cl.Cluster) -> dict[str, float]:
-        """Pool name → µs: what all tenants would see in the mean.
+        """Pool name → µs: root mean square of what its tenants see.
 
-        The greatest of the pools of one device.
+        Those of its device; the greatest of the pools of one device.
         """
         latency = {pool.name: self._figure(cluster, pool)
                    for pool in cluster.pools if pool.model in self.models}
@@ -63,12 +65,19 @@ class Reference:
             for pool in cluster.pools}
 
     def _figure(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
+        devices = {other.name: other.device_key for other in cluster.pools}
+        seen = self._would_all_see(cluster, pool, [
+            v for v in cluster.volumes
+            if devices.get(v.pool) == pool.device_key])
+        return math.sqrt(statistics.fmean(
+            each ** 2 for each in seen)) if seen else 0.0
+
+    def _would_all_see(self, cluster: cl.Cluster, pool: cl.Pool,
+                       volumes: Iterable[cl.Volume]) -> list[float]:
         load = self._load(cluster, pool)
-        if not load.count:
-            return 0.0
-        return statistics.fmean(self._would_see(pool, load, v.workload or (
+        return [self._would_see(pool, load, v.workload or (
             self.typical(cluster, v.volume_type)))
-            for v in cluster.volumes if self._active(cluster, v))
+            for v in volumes if self._active(cluster, v)]
 
     def _active(self, cluster: cl.Cluster, volume: cl.Volume) -> bool:
         its = volume.workload or self.typical(cluster, volume.volume_type)
@@ -132,7 +141,9 @@ class Reference:
                 volume: cl.Volume) -> float:
         """What a volume would see on a pool under the Load it has."""
         if not self._active(cluster, volume):
-            return self._figure(cluster, pool)
+            seen = self._would_all_see(cluster, pool, cluster.volumes)
+            return statistics.fmean(seen) if (
+                self._load(cluster, pool).count) else 0.0
         return self._would_see(
             pool, self._load(cluster, pool), volume.workload
             or self.typical(cluster, volume.volume_type))
