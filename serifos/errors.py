@@ -13,6 +13,9 @@ import re
 
 MASK = '***'
 
+UNEXPLAINED = 6
+"""The exit code where all was done, and pools do not fit their models."""
+
 _WORD = re.compile(r'\S+')
 _SECRET = re.compile(
     r'([?&;][\w.-]{0,40}(?:passw|passphrase|secret|token)[\w.-]{0,40}=)'

@@ -29,12 +29,14 @@ from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
 from serifos.facts import servers as sv
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model import model as mm
 from serifos.plan import recent as rc
+from serifos.plan import text
 
 LOG = log.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Observation:
     :param models: the usable models that the pools name
     :param watched: the activity by which the diagnoses are made
     :param diagnoses: of the migrations under way, and of copies left behind
+    :param hours: what pools showed in the last ones
     """
 
     inventory: inv.Inventory
@@ -56,6 +59,7 @@ class Observation:
     models: Mapping[str, mm.Model]
     watched: activity.Observed
     diagnoses: tuple[dg.Diagnosis, ...] = ()
+    hours: pe.Hours = dataclasses.field(default_factory=dict)
 
     def hindrances(self, least: int = 2) -> list[str]:
         """Why nothing may be moved now, a sentence each.
@@ -135,17 +139,20 @@ class Observer:
             self.qemu_us(settings.window_s), now)
         cluster = throttling.capped(cluster, throttling.caps(
             inventory, cluster.volumes), observed.in_qemu)
-        if self.achieved is not None:
-            hours = self.achieved.hours(observed.at)
-            cluster = ac.drifted(cluster, hours, observed.at)
-            if self.recent is not None:
-                self.recent.prove(
-                    self.achieved.corrections(hours), self.clock())
-        if self.recent is not None:
-            cluster = self.recent.corrected(cluster, self.clock())
+        hours = {} if self.achieved is None else self.achieved.hours(
+            observed.at)
+        cluster = ac.drifted(cluster, hours, observed.at)
         if self.growth is not None:
             cluster = self.growth.told(cluster, entries, observed.at)
             space.warn(cluster, settings.limits)
+        models = planning.models(cluster, settings.models_dir,
+                                 functools.partial(LOG.warning, '%s'),
+                                 settings.limits.hot_by)
+        cluster = planning.measured(
+            cluster, settings.limits, models, hours)
+        unexplained = text.unexplained(cluster.pools)
+        if unexplained is not None:
+            LOG.warning('%s', unexplained)
         cluster = dataclasses.replace(cluster, mark=mark)
         documents.write_cluster(settings.cluster_file, cluster)
         if self.recorder is not None:
@@ -158,9 +165,6 @@ class Observer:
                      volume.workload is None for volume in cluster.volumes))
         for gap in obstacles.gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
-        models = planning.models(cluster, settings.models_dir,
-                                 functools.partial(LOG.warning, '%s'),
-                                 settings.limits.hot_by)
         if self.achieved is not None:
             self.achieved.note(cluster, settings.limits, models, entries,
                                observed.at)
@@ -176,7 +180,7 @@ class Observer:
                 LOG.info('The migration of volume %s counts as running: %s.',
                          diagnosis.record.id, diagnosis.why)
         return Observation(inventory, observed, join.touched(cluster, pools),
-                           models, watched, diagnoses)
+                           models, watched, diagnoses, hours)
 
     def _servers(self, inventory: inv.Inventory) -> sv.Servers:
         """Nova's servers, where a volume is attached to one."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 import os
+import types
 import uuid
 
 import numpy as np
@@ -101,7 +102,21 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     """
     fleet = models_of(cluster, found, floor, hot_by)
     factors = np.array([pool.correction for pool in cluster.pools])
-    return pr.Corrected(fleet, factors) if (factors != 1).any() else fleet
+    return pr.Corrected(fleet, factors, np.where(
+        factors == 1, 1.0, _above(cluster, fleet))) if (
+            factors != 1).any() else fleet
+
+
+def _above(cluster: cl.Cluster, fleet: pool_models.Fleet) -> pr.Floats:
+    """By what planning is above predictions at present, float[pools]."""
+    keys = {pool.device_key: i for i, pool in enumerate(cluster.pools)}
+    device = {pool.name: keys[pool.device_key] for pool in cluster.pools}
+    here = [volume for volume in cluster.volumes if volume.pool in device]
+    loads = np.zeros((len(cluster.pools), fleet.features))
+    np.add.at(loads, [device[volume.pool] for volume in here],
+              fleet.loads(sl.present(here)))
+    return fleet.above(np.arange(len(loads)), loads[
+        [device[pool.name] for pool in cluster.pools]])
 
 
 def models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
@@ -123,14 +138,6 @@ def as_printed(found: Mapping[str, mm.Model]) -> dict[str, mm.Model]:
             for name, model in found.items()}
 
 
-def ratios(cluster: cl.Cluster, limits: lm.Limits,
-           found: Mapping[str, mm.Model]) -> dict[str, float]:
-    """Pool → what its tenants see, by what its model alone predicts."""
-    cluster = recent.corrected(cluster, {})
-    return recent.ratios(pm.Problem.of(
-        cluster, fleet_of(cluster, found, limits.active_floor), limits))
-
-
 def achieved(cluster: cl.Cluster, limits: lm.Limits,
              found: Mapping[str, mm.Model]) -> dict[str, pe.Check]:
     """Pool → what its tenants see, held against what its model predicts.
@@ -140,17 +147,75 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
     """
     fleet = models_of(cluster, found, limits.active_floor)
     its = {name: one for name, one in recent.achieved(pm.Problem.of(
-        recent.corrected(cluster, {}), fleet, limits)).items()
+        cluster, fleet, limits)).items()
         if one.seen_us > 0 and one.predicted_us > 0}
     if not its:
         return {}
     place = {pool.name: i for i, pool in enumerate(cluster.pools)}
-    intervals = fleet.intervals(
-        np.array([place[name] for name in its]),
-        np.array([one.load for one in its.values()]))
-    return {name: pe.Check.of(one.seen_us, one.predicted_us, interval)
-            for (name, one), interval in zip(its.items(),
-                                             intervals.tolist())}
+    pools = np.array([place[name] for name in its])
+    loads = np.array([one.load for one in its.values()])
+    return {name: pe.Check.of(one.seen_us, one.predicted_us / above, interval)
+            for (name, one), above, interval in zip(
+                its.items(), fleet.above(pools, loads).tolist(),
+                fleet.intervals(pools, loads).tolist())}
+
+
+def measured(cluster: cl.Cluster, limits: lm.Limits,
+             found: Mapping[str, mm.Model],
+             hours: pe.Hours = types.MappingProxyType({})) -> cl.Cluster:
+    """The cluster, in which predictions are corrected by what is measured.
+
+    The level of a pool is what its tenants see, as far as that is surer than
+    its model, which tells the change; all of it where the pool does not fit
+    its model. What a volume with a promise sees is what it measures. Nothing
+    is corrected where the models are trusted, nor on a device that is copied
+    to or from: it shows more than its tenants make.
+
+    :param hours: the last ones of each pool, the oldest first
+    """
+    checks = achieved(cluster, limits, found)
+    copied = {pool.device_key for pool in cluster.pools if pool.copies_gib}
+    checks = {pool.name: checks[pool.name] for pool in cluster.pools
+              if pool.name in checks and pool.device_key not in copied}
+    cluster = dataclasses.replace(cluster, pools=tuple(dataclasses.replace(
+        pool,
+        unexplained=check.clause if check is not None and check.far else None,
+        correction=1.0 if check is None or limits.trust_models else (
+            check.correction(pe.spread(hours.get(pool.name, ())))))
+        for pool in cluster.pools for check in [checks.get(pool.name)]))
+    return _with_tenants(cluster, limits, found, {} if (
+        limits.trust_models) else checks)
+
+
+def _with_tenants(cluster: cl.Cluster, limits: lm.Limits,
+                  found: Mapping[str, mm.Model],
+                  checks: Mapping[str, pe.Check]) -> cl.Cluster:
+    """The cluster, in which volumes with a promise see what they measure.
+
+    :param checks: of the pools that are corrected
+    """
+    cluster = dataclasses.replace(cluster, volumes=tuple(
+        dataclasses.replace(volume, correction=1.0)
+        for volume in cluster.volumes))
+    seen = {volume.id: volume.workload.latency_us
+            for volume in cluster.volumes
+            if volume.max_latency_us is not None and volume.pool in checks
+            and volume.workload is not None and volume.workload.latency_us
+            and volume.workload.is_active(limits.active_floor)}
+    if not seen:
+        return cluster
+    first = state(cluster, limits, found)
+    promises = first.problem.promises
+    which = np.flatnonzero(first.home[promises.volumes] >= 0)
+    home = first.home[promises.volumes[which]]
+    foretold = promises.sees_us(
+        which, home, first.loads, first.problem.device[home])
+    factors = {name: seen[name] / us for volume, us in zip(
+        promises.volumes[which].tolist(), foretold.tolist())
+        if (name := first.problem.volumes[volume].id) in seen and us > 0}
+    return dataclasses.replace(cluster, volumes=tuple(
+        dataclasses.replace(volume, correction=factors[volume.id])
+        if volume.id in factors else volume for volume in cluster.volumes))
 
 
 def state(cluster: cl.Cluster, limits: lm.Limits,
@@ -263,6 +328,7 @@ def changed(move: pl.Move, cluster: cl.Cluster,
         return f'there is no pool {move.target}'
     why = lm.target_refusal(source.zone, volume.required_backend_name,
                             volume.volume_type, target)
+    why = why or limits.unexplained(target)
     room_gib = limits.room_gib(target)
     if why is None and volume.size_gib > room_gib:
         return limits.no_room(target, room_gib, volume.size_gib)

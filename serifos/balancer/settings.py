@@ -13,7 +13,6 @@ from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 from serifos.plan import limits as lm
 from serifos.plan.loads import demand as dm
-from serifos.plan import recent
 
 
 MODES = ('advise', 'approve', 'auto')
@@ -30,7 +29,6 @@ class BalancerSettings:
         device where there are more than 20 pools
     :param parallel: migrations of a round that run at the same time
     :param hold: rounds for which a pool must be hot before it is relieved
-    :param correction: how much of the errors seen corrects predictions
     :param demand: which figure of its history a volume is planned as
     :param history_s: how long a history is planned by; 0 for the present
     :param mend_at_once: whether promises broken at present are mended
@@ -54,7 +52,6 @@ class BalancerSettings:
     batch: int = 2
     parallel: int = 4
     hold: int = 3
-    correction: float = recent.SHARE
     demand: dm.Demand = dm.Demand()
     history_s: float = 0.0
     mend_at_once: bool = False

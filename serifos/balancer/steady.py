@@ -70,9 +70,9 @@ def steady(seen: observer.Observation, limits: lm.Limits,
     if recent is None:
         return Steady(seen.cluster, limits, slots=slots)
     cluster = recent.smoothed(seen.cluster, now)
-    recent.factors(planning.ratios(cluster, limits, seen.models), now)
-    alone, cluster = (recent.corrected(each, now) for each in (
-        rc.filled(seen.cluster, cluster), cluster))
+    alone, cluster = (planning.measured(
+        each, limits, seen.models, seen.hours) for each in (
+            rc.filled(seen.cluster, cluster), cluster))
     hot = planning.hot_pools(alone, limits, seen.models, slots)
     late = _late(cluster, limits, seen.models, slots, mend)
     return Steady(cluster, dataclasses.replace(

@@ -46,6 +46,13 @@ def add_observation(parser: Any, what: str = 'the observation') -> None:
         '(default: [serifos] models_dir)')
 
 
+def add_trust(parser: Any) -> None:
+    """``--trust-models``."""
+    parser.add_argument(
+        '--trust-models', action='store_true', help='plan by the models of '
+        'pools also where what their tenants see contradicts them')
+
+
 def add_jobs(parser: Any) -> None:
     """``--jobs``, which :func:`check_jobs` checks."""
     parser.add_argument(

@@ -97,11 +97,9 @@ OPTS = [
              'leaves it; its load is the mean over so many observations.'),
     cfg.FloatOpt(
         'correction', default=0.5, min=0.0, max=1.0,
-        help='How much of the difference between what the tenants of a pool '
-             'see and what its model predicts for them corrects '
-             'predictions: of its logarithm, so that 0.5 takes the square '
-             'root of the ratio. Only in serifos-balancer run, and only where '
-             'it would have lowered the error of the last round. 0: none.'),
+        deprecated_for_removal=True, deprecated_reason='The level of a pool '
+        'is what its tenants see, as far as that is surer than its model.',
+        help='Ignored.'),
     cfg.IntOpt(
         'max_moves', min=1, max=1000000,
         help='Moves of a plan, where there are up to 20 pools; moves off '

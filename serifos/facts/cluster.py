@@ -64,6 +64,7 @@ class Volume:
     same_pool: tuple[str, ...] = ()
     different_pool: tuple[str, ...] = ()
     min_gain: float | None = None
+    correction: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ class Pool:
     ``used_gib`` is what is written to it, or set aside for thick volumes;
     None where that is not known; ``growth_gib_day`` is by how much that grew
     in a day of the last ones, migrations aside. ``drifting`` is a clause that
-    says how far it is from its model, for hours, else None. ``balance`` says
+    says how far it is from its model, for hours, else None. ``unexplained`` is
+    a clause that says what its tenants see where that lies outside of its
+    model's 90 % interval, else None. ``balance`` says
     whether it takes part in balancing; ``max_fill`` is the part of it that may
     be used, None for as much as of others; ``hot_ratio`` is how far it is
     above the mean when it is hot, None for as far as others.
@@ -101,6 +104,7 @@ class Pool:
     used_gib: float | None = None
     growth_gib_day: float | None = None
     drifting: str | None = None
+    unexplained: str | None = None
     balance: bool = True
     max_fill: float | None = None
     hot_ratio: float | None = None

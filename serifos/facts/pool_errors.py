@@ -21,15 +21,18 @@ HOUR_S = 3600
 FEW_ROUNDS = 3
 """In an hour of fewer rounds a pool was not seen."""
 
-LEAST_HOURS = 6
-"""Of errors that prove a correction."""
+LAST_HOURS = 6
+"""By whose errors it is judged how sure what is measured is."""
 
-FIT_SHARE = 2 / 3
-"""Of the hours, the oldest ones: a correction is fitted to these, and proves
-itself on the others."""
+SPREAD = 0.1
+"""How sure it is where they are not known: the standard deviation of the
+logarithm of a mean over a window of minutes."""
+
+_P90 = 1.645
+"""Half of a 90 % interval, in standard deviations."""
 
 PROVES_S = 24 * HOUR_S
-"""For how long an hour counts for a correction."""
+"""For how long an hour counts."""
 
 DRIFT_HOURS = 3
 """In a row in which most errors of a pool that drifts are far."""
@@ -45,16 +48,24 @@ class Check:
     :param predicted_us: for the same, by the model without a correction
     :param far: 1 where the ratio of both is above the model's interval, -1
         where it is below, else 0
+    :param log_std: how sure the model is, a standard deviation
     """
 
     seen_us: float
     predicted_us: float
     far: int = 0
+    log_std: float = 0.0
 
     @property
     def error(self) -> float:
         """The logarithm of the ratio."""
         return math.log(self.seen_us / self.predicted_us)
+
+    @property
+    def clause(self) -> str:
+        """What is seen and what is predicted."""
+        return (f'its tenants see {self.seen_us / 1e3:.3g} ms, its model '
+                f'predicts {self.predicted_us / 1e3:.3g} ms')
 
     @classmethod
     def of(cls, seen_us: float, predicted_us: float,
@@ -62,7 +73,21 @@ class Check:
         """:param interval: the ends of the model's, as fractions"""
         low, high = interval
         ratio = seen_us / predicted_us - 1
-        return cls(seen_us, predicted_us, (ratio > high) - (ratio < low))
+        half = (math.log1p(high) - math.log1p(max(low, -0.99))) / 2
+        return cls(seen_us, predicted_us, (ratio > high) - (ratio < low),
+                   half / _P90)
+
+    def correction(self, spread: float) -> float:
+        """What the predictions of the pool are multiplied by.
+
+        So that they are what is measured, as far as this is surer than the
+        model; all of it where the model is refuted.
+
+        :param spread: how sure what is measured is, a standard deviation
+        """
+        model, seen = self.log_std ** 2, max(spread, 1e-3) ** 2
+        return math.exp(self.error * (
+            1.0 if self.far else model / (model + seen)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -132,23 +157,15 @@ class PoolErrors(Protocol):
         """
 
 
-def correction(hours: Sequence[Hour], share: float) -> float | None:
-    """What corrects the predictions of a pool; None where too little is known.
+def spread(hours: Sequence[Hour]) -> float:
+    """The standard deviation of the errors of the last hours.
 
-    1 where a correction by the older hours would not have lowered the errors
-    of the newer ones, which it was not fitted to.
-
-    :param share: of the mean error that is corrected, 0 to 1
+    :param hours: of one pool, the oldest first; :data:`SPREAD` where they are
+        too few
     """
     errors = [hour.mean_error for hour in hours if hour.rounds >= FEW_ROUNDS]
-    if len(errors) < LEAST_HOURS:
-        return None
-    split = round(FIT_SHARE * len(errors))
-    by = share * statistics.fmean(errors[:split])
-    held_out = errors[split:]
-    if sum(abs(error - by) for error in held_out) >= sum(map(abs, held_out)):
-        return 1.0
-    return math.exp(share * statistics.fmean(errors))
+    return statistics.stdev(errors[-LAST_HOURS:]) if (
+        len(errors) >= LAST_HOURS) else SPREAD
 
 
 def drifting(hours: Sequence[Hour], now: float) -> str | None:

@@ -62,6 +62,7 @@ class Code(enum.StrEnum):
     POOL_GONE = 'pool_gone'
     VOLUME_GONE = 'volume_gone'
     DRIFTS = 'drifts'
+    UNEXPLAINED = 'unexplained'
     OTHER_ZONE = 'other_zone'
     OTHER_BACKEND = 'other_backend'
     TYPE_UNMET = 'type_unmet'

@@ -253,6 +253,10 @@ class Fleet:
                     loads[its, :COMMON])[:, None])
         return found
 
+    def above(self, pools: Ints, loads: Floats) -> Floats:
+        """By what :meth:`latency` is above the prediction: float[n]."""
+        return self._above(self._slot[pools], loads)
+
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """The root mean square over tenants of what each sees in a pool.
 

@@ -104,8 +104,8 @@ def _target(state: st.State, volume: int) -> int | str:
     allowed = problem.open[problem.group[volume]] & elsewhere
     if not allowed.any():
         return rs.Reason(
-            'no other pool is up, has a model, is in its zone, and has its '
-            'backend and type', rs.Code.NO_OTHER_POOL)
+            'no other pool is up, fits its model, is in its zone, and has '
+            'its backend and type', rs.Code.NO_OTHER_POOL)
     open_to = permits.pools(state, volume) & elsewhere
     if not open_to.any():
         return refusals.barred(

@@ -75,6 +75,8 @@ class Limits:
         are
     :param every_refusal: whether volumes of pools that are not hot are
         refused with a reason, too
+    :param trust_models: whether pools are planned by their models where what
+        their tenants see contradicts these
     """
 
     min_gain: float = 0.1
@@ -88,6 +90,7 @@ class Limits:
     capacity_horizon_s: float | None = None
     hot_by: str = hb.LATENCY
     every_refusal: bool = False
+    trust_models: bool = False
 
     @property
     def keeps(self) -> float:
@@ -98,6 +101,12 @@ class Limits:
         """GiB by which a pool grows by itself within the horizon."""
         return max(0.0, pool.growth_gib_day or 0.0) * (
             self.capacity_horizon_s or 0.0) / _DAY_S
+
+    def unexplained(self, pool: cl.Pool) -> rs.Reason | None:
+        """Why a pool that does not fit its model is no target, or None."""
+        return None if self.trust_models or pool.unexplained is None else (
+            rs.Reason(f'{pool.name} does not fit its model: '
+                      f'{pool.unexplained}', rs.Code.UNEXPLAINED))
 
     def room_gib(self, pool: cl.Pool) -> float:
         """GiB that a plan may fill of a pool; below 0 for none."""

@@ -124,6 +124,7 @@ class Plan:
     :param latency_us: pool name → µs, for the pools that have a model
     :param slo_misses: volumes predicted to see more than their type promises
     :param hot_pools: pools whose planning figure is over hot_ratio
+    :param unexplained: names of pools that do not fit their models
     :param notes: sentences about pools, such as those that drift
     :param window_s: of the past by which it was planned; 0 for the present
     :param id: empty until the plan is issued
@@ -141,6 +142,7 @@ class Plan:
     variance_us2: Change
     slo_misses: Change = Change(0, 0)
     hot_pools: Change = Change(0, 0)
+    unexplained: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     window_s: float = 0.0
     id: str = ''
@@ -166,6 +168,7 @@ class Plan:
                 'expires_at': times.text(doc.pop('expires_at')), **doc,
                 'moves': [move.to_json() for move in self.moves],
                 'refused': [each.to_json() for each in self.refused],
+                'unexplained': list(self.unexplained),
                 'notes': list(self.notes)}
 
     @classmethod
@@ -181,6 +184,7 @@ class Plan:
             if name in said}
         return cls(**{
             **said, **changes, 'notes': tuple(doc.get('notes', ())),
+            'unexplained': tuple(doc.get('unexplained', ())),
             'moves': tuple(map(Move.from_json, doc['moves'])),
             'refused': tuple(map(Refusal.from_json, doc['refused'])),
             'latency_us': {name: Change.from_json(change)

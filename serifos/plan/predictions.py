@@ -62,6 +62,9 @@ class Predictions(Protocol):
         :returns: µs[m]
         """
 
+    def above(self, pools: Ints, loads: Floats) -> Floats:
+        """By what :meth:`latency` is above the prediction: float[n]."""
+
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """What pools under Loads are compared by: what tenants see there.
 
@@ -78,10 +81,15 @@ class Corrected:
     """Predictions times a factor for each pool.
 
     :param factors: float[pools]
+    :param above_now: float[pools], by what planning would be above the
+        predictions at present, where the factor is of what is measured; 1
+        elsewhere. Beyond the training range planning is above the measured
+        latency only by as much more.
     """
 
     models: Predictions
     factors: Floats
+    above_now: Floats
 
     @property
     def hot_by(self) -> str:
@@ -94,17 +102,29 @@ class Corrected:
         return self.models.patterns(patterns)
 
     def latency(self, pools: Ints, loads: Floats) -> Floats:
-        return self.factors[pools] * self.models.latency(pools, loads)
+        return self._by(pools, loads) * self.models.latency(pools, loads)
 
     def printed(self, pools: Ints, loads: Floats) -> Floats:
         return self.models.printed(pools, loads)
 
     def tenants(self, pools: Ints, loads: Floats, which: Ints,
                 own: Floats) -> Floats:
-        return self.factors[pools[which]] * self.models.tenants(
+        return self._by(pools, loads)[which] * self.models.tenants(
             pools, loads, which, own)
 
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """How busy a pool is, no latency corrects."""
         found = self.models.figure(pools, loads, own)
-        return found if self.hot_by == hb.BUSY else self.factors[pools] * found
+        return found if self.hot_by == hb.BUSY else (
+            self._by(pools, loads) * found)
+
+    def above(self, pools: Ints, loads: Floats) -> Floats:
+        return self.models.above(pools, loads) / self._spared(pools, loads)
+
+    def _by(self, pools: Ints, loads: Floats) -> Floats:
+        return self.factors[pools] / self._spared(pools, loads)
+
+    def _spared(self, pools: Ints, loads: Floats) -> Floats:
+        most = self.above_now[pools]
+        return most if (most == 1).all() else np.minimum(
+            most, self.models.above(pools, loads))

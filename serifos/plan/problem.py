@@ -54,8 +54,8 @@ class Problem:
         stands in for a volume without telemetry
     :param able: bool[volumes], those that may move
     :param copies: float[2, features], the Loads of :data:`COPY`
-    :param open: bool[groups, pools], the pools that the rules allow
-    :param group: int[volumes], a volume's row in ``open``
+    :param lives: bool[groups, pools], the pools that the rules allow
+    :param group: int[volumes], a volume's row in ``lives``
     """
 
     cluster: cl.Cluster
@@ -72,7 +72,7 @@ class Problem:
     loads: Floats
     able: Bools
     copies: Floats
-    open: Bools
+    lives: Bools
     group: Ints
 
     @classmethod
@@ -116,7 +116,7 @@ class Problem:
             np.array([v.size_gib for v in volumes], float),
             np.array([v.attached for v in volumes], np.intp), device,
             modelled, members, begins, its, able, models.loads(COPY),
-            _open(rules, pools) & modelled, group)
+            _lives(rules, pools) & modelled, group)
 
     def figure_us(self, devices: Ints, loads: Floats,
                   own: Floats | None = None) -> Floats:
@@ -238,8 +238,8 @@ class Problem:
     @functools.cached_property
     def promises(self) -> ps.Promises:
         """What volumes were promised."""
-        return ps.Promises.of(
-            self.volumes, self.models, self.loads, self.tenants)
+        return ps.Promises.of(self.volumes, self.models, self.loads,
+                              self.tenants, self.home)
 
     @functools.cached_property
     def shared(self) -> bool:
@@ -247,11 +247,44 @@ class Problem:
         return bool((np.diff(self.begins) > 1).any())
 
     @functools.cached_property
+    def unexplained(self) -> Bools:
+        """bool[pools]: those that do not fit their model."""
+        return self.modelled & np.array([
+            self.limits.unexplained(pool) is not None
+            for pool in self.cluster.pools], bool)
+
+    @functools.cached_property
+    def open(self) -> Bools:
+        """bool[groups, pools]: the targets that the rules allow."""
+        return self.lives & ~self.unexplained
+
+    @functools.cached_property
     def held(self) -> Bools:
-        """bool[pools]: those that the limits let be relieved as hot."""
+        """bool[pools]: those that may be relieved as hot.
+
+        As the limits say; one that does not fit its model only where its
+        latency, which is as measured then, is over hot_ratio.
+        """
         names, pools = self.limits.held, self.cluster.pools
-        return np.array([names is None or pool.name in names
-                         for pool in pools], bool)
+        found = np.array([names is None or pool.name in names
+                          for pool in pools], bool)
+        if self.unexplained.any():
+            found &= ~self.unexplained | self._slow
+        return found
+
+    @property
+    def _slow(self) -> Bools:
+        """bool[pools]: whose latency is over hot_ratio for some volume."""
+        latency_us = self.models.latency(
+            np.arange(len(self.device)),
+            self.device_loads(self.home)[self.device])
+        level_us = np.where(self.lives, latency_us, 0).sum(1) / np.maximum(
+            1, self.lives.sum(1))
+        here = np.flatnonzero((self.home >= 0) & self.active)
+        at, found = self.home[here], np.zeros(len(latency_us), bool)
+        found[at[latency_us[at] > level_us[self.group[here]] * (
+            1 + self.thresholds.hot_ratio[self.device[at]])]] = True
+        return found
 
     @functools.cached_property
     def predicted(self) -> Bools:
@@ -282,8 +315,8 @@ class Problem:
             why is None) else why
 
 
-def _open(rules: Iterable[tuple[str | None, str | None, str | None]],
-          pools: Sequence[cl.Pool]) -> Bools:
+def _lives(rules: Iterable[tuple[str | None, str | None, str | None]],
+           pools: Sequence[cl.Pool]) -> Bools:
     found = [[lm.target_refusal(*rule, pool) is None for pool in pools]
              for rule in rules]
     return np.array(found, bool).reshape(len(found), len(pools))

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latest observations: smoothed loads, pools that stay hot, errors.
+"""The latest observations: smoothed loads, and pools that stay hot.
 
 A cloud's load is noisy. What a volume does is taken as its mean over the
 last observations on the pool that it is on. A pool is relieved where it is
 hot by these means, and was so in each of the observations: a burst of one
 round stays in the means for as many rounds. A promise counts as broken where
 it is by the means of each of as many rounds.
-
-Devices drift from their models. What the tenants of a pool see is held
-against what is predicted for them, and the predictions of the pool are
-multiplied by a power of that ratio, where the factor of the round before
-would have lowered the error of this one; once hours of errors are known, by
-what these prove.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import math
@@ -32,26 +25,10 @@ from serifos.plan import limits as lm
 from serifos.plan import problem as pm
 
 
-SHARE = 0.5
-"""Predictions are corrected by the square root of their errors."""
-
-MOST = 4.0
-"""An error beyond this ratio is no drift, and counts as this."""
-
 ROUND_S = 60.0
 """What a round itself may take, beside the interval to the next."""
 
 _Seen = TypeVar('_Seen')
-
-
-def ratios(problem: pm.Problem) -> dict[str, float]:
-    """Pool → what its tenants see, by what is predicted for them.
-
-    Of the pools with active volumes whose latency was observed.
-    """
-    return {pool: float(np.clip(its.seen_us / max(its.predicted_us, 1e-9),
-                                1 / MOST, MOST))
-            for pool, its in achieved(problem).items()}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,14 +68,6 @@ def achieved(problem: pm.Problem) -> dict[str, Achieved]:
     return {problem.cluster.pools[pool].name: Achieved(
         float(us), float(by), load[0]) for pool, us, by, load in zip(
             pools, found, predicted, loads)}
-
-
-def corrected(cluster: cl.Cluster,
-              factors: Mapping[str, float]) -> cl.Cluster:
-    """The cluster with these factors as its pools' corrections, else 1."""
-    return dataclasses.replace(cluster, pools=tuple(
-        dataclasses.replace(pool, correction=factors.get(pool.name, 1.0))
-        for pool in cluster.pools))
 
 
 def filled(cluster: cl.Cluster, smoothed: cl.Cluster) -> cl.Cluster:
@@ -147,17 +116,12 @@ class Recent:
     take is forgotten. Each ``now`` is in seconds of the epoch.
 
     :param hold: how many rounds count
-    :param share: of the log of a ratio that corrects predictions, 0 to 1
     :param interval_s: from the end of a round to the next
     """
 
-    def __init__(self, hold: int, share: float = SHARE,
-                 interval_s: float = math.inf) -> None:
+    def __init__(self, hold: int, interval_s: float = math.inf) -> None:
         age_s = (hold + 1) * (interval_s + ROUND_S)
-        self._hold, self._share = hold, share
-        self._factors: _Last[dict[str, float]] = _Last(2, age_s)
-        self._kept: _Last[dict[str, float]] = _Last(1, age_s)
-        self._proven: _Last[Mapping[str, float]] = _Last(1, age_s)
+        self._hold = hold
         self._seen: _Last[cl.Cluster] = _Last(hold, age_s)
         self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
         self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
@@ -173,33 +137,6 @@ class Recent:
             _doing(v, wl.mean([w for seen in earlier if (
                 w := seen.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
-
-    def factors(self, ratio: Mapping[str, float],
-                now: float) -> dict[str, float]:
-        """Pool → what corrects its predictions.
-
-        :param ratio: those of this round, of predictions without correction
-        """
-        *before, factors = self._factors.add({
-            pool: its ** self._share for pool, its in ratio.items()}, now)
-        return self._kept.add({
-            pool: factor for pool, factor in factors.items()
-            if before and pool in before[0] and abs(math.log(
-                ratio[pool] / before[0][pool])) < abs(math.log(ratio[pool]))
-            }, now)[0]
-
-    def corrected(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
-        """The cluster with the last factors as its pools' corrections."""
-        return corrected(cluster, {
-            pool: factor for last in (self._kept, self._proven)
-            for each in last.at(now) for pool, factor in each.items()})
-
-    def prove(self, factors: Mapping[str, float], now: float) -> None:
-        """Takes corrections that hours have proved, in place of others.
-
-        :param factors: 1 for a pool whose correction is not proved
-        """
-        self._proven.add(factors, now)
 
     def held(self, hot: frozenset[str], now: float) -> frozenset[str]:
         """The pools that were hot in each of the last rounds.

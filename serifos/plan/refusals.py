@@ -171,8 +171,8 @@ def _other_barred(state: st.State, volume: int, target: int) -> str | None:
 
 def _by_rules(problem: pm.Problem, volume: int, target: int) -> str | None:
     """Why rules keep a volume from a pool, its bonds and space aside."""
-    one = problem.volumes[volume]
+    one, pool = problem.volumes[volume], problem.cluster.pools[target]
     return lm.target_refusal(
         problem.cluster.pools[problem.home[volume]].zone,
-        one.required_backend_name, one.volume_type,
-        problem.cluster.pools[target])
+        one.required_backend_name, one.volume_type, pool
+    ) or problem.limits.unexplained(pool)

@@ -123,7 +123,7 @@ class State:
 
         Infinite for a group that may be on none.
         """
-        may = self.problem.open
+        may = self.problem.lives
         total = np.where(may, self.figure_us[self.problem.device], 0).sum(1)
         return np.where(may.any(1), total / np.maximum(1, may.sum(1)), np.inf)
 

@@ -67,6 +67,7 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(*(len(beyond.broken(state)) for state in (first, last))),
         pl.Change(*(int(acceptance.hot_pools(state).sum())
                     for state in (first, last))),
+        tuple(pool.name for pool in pools if pool.unexplained is not None),
         tuple(pool.drift_sentence for pool in pools
               if pool.drifting is not None))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds predictions against what pools show: errors, corrections, drift.
+"""Holds predictions against what pools show: errors and drift.
 
 Where the errors cannot be written or read the round goes on without.
 """
@@ -27,13 +27,11 @@ LOG = log.getLogger(__name__)
 class Achieved:
     """What the last hours teach.
 
-    :param share: of the errors that are corrected, 0 to 1
     :param is_ours: whether no other host reaches what is kept
     :param writes: whether errors are kept, and not only read
     """
 
     kept: pe.PoolErrors
-    share: float
     is_ours: bool = True
     writes: bool = True
 
@@ -44,12 +42,6 @@ class Achieved:
         except errors.SerifosError as exc:
             LOG.warning('The errors of predictions are not known: %s', exc)
             return {}
-
-    def corrections(self, hours: pe.Hours) -> dict[str, float]:
-        """Pool → its correction, where enough is known to prove one."""
-        found = {pool: pe.correction(its, self.share)
-                 for pool, its in hours.items()}
-        return {pool: by for pool, by in found.items() if by is not None}
 
     def note(self, cluster: cl.Cluster, limits: lm.Limits,
              models: Mapping[str, mm.Model], entries: Sequence[jn.Entry],

@@ -62,6 +62,7 @@ def settings(conf: cfg.ConfigOpts,
     :raises InputError: where the window is under 30 s or over a week
     """
     said, bounded = conf.balancer, limits_of(conf)
+    said.correction  # oslo.config warns of it as it is read
     if window_s is None:
         window_s = float(conf.telemetry.window)
     if not 30 <= window_s <= options.MOST_WINDOW_S:
@@ -82,7 +83,7 @@ def settings(conf: cfg.ConfigOpts,
                        said.max_gib_per_day),
         planner=said.planner, auto=said.mode != 'advise',
         approved_only=said.mode == 'approve', batch=said.batch,
-        parallel=said.parallel, hold=said.hold, correction=said.correction,
+        parallel=said.parallel, hold=said.hold,
         demand=demand.Demand(
             said.demand, said.demand_percentile,
             float(said.demand_half_life), said.demand_slots,

@@ -19,6 +19,7 @@ from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer import rounds
 from serifos.cmd.balancer import verb
+from serifos.cmd import options
 from serifos import errors
 from serifos.facts import inventory
 from serifos.facts import journal
@@ -65,6 +66,8 @@ class Acting(verb.Asks):
         print(f'{done} of {len(moves)} moves are carried out.')
         if done < len(moves) or any(each.lost for each in outcomes):
             self.exit_code = 1
+        elif any(pool.unexplained is not None for pool in seen.cluster.pools):
+            self.exit_code = errors.UNEXPLAINED
         if outcomes and outcomes[-1].result == 'waiting':
             raise errors.Interrupted(
                 'Stopped while Cinder migrates; run serifos-balancer '
@@ -116,6 +119,9 @@ class Apply(Acting):
             if not moves:
                 print('No move of this plan is left to be carried out.')
                 return
+            unexplained = text.unexplained(seen.cluster.pools)
+            if unexplained is not None:
+                print(unexplained)
             print(steps.text(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             with self.gently():
@@ -133,6 +139,7 @@ class Evacuate(Acting):
         parser = super().get_parser(prog_name)
         parser.add_argument('pool', metavar='POOL',
                             help='its name, HOST@BACKEND#POOL')
+        options.add_trust(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -142,7 +149,8 @@ class Evacuate(Acting):
                 balancer.settle_open_moves()
             self.gather(balancer)
             seen = balancer.observe(cool_down=False)
-            limits = balancer.limits()
+            limits = dataclasses.replace(
+                balancer.limits(), trust_models=parsed_args.trust_models)
             slots = balancer.slots(seen)
             fleet = planning.fleet_of(
                 seen.cluster, seen.models, limits.active_floor,

@@ -27,6 +27,7 @@ from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
+from serifos.facts import pool_errors as pe
 from serifos.facts import times
 from serifos.files import owners
 from serifos.plan.loads import slots as sl
@@ -82,7 +83,28 @@ def achieved(conf: cfg.ConfigOpts) -> ac.Achieved:
     """
     database = store(conf).database
     return ac.Achieved(pool_errors.PoolErrors(database),
-                       conf.balancer.correction, database.file is not None)
+                       database.file is not None)
+
+
+def hours(conf: cfg.ConfigOpts, cluster: cl.Cluster) -> pe.Hours:
+    """What pools showed before an observation; none if it is not known.
+
+    Root reads it as the owner of state_dir.
+    """
+    end = observed_at(cluster)
+    try:
+        with owners.as_owner(adapters.settings(conf).state_dir):
+            return achieved(conf).kept.hours(end - pe.PROVES_S, end)
+    except errors.SerifosError:
+        return {}
+
+
+def observed_at(cluster: cl.Cluster) -> float:
+    """When an observation was made, s of the epoch; now if unknown."""
+    try:
+        return times.parse(cluster.observed_at)
+    except ValueError:
+        return time.time()
 
 
 def recorder(conf: cfg.ConfigOpts,
@@ -128,14 +150,10 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     if not settings.history_s:
         return None
     try:
-        now = times.parse(cluster.observed_at)
-    except ValueError:
-        now = time.time()
-    try:
         with owners.as_owner(settings.state_dir):
             kept = read(conf)
-            return past.slots(kept, _places(conf, kept, cluster), now,
-                              settings)
+            return past.slots(kept, _places(conf, kept, cluster),
+                              observed_at(cluster), settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None

@@ -122,8 +122,7 @@ class History(verb.Verb):
         days = 1.0 if parsed_args.days is None else parsed_args.days
         now, seconds = time.time(), spans.seconds(days, pe.HOUR_S)
         achieved = histories.achieved(self.app.conf)
-        its = pools.read(achieved.kept, achieved.share, now, now - seconds,
-                         parsed_args.what)
+        its = pools.read(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
             f'pool {parsed_args.what}')
         output.show(

@@ -77,6 +77,8 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     """
     limits = _at_learnt_rates(
         conf, limits or adapters.limits_of(conf), say)
+    cluster = planning.measured(
+        cluster, limits, models, histories.hours(conf, cluster))
     if made is not None:
         return Judged(made, cluster, limits, models, histories.slots(
             conf, cluster, say) if made.window_s else None)

@@ -61,6 +61,7 @@ class Plan(app.Fails, command.Command):
         parser.add_argument(
             '--every-refusal', action='store_true',
             help='also say why volumes of pools that are not hot stay')
+        verb_options.add_trust(parser)
         parser.add_argument(
             '--active-floor', type=float, metavar='Q',
             help='outstanding I/Os below which a volume is idle (default: '
@@ -74,7 +75,7 @@ class Plan(app.Fails, command.Command):
         limits = adapters.limits_of(conf, **{
             name: getattr(parsed_args, name) for name in (
                 'min_gain', 'hot_ratio', 'max_moves', 'active_floor',
-                'every_refusal')})
+                'every_refusal', 'trust_models')})
         output.refuse_unwritable(parsed_args, 'plan')
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else lookup.found(
@@ -104,6 +105,8 @@ class Plan(app.Fails, command.Command):
 
         output.show(parsed_args, document, told, document['moves'],
                     pl.Move.names())
+        if plan.unexplained and not limits.trust_models:
+            self.exit_code = errors.UNEXPLAINED
 
 
 def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts

@@ -11,7 +11,7 @@ from serifos.facts import pool_errors as pe
 from serifos.facts import times
 from serifos.report import table
 
-NAMES = 'pool', 'correction', 'drifting', 'hours'
+NAMES = 'pool', 'drifting', 'hours'
 """Of the values of a pool's document."""
 
 _OUTSIDE = {1: 'above', -1: 'below', 0: None}
@@ -22,18 +22,15 @@ class Pool:
     """One pool.
 
     :param hours: that are shown, the oldest first
-    :param correction: that the last day proves, 1 for none; None where too
-        little is known
     :param drifting: a clause, None where it does not
     """
 
     name: str
     hours: Sequence[pe.Hour]
-    correction: float | None
     drifting: str | None
 
     def document(self) -> dict[str, Any]:
-        return {'pool': self.name, 'correction': self.correction,
+        return {'pool': self.name,
                 'drifting': self.drifting, 'hours': [
                     {'at': times.text(hour.begin), 'rounds': hour.rounds,
                      'latency_us': round(hour.mean_seen_us, 1),
@@ -43,15 +40,13 @@ class Pool:
 
     def row(self) -> tuple[object, ...]:
         return (self.name, len(self.hours), *_figures(pe.together(self.hours)),
-                sum(hour.far != 0 for hour in self.hours), self.correction,
-                self.drifting)
+                sum(hour.far != 0 for hour in self.hours), self.drifting)
 
 
-def read(kept: pe.PoolErrors, share: float, now: float, begin: float,
+def read(kept: pe.PoolErrors, now: float, begin: float,
          name: str | None) -> list[Pool]:
     """The pools that were seen.
 
-    :param share: as of :func:`.facts.pool_errors.correction`
     :param now: seconds of the epoch
     :param begin: of what is shown
     :param name: of the only pool that is wanted, None for all
@@ -61,8 +56,7 @@ def read(kept: pe.PoolErrors, share: float, now: float, begin: float,
     proving = {pool: [hour for hour in hours
                       if hour.begin >= now - pe.PROVES_S]
                for pool, hours in found.items()}
-    return [Pool(pool, shown, pe.correction(proving[pool], share),
-                 pe.drifting(proving[pool], now))
+    return [Pool(pool, shown, pe.drifting(proving[pool], now))
             for pool, hours in sorted(found.items())
             if name in (None, pool) and (shown := [
                 hour for hour in hours if hour.begin + pe.HOUR_S > begin])]
@@ -76,7 +70,7 @@ def text(pools: Sequence[Pool], name: str | None) -> str:
     if name is None:
         return table.as_text(table.Table(
             ('pool', 'hours', 'shows, ms', 'predicted, ms', 'error',
-             'outside', 'correction', 'drifts'),
+             'outside', 'drifts'),
             [pool.row() for pool in pools],
             'What pools show beside what their models predict; hours outside '
             'of the interval.'))
@@ -85,8 +79,7 @@ def text(pools: Sequence[Pool], name: str | None) -> str:
         ('hour', 'rounds', 'shows, ms', 'predicted, ms', 'error', 'interval'),
         [(times.text(hour.begin), hour.rounds, *_figures(hour),
           _OUTSIDE[hour.far] or 'within') for hour in pool.hours],
-        f'{pool.name}: correction {table.shown(pool.correction)}; ' + (
-            pool.drifting or 'it does not drift') + '.'))
+        f'{pool.name}: {pool.drifting or "it does not drift"}.'))
 
 
 def _figures(hour: pe.Hour) -> tuple[object, ...]:

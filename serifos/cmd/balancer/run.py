@@ -24,6 +24,7 @@ from serifos.cmd.balancer import verb
 from serifos.cmd import log_lines
 from serifos.cmd import output
 from serifos.database import rounds as counted
+from serifos import errors
 from serifos.facts import cluster as cl
 from serifos.plan import recent
 from serifos.report import observation
@@ -111,6 +112,8 @@ class Run(verb.Verb):
             print(f'The plan is {plan.id}.')
         else:
             print('There is nothing to move.')
+        if plan is not None and plan.unexplained:
+            self.exit_code = errors.UNEXPLAINED
 
     def _for_ever(self, window_s: float | None) -> None:
         conf = self.app.conf
@@ -144,7 +147,7 @@ class Run(verb.Verb):
             settings = balancer.settings
             return dataclasses.replace(
                 balancer, recent=latest(
-                    settings.hold, settings.correction, settings.interval_s),
+                    settings.hold, settings.interval_s),
                 history=histories.remembered(
                     conf, balancer.history,
                     memory(repr([*conf.telemetry.items()]))))

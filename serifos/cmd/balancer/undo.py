@@ -57,7 +57,8 @@ class Undo(verb.Verb):
                 'made; serifos-balancer plans lists the plans.')
         cluster = adapters.cluster(conf, None)
         _refuse_older(cluster, done.ended_at)
-        limits = pace.at_learnt_rates(settings.limits, entries)
+        limits = dataclasses.replace(
+            pace.at_learnt_rates(settings.limits, entries), trust_models=True)
         models = planning.models(
             cluster, adapters.models_dir(conf, None), self.say,
             limits.hot_by)

@@ -134,7 +134,7 @@ def run(case: Case) -> tl.Score:
                 lambda: world.now, world.advance,
                 nova=nova.SimulatedNova(
                     demand.volumes[i] for i in np.flatnonzero(how.attached)),
-                recent=recent.Recent(settings.hold, settings.correction),
+                recent=recent.Recent(settings.hold),
                 growth=_growth(settings, directory), history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = packing.over_days([parts(

@@ -82,14 +82,14 @@ def run(loop: Loop) -> Moved:
 class Drift:
     """The inputs of a loop on drifted devices, for a process of its own.
 
-    :param share: as [balancer] correction
+    :param measured: whether what is measured corrects predictions
     :param by: the standard deviation of the log of each time of a device,
         of which each host has its own
     """
 
     case: scenario.Case
     models: Mapping[str, mm.Model]
-    share: float
+    measured: bool
     rounds: int = 8
     by: float = 0.25
 
@@ -115,13 +115,11 @@ def drifted(loop: Drift) -> Drifted:
             models[name] = loop.models[ssd.name]
     bed = devices.Testbed(loop.case.testbed.name, hosts)
     cloud = scenario.placed(dataclasses.replace(loop.case, testbed=bed))
-    latest, moves = recent.Recent(1, loop.share), 0
-    before = _worst_us(cloud)
-    for at in range(loop.rounds):
-        now = cloud.observe()
-        latest.factors(planning.ratios(now, lm.Limits(), models), at)
-        plan = planning.plan('relieve', latest.corrected(now, at),
-                             lm.Limits(), models)
+    moves, before = 0, _worst_us(cloud)
+    limits = lm.Limits(trust_models=not loop.measured)
+    for _ in range(loop.rounds):
+        plan = planning.plan('relieve', planning.measured(
+            cloud.observe(), limits, models), limits, models)
         for move in plan.moves[:BATCH]:
             cloud.migrate(move.volume, move.target)
             moves += 1

@@ -31,7 +31,7 @@ EVALUATION_SCHEMA = 'serifos-evaluation/1'
 _MOST_CASES = 10_000
 _NOISY_CASES = 10
 _HOLDS = (1, 3)
-_CORRECTIONS, _DRIFT_ROUNDS = (0.0, 0.5, 1.0), 5
+_DRIFT_ROUNDS = 5
 _MOST_TESTS = 10_000
 
 
@@ -84,7 +84,7 @@ class Evaluation:
     :param outcomes: testbed → case by case
     :param noisy: (testbed, kind, hold) → moves and returns of a case in a
         noisy closed loop
-    :param drifted: (testbed, kind, correction) → the change of the worst
+    :param drifted: (testbed, kind, measured) → the change of the worst
         host, a fraction, and the moves of a case on drifted devices
     """
 
@@ -94,7 +94,7 @@ class Evaluation:
     mismatch: Mapping[str, Mapping[str, float]]
     outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
     noisy: Mapping[tuple[str, str, int], tuple[float, float]]
-    drifted: Mapping[tuple[str, str, float], tuple[float, float]]
+    drifted: Mapping[tuple[str, str, bool], tuple[float, float]]
 
     def of(self, testbed: str, planner: str,
            kind: str) -> list[scenario.PlannerResult]:
@@ -132,9 +132,9 @@ class Evaluation:
                       for (testbed, kind, hold), (moves, returns)
                       in self.noisy.items()],
             'drifted': [{'testbed': testbed, 'kind': kind,
-                         'correction': share, 'worst_host': change,
+                         'measured': measured, 'worst_host': change,
                          'moves': moves}
-                        for (testbed, kind, share), (change, moves)
+                        for (testbed, kind, measured), (change, moves)
                         in self.drifted.items()],
             'mre_by_count': {
                 kind: {name: tested.mre for name, tested in of_kind.items()}
@@ -207,7 +207,7 @@ def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
 
 def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
              mapper: runner.Mapper
-             ) -> dict[tuple[str, str, float], tuple[float, float]]:
+             ) -> dict[tuple[str, str, bool], tuple[float, float]]:
     """The mean change and moves over the first cases of each testbed.
 
     Empty where 99th percentiles are planned by: telemetry has none of them
@@ -217,10 +217,10 @@ def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
         return {}
     rounds = min(settings.rounds, _DRIFT_ROUNDS)
     found = _by_key('Rounds on drifted devices', closed_loop.drifted, [
-        ((case.testbed.name, kind, share), closed_loop.Drift(
-            case, case.models[kind], share, rounds))
+        ((case.testbed.name, kind, measured), closed_loop.Drift(
+            case, case.models[kind], measured, rounds))
         for case in cases if case.number < _NOISY_CASES
-        for kind in settings.kinds for share in _CORRECTIONS], mapper)
+        for kind in settings.kinds for measured in (False, True)], mapper)
     return {key: (sum(one.after_us for one in several)
                   / sum(one.before_us for one in several) - 1,
                   statistics.fmean(one.moves for one in several))

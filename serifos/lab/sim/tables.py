@@ -72,11 +72,11 @@ def noisy(evaluation: ev.Evaluation) -> table.Table:
 
 
 def drifted(evaluation: ev.Evaluation) -> table.Table:
-    """What correcting predictions brings where devices drifted."""
+    """What measured levels bring where devices drifted."""
     return table.Table(
-        ('testbed', 'models', 'correction', 'worst host', 'moves'),
-        [(testbed, kind, share, _change(-change), round(moves, 1))
-         for (testbed, kind, share), (change, moves)
+        ('testbed', 'models', 'measured', 'worst host', 'moves'),
+        [(testbed, kind, 'yes' if measured else 'no', _change(-change),
+          round(moves, 1)) for (testbed, kind, measured), (change, moves)
          in evaluation.drifted.items()],
         'Change over a few rounds against Cinder\'s available capacity, where '
         'the times of every device drifted by 25 % from its model')

@@ -15,8 +15,14 @@ def of(plan: pl.Plan, cluster: cl.Cluster) -> cl.Cluster:
     """The cluster as what is left of a plan may use it.
 
     Volumes that are moved back are not held by their cool-down, nor those of
-    a pool that is evacuated by its ``serifos_balance``.
+    a pool that is evacuated by its ``serifos_balance``. Pools that did not
+    fit their models when the plan was made are as usable as then.
     """
+    if plan.unexplained:
+        cluster = dataclasses.replace(cluster, pools=tuple(
+            dataclasses.replace(pool, unexplained=None)
+            if pool.name in plan.unexplained else pool
+            for pool in cluster.pools))
     if plan.planner == undo.NAME:
         return undo.released(cluster, {move.volume for move in plan.moves})
     if plan.planner == evacuate.NAME:

@@ -22,6 +22,7 @@ from serifos.plan.outlook import staying
 from serifos.plan import plan as pl
 from serifos.plan.promises import beyond
 from serifos.plan import state as st
+from serifos.plan import text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,16 +89,6 @@ class PoolOutlook:
         return self.before.latency_us or 0.0, self.after.latency_us or 0.0
 
     @property
-    def expects_seen(self) -> bool:
-        """Whether what tenants see is within the interval of its model.
-
-        Also where either is not known.
-        """
-        expected = self.before.expected
-        return expected is None or self.seen_us is None or (
-            expected.low_us <= self.seen_us <= expected.high_us)
-
-    @property
     def within_interval(self) -> bool:
         """Whether what is gained may be an error of the model."""
         was, then = self.latencies_us
@@ -135,18 +126,9 @@ class Outlook:
                          for name in (move.source, move.target))
 
     @property
-    def surprising(self) -> tuple[PoolOutlook, ...]:
-        """The pools of which something else is seen than is expected.
-
-        Outside the interval of their model, the furthest first; none where
-        days are planned by.
-        """
-        found = [(each.seen_us / each.before.latency_us, each)
-                 for each in self.pools if each.seen_us
-                 and each.before.latency_us and not each.expects_seen
-                 and not self.plan.window_s]
-        found.sort(key=lambda one: -max(one[0], 1 / one[0]))
-        return tuple(each for _, each in found)
+    def unexplained(self) -> str | None:
+        """That pools do not fit their models; None if all do."""
+        return text.unexplained(each.pool for each in self.pools)
 
     @property
     def relieved(self) -> tuple[PoolOutlook, ...]:

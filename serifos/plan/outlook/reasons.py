@@ -164,6 +164,9 @@ KINDS: Mapping[str, Kind] = {
     Code.DRIFTS: Kind(
         'the best pool for it drifts from its model',
         'serifos-model build for that pool'),
+    Code.UNEXPLAINED: Kind(
+        'the best pool for it does not fit its model',
+        'serifos-model build or refine for that pool, or --trust-models'),
     Code.OTHER_ZONE: Kind('the best pool for it is in another zone'),
     Code.OTHER_BACKEND: Kind(
         'the best pool for it is of another backend',

@@ -65,6 +65,7 @@ _BEGINS: tuple[tuple[str, Code], ...] = (
     ('there is no pool ', Code.POOL_GONE),
     ('it is no longer there', Code.VOLUME_GONE),
     ('.* drifts: ', Code.DRIFTS),
+    ('.* does not fit its model: ', Code.UNEXPLAINED),
     ('.* is in another zone', Code.OTHER_ZONE),
     ('.* is of backend .*, the volume requires ', Code.OTHER_BACKEND),
     ('.* does not offer what the extra specs of ', Code.TYPE_UNMET),

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
 from serifos.facts import cluster as cl
 from serifos.plan.loads import slots as sl
@@ -23,31 +24,59 @@ class Promises:
     :param us: µs[volumes], infinite for a volume without a promise
     :param loads: float[volumes, slots, features]
     :param tenants: float[slots, features], the sum of these
+    :param home: int[volumes], the pool of each as observed
+    :param factors: float[volumes], what is predicted for each there is
+        multiplied by
+    :param measured_us: µs[volumes] that each sees at present; NaN where that
+        is not measured
     """
 
     us: Floats
     models: sl.OverSlots
     loads: Floats
     tenants: Floats
+    home: Ints
+    factors: Floats
+    measured_us: Floats
 
     @classmethod
     def of(cls, volumes: Sequence[cl.Volume], models: sl.OverSlots,
-           loads: Floats, tenants: Floats) -> Promises:
+           loads: Floats, tenants: Floats, home: Ints) -> Promises:
         """The promises of volumes in the order of their Loads."""
         return cls(np.array([
             np.inf if v.max_latency_us is None else v.max_latency_us
-            for v in volumes], float), models, loads, tenants)
+            for v in volumes], float), models, loads, tenants, home,
+            np.array([v.correction for v in volumes], float),
+            np.array([np.nan if v.workload is None or not v.workload.iops
+                      or v.workload.latency_us is None
+                      else v.workload.latency_us for v in volumes], float))
 
     @functools.cached_property
     def volumes(self) -> Ints:
         """The volumes with a promise."""
         return np.flatnonzero(np.isfinite(self.us))
 
+    @functools.cached_property
+    def violated(self) -> npt.NDArray[np.bool_]:
+        """bool[promised]: those that see more at present, as measured."""
+        return self.measured_us[self.volumes] > self.us[self.volumes]
+
     def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
                   row: Ints) -> Floats:
         """By how much tenants see more than they were promised, µs[n].
 
-        0 where the promise is kept, or nothing is predicted. An idle volume,
+        0 where the promise is kept, or nothing is predicted. The parameters
+        are those of :meth:`sees_us`.
+        """
+        return np.nan_to_num(np.maximum(self.sees_us(
+            which, pools, loads, row) - self.us[self.volumes[which]], 0.0))
+
+    def sees_us(self, which: Ints, pools: Ints, loads: Floats,
+                row: Ints) -> Floats:
+        """What tenants see, µs[n]; NaN where nothing is predicted.
+
+        Where its pool is that of the observation, by what is measured of it
+        there, and by how much the prediction changes. An idle volume,
         or one of which nothing is known, is taken to see what all tenants
         would see there in the mean; one that is idle in a slot alone, what
         it would see if it did there what it does in others.
@@ -65,7 +94,8 @@ class Promises:
             seen[piece] = self.models.tenants(
                 every % number, loads[every // number], place,
                 self.mix(volumes[piece]))
-        return np.nan_to_num(np.maximum(seen - self.us[volumes], 0.0))
+        return seen * np.where(
+            pools == self.home[volumes], self.factors[volumes], 1.0)
 
     def mix(self, volumes: Ints) -> Floats:
         """float[n, slots, features]: by what mix each volume is judged."""

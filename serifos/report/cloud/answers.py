@@ -29,6 +29,8 @@ def answers(seen: ol.Outlook, short: Mapping[str, str],
     :param last: what became of the last plan
     :param beware: what the figures are to be distrusted for
     """
+    if seen.unexplained is not None:
+        yield 'Do the pools fit their models?', seen.unexplained
     yield 'Is anything slow?', _slow(seen, short)
     blamed = [f'{short[name]}: {said} {_who(parts, seen)}'
               for name, parts in why.items()

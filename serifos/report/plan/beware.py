@@ -10,9 +10,6 @@ from serifos.plan import copying
 from serifos.plan.outlook import outlook as ol
 from serifos.report.plan import wording as wd
 
-_BY_CHANCE = 0.1
-"""The part of pools outside the 90 % intervals of models that are right."""
-
 
 def warnings(seen: ol.Outlook, short: Mapping[str, str],
              age_s: float | None, stale_s: float) -> Iterator[str]:
@@ -42,18 +39,6 @@ def warnings(seen: ol.Outlook, short: Mapping[str, str],
 def _contradicted(seen: ol.Outlook, short: Mapping[str, str]
                   ) -> Iterator[str]:
     """Where what tenants see is not what is predicted."""
-    known = sum(each.seen_us is not None and each.before.expected is not None
-                for each in seen.pools)
-    odd = seen.surprising
-    if len(odd) > known * _BY_CHANCE:
-        first = odd[0]
-        assert first.before.expected is not None
-        yield (f'Tenants of {len(odd):,} of {wd.count(known, "pool")} see '
-               'latencies outside the 90 % interval of the model, by most '
-               f'those of {short[first.pool.name]}: '
-               f'{wd.ms(first.seen_us)} ms, where '
-               f'{wd.ms(first.before.expected.low_us)} to '
-               f'{wd.ms(first.before.expected.high_us)} are predicted.')
     for found, foretold, seen_as in (
             (seen.contradicted.kept, 'broken', 'kept'),
             (seen.contradicted.broken, 'kept', 'broken')):

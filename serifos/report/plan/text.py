@@ -24,6 +24,8 @@ def text(seen: ol.Outlook, age_s: float | None, stale_s: float) -> str:
 def _lines(seen: ol.Outlook, age_s: float | None,
            stale_s: float) -> Iterator[str]:
     short = wd.pools(each.pool.name for each in seen.pools)
+    if seen.unexplained is not None:
+        yield from wd.wrapped(seen.unexplained)
     yield from wd.wrapped(hl.headline(seen, short))
     yield from wd.wrapped(hl.basis(seen))
     for title, sentences in (

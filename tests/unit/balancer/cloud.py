@@ -31,8 +31,11 @@ MODEL = mm.Model(
      'count': (1, 10)}, {'mre': 0.1})
 
 
-def busy(block_kib):
-    return wl.Workload(50, block_kib, 8, iops=2000, latency_us=4000)
+def busy(block_kib, latency_us=None):
+    """Eight requests outstanding, of a latency that nobody measures."""
+    return wl.Workload(50, block_kib, 8,
+                       iops=2000 if latency_us is None else 8e6 / latency_us,
+                       latency_us=latency_us)
 
 
 def record(name, pool=A, **others):

@@ -73,7 +73,7 @@ class AchievedTest(cloud.Case):
     def balancer(self):
         return dataclasses.replace(
             super().balancer, recent=self.recent, achieved=ac.Achieved(
-                self.kept, 0.5, is_ours=False, writes=self.writes))
+                self.kept, is_ours=False, writes=self.writes))
 
     def hours(self, count, rounds=4):
         """The plan of the last round, on the hour."""
@@ -95,6 +95,7 @@ class AchievedTest(cloud.Case):
             for pool, hours in found.items()})
 
     def test_a_pool_that_drifts_is_no_target_and_warned_of(self):
+        self.cinder.change('w', snapshots=1)
         self.show(640, 640, 2560)
         self.hours(2)
         self.assertIsNone(self.pool(C).drifting)
@@ -126,29 +127,6 @@ class AchievedTest(cloud.Case):
             plan = self.balancer.round()
             self.now += 60
         self.assertEqual({C}, {move.target for move in plan.moves})
-
-    def test_a_correction_once_hours_prove_it(self):
-        self.recent = recent.Recent(3, 0.0)  # the rounds correct nothing
-        self.show(640, 1280, 640)
-        self.hours(5)
-        self.assertEqual(1, self.pool().correction)
-        self.hours(1)
-        self.assertAlmostEqual(2 ** 0.5, self.pool().correction)
-
-    def test_no_correction_that_the_last_hours_disprove(self):
-        """Though the last rounds alone would take it."""
-        for us in (1280, 640, 320) * 2:
-            self.show(640, us, 640)
-            self.hours(1)
-        self.show(640, 1280, 640)
-        for _ in range(4):
-            self.balancer.round()
-            self.now += 60
-        self.assertEqual(1, self.pool().correction)
-        self.recent.prove({}, self.now)
-        self.assertNotEqual(1, self.recent.corrected(
-            documents.read_cluster(self.settings.cluster_file), self.now
-            ).pool(B).correction)
 
     def test_pools_of_a_migration_are_left_out(self):
         self.journal().write('request', volume='u', source=A, target=B,

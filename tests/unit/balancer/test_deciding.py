@@ -115,7 +115,7 @@ class DecidingTestCase(_Case):
             self.balancer, history=Broken({})).round)
 
     def test_a_pool_is_hot_by_history_in_each_of_the_rounds(self):
-        latest = recent.Recent(2, 0.0)
+        latest = recent.Recent(2)
         day = {'u': HOURS, 'v': HOURS, 'w': []}
         found = [len(self.round(latest, **busy).moves) for busy in (
             day, {'u': [], 'v': [], 'w': []}, day, day)]
@@ -149,7 +149,7 @@ class PromisesTestCase(_Case):
 
     def test_once_it_was_broken_for_as_long_as_a_pool_is_hot(self):
         self.set(mend_at_once=True)
-        latest = recent.Recent(2, 0.0)
+        latest = recent.Recent(2)
         for homes in {'u': A, 'v': A, 'w': B}, {'u': B, 'v': A, 'w': B}:
             self.round(latest, u=[], v=[], w=[])
             self.assertEqual(homes, self.homes())
@@ -161,14 +161,14 @@ class PromisesTestCase(_Case):
                 volume: dataclasses.replace(
                     cloud.busy(64), iops=8e6 / latency_us,
                     latency_us=latency_us) for volume in 'uv'}
-            latest = recent.Recent(2, 0.0)
+            latest = recent.Recent(2)
             for _ in range(2):
                 self.round(latest, u=[], v=[], w=[])
             self.assertEqual(home, self.homes()['u'], latency_us)
 
     def test_so_is_one_that_is_broken_by_its_days_alone(self):
         self.cinder.workloads = {}
-        latest = recent.Recent(2, 0.0)
+        latest = recent.Recent(2)
         for moved in 0, 1:
             self.round(latest, u=HOURS, v=HOURS, w=[])
             self.assertEqual(moved, sum(

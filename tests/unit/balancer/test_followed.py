@@ -121,9 +121,13 @@ class RoundsTest(cloud.Case):
         return dataclasses.replace(super().balancer, achieved=ac.Achieved(
             db.PoolErrors(connection.Database(
                 f'sqlite:///{self.dir}/history.sqlite',
-                content=connection.HISTORY)), 0.5))
+                content=connection.HISTORY))))
 
     def test_it_is_in_the_journal_some_hours_later(self):
+        self.cinder = self.cloud(
+            [cloud.record('u'), cloud.record('v')],
+            {'u': cloud.busy(64, 960), 'v': cloud.busy(32, 960)},
+            (A, cloud.B))
         self.balancer.round()
         asked = self.entries()[0].facts
         self.assertEqual((320.0, 640.0), (asked['predicted_source_us'],
@@ -135,7 +139,7 @@ class RoundsTest(cloud.Case):
                  if each.kind == 'achieved']
         self.assertEqual(('u', A, 3), (
             told['volume'], told['source'], told['hours']))
-        self.assertEqual((320.0, 640.0, 4000.0, 4000.0), tuple(
+        self.assertEqual((320.0, 640.0, 960.0, 960.0), tuple(
             told[name] for name in (
                 'predicted_source_us', 'predicted_target_us',
                 'source_us', 'target_us')))

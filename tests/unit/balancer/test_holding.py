@@ -79,7 +79,7 @@ class _Rounds:
                          3600, sums) if length else None
 
     def run(self):
-        latest = recent.Recent(self.settings.hold, 0.0)
+        latest = recent.Recent(self.settings.hold)
         for hour in range(A_DAY, self.queued.shape[1]):
             history = self.history(hour)
             seen = observer.Observation(

@@ -16,6 +16,8 @@ class QemuLatencyTest(cloud.Case):
     def setUp(self):
         super().setUp()
         self.set(auto=False)
+        self.cinder.workloads = {
+            'u': cloud.busy(64, 4000), 'v': cloud.busy(32, 4000)}
 
     def told(self, qemu_us):
         return dataclasses.replace(self.balancer, qemu_us=qemu_us)
@@ -37,7 +39,7 @@ class QemuLatencyTest(cloud.Case):
                 if line[:1] in ('u', 'v')}
         self.assertEqual(['4', '8', '9.5'], rows['u'][-3:])
         self.assertEqual(['4', '8', '–'], rows['v'][-3:])
-        move, = plan.moves
+        move = plan.moves[0]
         self.assertEqual(('u', 4000.0, 9500.0),
                          (move.volume, move.volume_us, move.qemu_us))
         self.assertIn('4, 9.5', self.shown(plan, seen))

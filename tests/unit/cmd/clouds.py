@@ -32,7 +32,6 @@ def cloud(pools, seed=0):
                 'size_gib': rng.choice((20, 100)), 'max_latency_us': 5000,
                 'movable': 'a snapshot holds it' if n == 3 else True,
                 'workload': {
-                    'write_pct': 30, 'iodepth': 1, 'iops': 300,
-                    'latency_us': rng.uniform(500, 3000),
+                    'write_pct': 30, 'iodepth': rng.uniform(0.15, 0.9),
                     'block_kib': 128 if i % 10 == 0 else 8}})
     return doc

@@ -281,14 +281,14 @@ class HistoryOfPoolsTest(_Case):
         code, out, err = self.history('--pools')
         self.assertEqual((0, ''), (code, err))
         _, header, _, *rows = out.splitlines()
-        for name in ('shows, ms', 'predicted, ms', 'error', 'correction'):
+        for name in ('shows, ms', 'predicted, ms', 'error', 'outside'):
             self.assertIn(name, header)
         self.assertEqual(
-            ['a@ssd#ssd', '8', '1', '1', '+0.0', '%', '0', '1', '–'],
+            ['a@ssd#ssd', '8', '1', '1', '+0.0', '%', '0', '–'],
             rows[0].split())
         self.assertEqual(
-            ['b@ssd#ssd', '8', '4', '2', '+100.0', '%', '8', '1.41'],
-            rows[1].split()[:8])
+            ['b@ssd#ssd', '8', '4', '2', '+100.0', '%', '8'],
+            rows[1].split()[:7])
         self.assertTrue(rows[1].endswith(
             'its tenants see 2 times what its model predicts, for 8 hours '
             'now'), rows[1])
@@ -305,8 +305,8 @@ class HistoryOfPoolsTest(_Case):
         code, out, err = self.history('--pools', 'b@ssd#ssd')
         self.assertEqual((0, ''), (code, err))
         title, _, _, *rows = out.splitlines()
-        self.assertEqual('b@ssd#ssd: correction –; its tenants see 2 times '
-                         'what its model predicts, for 3 hours now.', title)
+        self.assertEqual('b@ssd#ssd: its tenants see 2 times what its '
+                         'model predicts, for 3 hours now.', title)
         self.assertEqual([['4', '4', '2', '+100.0', '%', 'above']] * 3,
                          [row.split()[1:] for row in rows])
         self.assertIn('it does not drift',
@@ -315,9 +315,7 @@ class HistoryOfPoolsTest(_Case):
     def test_json_has_the_hours_of_each(self):
         self.kept()
         a, b = self.documents()
-        self.assertEqual(('a@ssd#ssd', 1.0, None), (
-            a['pool'], a['correction'], a['drifting']))
-        self.assertAlmostEqual(2 ** 0.5, b['correction'])
+        self.assertEqual(('a@ssd#ssd', None), (a['pool'], a['drifting']))
         self.assertEqual([(4, 4000.0, 2000.0, 1.0, 'above')] * 8, [
             tuple(hour.values())[1:] for hour in b['hours']])
         self.assertEqual([None] * 8, [hour['outside'] for hour in a['hours']])
@@ -331,7 +329,7 @@ class HistoryOfPoolsTest(_Case):
         self.assertIn(len(few['hours']), (3, 4))
         many, = self.documents('b@ssd#ssd', '--days', '2')
         self.assertEqual(30, len(many['hours']))
-        self.assertEqual(few['correction'], many['correction'])
+        self.assertEqual(few['drifting'], many['drifting'])
 
     def test_where_nothing_is_known(self):
         for arguments, said in (((), 'pools'), (('a@ssd#ssd',),

@@ -90,6 +90,27 @@ class PlanTestCase(case.DirectoryCase):
                 datetime.UTC).isoformat()}))
         self.assertNotIn('The observation', self._plan()[1])
 
+    def test_a_pool_that_does_not_fit_its_model_is_named_first(self):
+        doc = json.loads(self.cluster.read_text())
+        for volume in doc['volumes']:
+            if volume['pool'] == 'node1@ssd#ssd' and volume['workload']:
+                volume['workload'] |= {'iops': 8e4, 'latency_us': 100}
+        self.cluster.write_text(json.dumps(doc))
+        code, out, _ = self._plan()
+        self.assertEqual(6, code)
+        self.assertTrue(' '.join(out.split()).startswith(
+            '1 of 6 pools does not fit its model: rebuild or refine before '
+            'you move anything (node1: its tenants see 0.1 ms, its model '
+            'predicts '), out)
+        code, out, _ = self._plan('-f', 'json')
+        self.assertEqual((6, ['node1@ssd#ssd']), (
+            code, json.loads(out)['unexplained']))
+        self.assertNotIn('node1@ssd#ssd', {
+            move['from'] for move in json.loads(out)['moves']})
+        trusted = self._doc('--trust-models')
+        self.assertIn('node1@ssd#ssd', {
+            move['from'] for move in trusted['moves']})
+
     def test_algorithm_1_as_printed_asks_for_no_gain(self):
         doc = self._doc('--planner', 'bfd', '--paper')
         self.assertEqual(('bfd --paper', 8), (

@@ -145,6 +145,8 @@ class ServeTest(cloud.Case):
             time.sleep(0.05)
 
     def test_pools_and_their_models(self):
+        self.cinder.workloads = {'u': cloud.busy(64, 960),
+                                 'v': cloud.busy(32, 960)}
         self.balancer.observe()
         found = self.planned()
         for pool, latency, active in (A, 0.00048, 2), (B, 0, 0):
@@ -154,7 +156,8 @@ class ServeTest(cloud.Case):
             self.assertEqual(
                 active, found['serifos_pool_active_volumes', pool])
             self.assertEqual(1, found['serifos_pool_up', pool])
-        self.assertEqual(0.004, found['serifos_pool_seen_latency_seconds', A])
+        self.assertEqual(
+            0.00096, found['serifos_pool_seen_latency_seconds', A])
         self.assertEqual((1, 0), tuple(found['serifos_pool_hot', pool]
                                        for pool in (A, B)))
         self.assertEqual(0.1, found['serifos_model_error_ratio',
@@ -165,6 +168,7 @@ class ServeTest(cloud.Case):
             self.now, found['serifos_observation_timestamp_seconds'], delta=2)
 
     def test_alerts_dashboard_and_docs_name_what_is_served(self):
+        self.cinder.workloads = {'u': cloud.busy(64, 960)}
         self.balancer.round()
         self.journal().take_lead('a-1', 'auto')
         rounds.Rounds(self.shared, time.time).count('a', 'planned')

@@ -432,7 +432,7 @@ class RunTest(Case):
             self.rounds_before(make), self.rounds_before(make, hold=1)])
 
     def test_other_options_leave_what_was_observed(self):
-        self.set(auto=False, hold=2, correction=0.0)
+        self.set(auto=False, hold=2)
         make = self.maker()
         self.assertEqual([0, 1], [
             self.rounds_before(make), self.rounds_before(make, batch=7)])
@@ -451,15 +451,6 @@ class RunTest(Case):
     def test_a_database_is_read_anew(self):
         store = histories.store(self.app.conf)
         self.assertIs(store, self.maker(history=store)(self.pause).history)
-
-    def test_a_correction_that_is_turned_off_is_off(self):
-        self.set(auto=False, hold=1)
-        make = self.maker()
-        for correction, corrected in (0.5, False), (0.5, True), (0.0, False):
-            self.rounds_before(make, correction=correction)
-            self.assertEqual(corrected, any(
-                pool.correction != 1 for pool in make(
-                    self.pause).observe().cluster.pools))
 
 
 @ddt.ddt

@@ -46,28 +46,33 @@ class TogetherTest(testtools.TestCase):
         self.assertEqual(some[0], pe.together(some[:1]))
 
 
+class SpreadTest(testtools.TestCase):
+
+    def test_it_is_that_of_the_last_hours(self):
+        ratios = (9.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0)
+        self.assertAlmostEqual(math.log(2) * math.sqrt(0.3),
+                               pe.spread(hours(*ratios)))
+
+    def test_of_few_hours_or_rounds_nothing_is_known(self):
+        self.assertEqual(pe.SPREAD, pe.spread(hours(1.0, 2.0)))
+        self.assertEqual(pe.SPREAD, pe.spread(
+            hours(*[1.0, 2.0] * 4, rounds=2)))
+
+
 @ddt.ddt
 class CorrectionTest(testtools.TestCase):
 
-    @ddt.data(((2.0,) * 6, 1.0, 2.0), ((2.0,) * 6, 0.5, math.sqrt(2)),
-              ((0.5,) * 24, 0.5, math.sqrt(0.5)), ((1.0,) * 6, 1.0, 1.0))
+    @ddt.data((0.1, 0.1, 0, 0.5), (0.1, 9.0, 0, 0.0), (9.0, 0.1, 0, 1.0),
+              (0.1, 9.0, 1, 1.0), (0.0, 0.0, 0, 0.0))
     @ddt.unpack
-    def test_what_is_off_for_all_hours_is_corrected(self, ratios, share,
-                                                    found):
-        self.assertAlmostEqual(found, pe.correction(hours(*ratios), share))
+    def test_as_far_as_what_is_measured_is_surer(self, model, seen, far, of):
+        """All of it where it is outside of the interval."""
+        check = pe.Check(1.2, 1.0, far, model)
+        self.assertAlmostEqual(1.2 ** of, check.correction(seen), 3)
 
-    @ddt.data((2, 2, 2, 2, 1, 1), (2, 2, 2, 2, 0.7, 1.0),
-              (2, .5, 2, .5, 2, .5), (4, 4, 4, 4, 1.3, 1.2))
-    @ddt.unpack
-    def test_what_the_newest_hours_do_not_prove_is_not_used(self, *ratios):
-        self.assertEqual(1.0, pe.correction(hours(*ratios), 1.0))
-
-    def test_of_few_hours_or_rounds_nothing_is_known(self):
-        self.assertIsNone(pe.correction(hours(*[2.0] * 5), 1.0))
-        self.assertIsNone(pe.correction(hours(*[2.0] * 9, rounds=2), 1.0))
-
-    def test_a_share_of_0_corrects_nothing(self):
-        self.assertEqual(1.0, pe.correction(hours(*[2.0] * 9), 0.0))
+    def test_a_model_is_as_sure_as_its_interval_is_narrow(self):
+        ends = [math.exp(sign * 1.645 * 0.2) - 1 for sign in (-1, 1)]
+        self.assertAlmostEqual(0.2, pe.Check.of(1.0, 1.0, ends).log_std)
 
 
 @ddt.ddt

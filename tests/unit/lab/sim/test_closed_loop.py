@@ -33,9 +33,9 @@ def _moved(number, rounds, noise, hold):
         test_scenario.case(number), _models(), rounds, noise, hold))
 
 
-def _drifted(share, models, number=0, by=0.0):
+def _drifted(measured, models, number=0, by=0.0):
     return closed_loop.drifted(closed_loop.Drift(
-        test_scenario.case(number), models, share, 6, by))
+        test_scenario.case(number), models, measured, 6, by))
 
 
 @ddt.ddt
@@ -64,23 +64,23 @@ class NoiseTest(testtools.TestCase):
 class DriftTest(testtools.TestCase):
 
     @ddt.data(0, 1, 4)
-    def test_without_drift_a_correction_changes_nothing(self, number):
-        plain, corrected = (_drifted(share, _models(), number)
-                            for share in (0.0, 0.5))
-        self.assertEqual(plain, corrected)
+    def test_without_drift_measured_levels_do_no_harm(self, number):
+        plain, measured = (_drifted(each, _models(), number)
+                           for each in (False, True))
         self.assertGreater(plain.moves, 0)
         self.assertLess(plain.after_us, plain.before_us)
+        self.assertLess(measured.after_us, 1.05 * plain.after_us)
 
     def test_devices_drift_by_chance(self):
-        plain, drifted = (_drifted(0.0, _models(), by=by)
+        plain, drifted = (_drifted(False, _models(), by=by)
                           for by in (0.0, 0.25))
         self.assertNotEqual(plain.before_us, drifted.before_us)
 
-    def test_a_correction_helps_where_a_model_is_wrong(self):
+    def test_measured_levels_help_where_a_model_is_wrong(self):
         models = _models()
         wrong = {**models, 'SSD2': dataclasses.replace(
             models['SSD1'], parameters={
                 name: value / 4 for name, value
                 in models['SSD1'].parameters.items()}, best=rates.Rates())}
-        plain, corrected = (_drifted(share, wrong) for share in (0.0, 0.5))
-        self.assertLess(corrected.after_us, plain.after_us)
+        plain, measured = (_drifted(each, wrong) for each in (False, True))
+        self.assertLess(measured.after_us, plain.after_us)
